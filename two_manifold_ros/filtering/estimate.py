@@ -1,0 +1,70 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the filter says at each tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+
+class Status(Enum):
+    """Whether an estimate may be used, and if not, why."""
+
+    FILLING = 'filling the first window'
+    TRACKING = 'tracking'
+    COASTING = 'coasting through a gap without observations'
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """
+    The filter's answer at one tick.
+
+    Parameters
+    ----------
+    stamp_ns
+        End of the tick, nanoseconds; every observation used is older.
+    tick
+        Ticks since the filter was last reset, counted from 0.
+    status
+        Why the estimate may or may not be used.
+    state : (k,)
+        Latent state after this tick's observation: the belief about the next one, eq. (6.1).
+    positions : (H, 2)
+        Position at each horizon of the model, metres; horizon 0 is the position at ``stamp_ns``.
+    covariances : (H, 2, 2)
+        Calibrated covariance of each position, m^2, positive definite.
+    velocity : (2,)
+        Velocity at ``stamp_ns``, m/s.
+    velocity_covariance : (2, 2)
+        Its covariance, (m/s)^2.
+    evidence
+        Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best, NaN
+        at a tick without observation (section 6.5).
+    familiarity
+        Distance of the newest window to the nearest training window, divided by the 99 % quantile
+        of that distance on held-out training data: up to about 1 is familiar; NaN until a whole
+        window was seen.
+
+    """
+
+    stamp_ns: int
+    tick: int
+    status: Status
+    state: Floats
+    positions: Floats
+    covariances: Floats
+    velocity: Floats
+    velocity_covariance: Floats
+    evidence: float
+    familiarity: float
+
+    @property
+    def valid(self) -> bool:
+        """Whether the estimate may be published."""
+        return self.status is not Status.FILLING

@@ -1,0 +1,140 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What was read from a bag: an IMU stream and, for training, a stream of positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+IMU_CHANNELS = (
+    'linear_acceleration.x',
+    'linear_acceleration.y',
+    'linear_acceleration.z',
+    'angular_velocity.x',
+    'angular_velocity.y',
+    'angular_velocity.z',
+)
+IMU_UNITS = ('m/s^2', 'm/s^2', 'm/s^2', 'rad/s', 'rad/s', 'rad/s')
+
+
+@dataclass(frozen=True)
+class GeodeticOrigin:
+    """Origin of a local tangent plane (x east, y north) on the WGS84 ellipsoid."""
+
+    latitude_deg: float
+    longitude_deg: float
+    altitude_m: float
+
+
+@dataclass(frozen=True)
+class ImuStream:
+    """
+    IMU samples in the order in which they were received.
+
+    Parameters
+    ----------
+    topic, frame_id
+        Where the samples came from.
+    stamps : (N,) int64
+        Time base in nanoseconds: header stamps, or receive times where the recording says so.
+    samples : (N, 6) float64
+        Specific force in m/s^2, then angular rate in rad/s, in the order of ``IMU_CHANNELS``.
+    receive_stamps : (N,) int64
+        When the bag received each message, in nanoseconds.
+
+    """
+
+    topic: str
+    frame_id: str
+    stamps: Ints
+    samples: Floats
+    receive_stamps: Ints
+
+    def select(self, mask: Bools) -> ImuStream:
+        """Return the samples where the (N,) mask is true."""
+        return replace(
+            self,
+            stamps=self.stamps[mask],
+            samples=self.samples[mask],
+            receive_stamps=self.receive_stamps[mask],
+        )
+
+
+@dataclass(frozen=True)
+class PositionStream:
+    """
+    Positions in the plane, in the order in which they were received.
+
+    Parameters
+    ----------
+    topic, frame_id, msgtype
+        Where the positions came from.
+    stamps : (M,) int64
+        Nanoseconds.
+    positions : (M, 2) float64
+        x and y in metres.
+    origin
+        Origin of the tangent plane when the positions were geodetic, else ``None``.
+
+    """
+
+    topic: str
+    frame_id: str
+    msgtype: str
+    stamps: Ints
+    positions: Floats
+    origin: GeodeticOrigin | None = None
+
+    def select(self, mask: Bools) -> PositionStream:
+        """Return the positions where the (M,) mask is true."""
+        return replace(self, stamps=self.stamps[mask], positions=self.positions[mask])
+
+
+@dataclass(frozen=True)
+class Recording:
+    """
+    One bag as far as this package cares.
+
+    Parameters
+    ----------
+    name
+        The path as the user gave it.
+    imu, positions
+        The two streams; ``positions`` is ``None`` where none were asked for or found.
+    notes
+        Sentences that have to be said aloud, such as "receive times are used".
+
+    """
+
+    name: str
+    imu: ImuStream
+    positions: PositionStream | None = None
+    notes: tuple[str, ...] = ()
+
+    def between(self, start_s: float | None, end_s: float | None) -> Recording:
+        """
+        Return the part from ``start_s`` up to ``end_s``, seconds from the first IMU stamp.
+
+        ``None`` leaves that end open. A stamp exactly at ``start_s`` is in, at ``end_s`` out.
+        """
+        origin = int(self.imu.stamps[0]) if len(self.imu.stamps) else 0
+
+        def inside(stamps: Ints) -> Bools:
+            elapsed = stamps - origin
+            mask = np.ones(len(stamps), dtype=np.bool_)
+            if start_s is not None:
+                mask &= elapsed >= round(start_s * 1e9)
+            if end_s is not None:
+                mask &= elapsed < round(end_s * 1e9)
+            return mask
+
+        positions = self.positions
+        if positions is not None:
+            positions = positions.select(inside(positions.stamps))
+        return replace(self, imu=self.imu.select(inside(self.imu.stamps)), positions=positions)
