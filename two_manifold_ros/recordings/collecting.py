@@ -1,0 +1,97 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of the chosen topics, gathered into arrays in one pass over a bag."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.bag import Bag, Topic
+    from two_manifold_ros.recordings.decoding import Decode
+    from two_manifold_ros.typing import Floats, Ints
+
+
+class Collected:
+    """What was gathered of one topic."""
+
+    def __init__(self, path: Path, topic: Topic, decode: Decode) -> None:
+        self.path = path
+        self.topic = topic
+        self.frames: list[str] = []
+        self._decode = decode
+        self._stamps = array('q')
+        self._received = array('q')
+        self._numbers = array('d')
+
+    def add(self, received: int, raw: bytes) -> None:
+        """Decode one message that the bag received at that time, in nanoseconds."""
+        try:
+            stamp, frame_id, numbers = self._decode(raw)
+        except InputError:
+            raise
+        # Damaged bytes make a decoder raise almost anything.
+        except Exception as error:
+            msg = (
+                f'A message on {self.topic.name} in {self.path} cannot be decoded ({error}): '
+                f'the bag is damaged, copy or record it again.'
+            )
+            raise InputError(msg) from error
+        self._stamps.append(stamp)
+        self._received.append(received)
+        self._numbers.extend(numbers)
+        if frame_id not in self.frames:
+            self.frames.append(frame_id)
+
+    @property
+    def stamps(self) -> Ints:
+        """Header stamps (N,), nanoseconds."""
+        return np.array(self._stamps, dtype=np.int64)
+
+    @property
+    def received(self) -> Ints:
+        """Receive times (N,), nanoseconds."""
+        return np.array(self._received, dtype=np.int64)
+
+    @property
+    def numbers(self) -> Floats:
+        """Decoded numbers (N, c)."""
+        return np.array(self._numbers, dtype=np.float64).reshape(len(self._stamps), -1)
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence if the frame changed, since then the numbers do not belong together."""
+        if len(self.frames) < 2:
+            return []
+        names = ', '.join(repr(frame) for frame in self.frames)
+        note = (
+            f'{self.topic.name} changes its frame_id ({names}): its messages are read as if '
+            f'they were all in the first.'
+        )
+        return [note]
+
+
+def collect(bag: Bag, decoders: Mapping[Topic, Decode]) -> list[Collected]:
+    """
+    Read the messages of these topics and no others; one result per topic, in their order.
+
+    Raises
+    ------
+    InputError
+        If the bag is damaged.
+
+    """
+    collected = {
+        topic.name: Collected(bag.path, topic, decode) for topic, decode in decoders.items()
+    }
+    for name, received, raw in bag.messages(list(decoders)):
+        collected[name].add(received, raw)
+    return list(collected.values())

@@ -1,0 +1,125 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a bag of any kind to a `Recording`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.recordings.decoding import fix_decoder, imu_decoder, position_decoder
+from two_manifold_ros.recordings.extra import rosbags_wanted
+from two_manifold_ros.recordings.fixes import GEODETIC, positions_of_fixes
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.time_base import time_base
+from two_manifold_ros.recordings.topic_choice import candidates, choose_topic, IMU, POSITION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.bag import Bag, Topic
+    from two_manifold_ros.recordings.collecting import Collected
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.typing import Ints
+
+
+def read_recording(
+    path: str | Path,
+    *,
+    imu_topic: str | None = None,
+    position_topic: str | None = None,
+    need_positions: bool = True,
+    use_receive_time: bool = False,
+    origin: GeodeticOrigin | None = None,
+) -> Recording:
+    """
+    Read the IMU and the positions of one bag.
+
+    Only messages of the two topics are read. Stamps are taken as they are: cleaning them is the
+    business of the ``ticks`` folder.
+
+    Parameters
+    ----------
+    path
+        A rosbag2 folder (sqlite3 or mcap, split or compressed or not), or one ``.mcap``,
+        ``.db3`` or ROS 1 ``.bag`` file.
+    imu_topic, position_topic
+        Topics by name; by default the only one with messages of a fitting type.
+    need_positions
+        Whether a bag without positions is an error. If not, several position topics of which
+        none is named are left out, with a note.
+    use_receive_time
+        Take the bag's receive times as time base. By default header stamps are taken, and
+        receive times only if all stamps of a topic are zero, with a note.
+    origin
+        Origin of the tangent plane of ``NavSatFix``; by default the first valid fix.
+
+    Raises
+    ------
+    InputError
+        If the bag cannot be read, or a topic is missing, ambiguous, or of another type.
+
+    """
+    with rosbags_wanted():
+        # A robot has no rosbags: reading this module must not need it.
+        from two_manifold_ros.recordings.bag import Bag  # noqa: PLC0415
+        from two_manifold_ros.recordings.collecting import collect  # noqa: PLC0415
+
+    with Bag(path) as bag:
+        imu_choice = choose_topic(bag.path, bag.topics, IMU, imu_topic)
+        decoders = {imu_choice: imu_decoder(bag, imu_choice)}
+        position_choice, notes = _position_choice(bag, position_topic, need_positions)
+        if position_choice is not None:
+            decoder = fix_decoder if position_choice.msgtype == GEODETIC else position_decoder
+            decoders[position_choice] = decoder(bag, position_choice)
+        collected = collect(bag, decoders)
+        notes = [*bag.notes, *notes]
+    times, time_notes = time_base(collected, use_receive_time)
+    notes += time_notes
+    for each in collected:
+        notes += each.notes
+    positions = None
+    if position_choice is not None:
+        positions, fix_notes = _position_stream(collected[1], times[1], origin)
+        notes += fix_notes
+    return Recording(str(path), _imu_stream(collected[0], times[0]), positions, tuple(notes))
+
+
+def _position_choice(bag: Bag, name: str | None, needed: bool) -> tuple[Topic | None, list[str]]:
+    fitting = candidates(bag.topics, POSITION)
+    if needed or name is not None or len(fitting) == 1:
+        return choose_topic(bag.path, bag.topics, POSITION, name), []
+    if not fitting:
+        return None, []
+    listed = ', '.join(str(topic) for topic in fitting)
+    note = (
+        f'{bag.path} holds {len(fitting)} position topics, {listed}, and none is read: name one '
+        f'with {POSITION.option}.'
+    )
+    return None, [note]
+
+
+def _imu_stream(collected: Collected, stamps: Ints) -> ImuStream:
+    return ImuStream(
+        topic=collected.topic.name,
+        frame_id=collected.frames[0],
+        stamps=stamps,
+        samples=collected.numbers,
+        receive_stamps=collected.received,
+    )
+
+
+def _position_stream(
+    collected: Collected,
+    stamps: Ints,
+    origin: GeodeticOrigin | None,
+) -> tuple[PositionStream, list[str]]:
+    if collected.topic.msgtype == GEODETIC:
+        return positions_of_fixes(collected, stamps, origin)
+    stream = PositionStream(
+        topic=collected.topic.name,
+        frame_id=collected.frames[0],
+        msgtype=collected.topic.msgtype,
+        stamps=stamps,
+        positions=collected.numbers,
+    )
+    return stream, []
