@@ -1,0 +1,86 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Metadata for colcon and pip: all of it is here, because setuptools 59 to 79 agree on this."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = 'two_manifold_ros'
+NODES = ('filter_node', 'slot_car_node', 'trainer_node')
+SHARE = f'share/{NAME}'
+
+# The only platform these wheels exist for; elsewhere ROS 2 comes from apt.
+WHEELS = 'sys_platform == "linux" and platform_machine == "x86_64"'
+# Exactly pinned: one private publisher, one release; requirements/ locks the hashes as well.
+ROS = (
+    'ros-jazzy-rclpy[fastrtps]==7.1.6',
+    'ros-jazzy-diagnostic-msgs==5.3.6',
+    'ros-jazzy-geometry-msgs==5.3.6',
+    'ros-jazzy-lifecycle-msgs==2.0.3',
+    'ros-jazzy-nav-msgs==5.3.6',
+    'ros-jazzy-rosgraph-msgs==2.0.3',
+    'ros-jazzy-sensor-msgs==5.3.6',
+    'ros-jazzy-std-msgs==5.3.6',
+    'ros-jazzy-std-srvs==5.3.6',
+    'ros-jazzy-visualization-msgs==5.3.6',
+)
+
+
+def files(pattern: str) -> list[str]:
+    """List the files that match, in a stable order."""
+    return sorted(str(path) for path in Path().glob(pattern) if path.is_file())
+
+
+setup(
+    name=NAME,
+    version='0.1.0',
+    description='Where a lapping vehicle is, and where it will be, from its IMU alone',
+    long_description=(
+        'Learns a predictive model of one route from a recording with an IMU and positions '
+        '(two-manifold HSE-HMM), then tells from the IMU alone where the vehicle is and will be: '
+        'a typed core without ROS, a command line, and ROS 2 nodes.'
+    ),
+    author='The two_manifold_ros developers',
+    author_email='maintainers@two-manifold-ros.example',
+    maintainer='The two_manifold_ros developers',
+    maintainer_email='maintainers@two-manifold-ros.example',
+    license='Apache-2.0',
+    keywords=['ROS', 'localisation', 'IMU', 'hidden Markov model'],
+    classifiers=[
+        'Intended Audience :: Developers',
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3',
+        'Typing :: Typed',
+    ],
+    packages=find_packages(include=[NAME, f'{NAME}.*']),
+    package_data={NAME: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
+        (SHARE, ['package.xml']),
+        (f'{SHARE}/launch', files('launch/*')),
+        (f'{SHARE}/config', files('config/*')),
+        # pip puts console scripts into bin/, where ros2 run and launch do not look.
+        (f'lib/{NAME}', [f'resource/lib/{node}' for node in NODES]),
+    ],
+    zip_safe=False,
+    python_requires='>=3.10',
+    # numba is optional at run time (a robot's apt may lack it, and nothing here is checked there),
+    # but whoever installs by pip gets the fast path without having to know about it.
+    install_requires=['setuptools', 'numpy', 'scipy', 'numba'],
+    extras_require={
+        # Bags, tables with progress, figures: offline work, never needed by the filter node.
+        'train': ['rosbags', 'rich', 'matplotlib'],
+        'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
+        # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
+        'test': ['pytest<9', 'hypothesis', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],
+        'dev': ['colcon-common-extensions', 'mypy', 'ruff', 'types-PyYAML'],
+    },
+    entry_points={
+        'console_scripts': [
+            f'two-manifold = {NAME}.cli.main:main',
+            *(f'{node} = {NAME}.nodes.{node}:main' for node in NODES),
+        ],
+    },
+)
