@@ -1,0 +1,48 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""An estimate, a model and frames to publish."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.outputs.frames import Frames
+
+
+@pytest.fixture
+def model() -> SimpleNamespace:
+    track = np.array(
+        [[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [np.nan, np.nan], [0.0, 2.0], [0.0, 0.0]]
+    )
+    return SimpleNamespace(
+        frame_id='arena',
+        imu_frame_id='imu_link',
+        horizons=(0, 10, 50),
+        period_ns=50_000_000,
+        rate_hz=20.0,
+        track=track,
+    )
+
+
+@pytest.fixture
+def frames() -> Frames:
+    return Frames(track='arena', child='imu_link')
+
+
+@pytest.fixture
+def estimate() -> Estimate:
+    return Estimate(
+        stamp_ns=1_700_000_000_123_456_789,
+        tick=61,
+        status=Status.TRACKING,
+        state=np.array([1.0, -0.25, 0.125]),
+        positions=np.array([[1.0, 2.0], [1.0, 3.0], [0.0, 3.0]]),
+        covariances=np.array([[[0.04, 0.01], [0.01, 0.09]]] * 3)
+        * np.array([1, 4, 9])[:, None, None],
+        velocity=np.array([0.0, 2.0]),
+        velocity_covariance=np.array([[0.16, 0.0], [0.0, 0.25]]),
+        evidence=0.9,
+        familiarity=0.4,
+    )

@@ -1,0 +1,33 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The learned track as drawn."""
+
+import numpy as np
+
+from two_manifold_ros.outputs.track import MOST_POINTS, track_runs, track_size
+
+
+def test_runs_are_split_at_seams_and_single_points_dropped() -> None:
+    gap = [np.nan, np.nan]
+    track = np.array([gap, [0, 0], [1, 0], gap, gap, [5, 5], gap, [2, 0], [3, 0], [4, 1]])
+    runs = track_runs(track)
+    assert [run.tolist() for run in runs] == [[[0, 0], [1, 0]], [[2, 0], [3, 0], [4, 1]]]
+
+
+def test_many_laps_are_thinned_but_keep_their_ends_and_shape() -> None:
+    angle = np.linspace(0, 2 * np.pi * 100, 50_000)
+    track = np.column_stack([np.cos(angle), np.sin(angle)])
+    (run,) = track_runs(track)
+    assert len(run) <= MOST_POINTS + 2
+    np.testing.assert_array_equal(run[[0, -1]], track[[0, -1]])
+    np.testing.assert_allclose(np.hypot(*run.T), 1.0)
+
+
+def test_a_track_without_points_has_no_runs() -> None:
+    assert track_runs(np.full((3, 2), np.nan)) == []
+    assert track_size(np.full((3, 2), np.nan)) > 0
+
+
+def test_a_vehicle_that_never_moved_is_drawn_finite() -> None:
+    (run,) = track_runs(np.ones((5, 2)))
+    assert np.isfinite(run).all()

@@ -1,0 +1,41 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The two coordinate frames that appear in what is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.model import Model
+
+FALLBACK_TRACK = 'map'
+FALLBACK_CHILD = 'base_link'
+
+
+@dataclass(frozen=True)
+class Frames:
+    """
+    Frame names after REP-105.
+
+    Parameters
+    ----------
+    track
+        Fixed frame of the positions. They are absolute and may jump, so it is a ``map``-like
+        frame, never ``odom``.
+    child
+        Frame of the moving body; its x axis is taken to point along the course over ground.
+
+    """
+
+    track: str
+    child: str
+
+
+def choose_frames(model: Model, track: str = '', child: str = '') -> Frames:
+    """Return the named frames; an empty name means the model's, and failing that the usual one."""
+    return Frames(
+        track=track or model.frame_id or FALLBACK_TRACK,
+        child=child or model.imu_frame_id or FALLBACK_CHILD,
+    )

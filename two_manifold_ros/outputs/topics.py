@@ -1,0 +1,55 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which topics are published, with which types and qualities of service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Message: TypeAlias = dict[str, Any]
+"""A message as a nested dict named like the ROS fields; leaves are whatever the type says."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """
+    One topic of the filter.
+
+    Parameters
+    ----------
+    name
+        Relative name, so that remapping and namespaces work.
+    msgtype
+        Such as ``nav_msgs/msg/Path``.
+    depth
+        Messages kept for a slow reader.
+    reliable
+        Reliable, or best effort (what REP-2003 asks of readers of sensors).
+    latched
+        Transient local: who subscribes late is given the last message.
+
+    """
+
+    name: str
+    msgtype: str
+    depth: int = 10
+    reliable: bool = True
+    latched: bool = False
+
+
+# A second of samples at 1000 Hz: the longest stall that loses nothing.
+IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=1000, reliable=False)
+
+POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped')
+ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')
+PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')
+LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray')
+MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
+DIAGNOSTICS = Topic('diagnostics', 'diagnostic_msgs/msg/DiagnosticArray')
+
+ESTIMATE_TOPICS = (POSITION, ODOMETRY, PREDICTED_PATH, LATENT_STATE, MARKERS)
+"""Published once per valid estimate."""
+
+TOPICS = {topic.name: topic for topic in (*ESTIMATE_TOPICS, DIAGNOSTICS)}
+"""Everything that is published, by name."""

@@ -1,0 +1,52 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The learned track as few enough points to draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+MOST_POINTS = 4000
+"""About how many points a drawn track has at most: a message of 100 kB once a second."""
+FINEST = 1 / 500
+"""Points nearer to each other than this share of the track's size add nothing to see."""
+
+
+def track_size(track: Floats) -> float:
+    """Return the longer side, in metres, of the box around (n, 2) positions with NaN rows."""
+    finite = track[np.isfinite(track).all(axis=1)]
+    if len(finite) == 0:
+        return 1.0
+    return max(float(np.ptp(finite, axis=0).max()), 1e-3)
+
+
+def track_runs(track: Floats) -> list[Floats]:
+    """
+    Split (n, 2) positions at NaN rows into runs of at least two points, thinned for drawing.
+
+    Every run keeps its ends; between them points are taken at even distances along it.
+    """
+    known = np.isfinite(track).all(axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
+    runs = [track[start:end] for start, end in edges.reshape(-1, 2) if end - start > 1]
+    lengths = [_arc_length(run) for run in runs]
+    total = sum(float(length[-1]) for length in lengths)
+    spacing = max(track_size(track) * FINEST, total / MOST_POINTS)
+    return [run[_every(length, spacing)] for run, length in zip(runs, lengths, strict=True)]
+
+
+def _arc_length(run: Floats) -> Floats:
+    steps = np.hypot(*np.diff(run, axis=0).T)
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def _every(length: Floats, spacing: float) -> Floats:
+    cell = np.floor(length / spacing)
+    keep = np.diff(cell, prepend=-1.0) > 0
+    keep[-1] = True
+    return keep
