@@ -51,8 +51,8 @@ def positions_of_fixes(
     valid = np.isfinite(latitude) & np.isfinite(longitude) & (status != _NO_FIX)
     if not valid.any():
         msg = (
-            f'{collected.topic.name} in {collected.path} holds {len(valid)} messages but no valid fix: '
-            f'choose another recording or another topic with --position-topic.'
+            f'{collected.topic.name} in {collected.path} holds {len(valid)} messages but no '
+            f'valid fix: choose another recording or another topic with --position-topic.'
         )
         raise InputError(msg)
     if origin is None:

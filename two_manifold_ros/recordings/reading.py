@@ -14,6 +14,7 @@ from two_manifold_ros.recordings.time_base import time_base
 from two_manifold_ros.recordings.topic_choice import candidates, choose_topic, IMU, POSITION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag import Bag, Topic
@@ -82,6 +83,34 @@ def read_recording(
         positions, fix_notes = _position_stream(collected[1], times[1], origin)
         notes += fix_notes
     return Recording(str(path), _imu_stream(collected[0], times[0]), positions, tuple(notes))
+
+
+def read_recordings(
+    paths: Sequence[str | Path],
+    *,
+    imu_topic: str | None = None,
+    position_topic: str | None = None,
+    need_positions: bool = True,
+    use_receive_time: bool = False,
+    origin: GeodeticOrigin | None = None,
+) -> Iterator[Recording]:
+    """
+    Read several bags of one route; parameters as in `read_recording`.
+
+    They share one tangent plane: that of ``origin``, or else of the first bag that has fixes.
+    """
+    for path in paths:
+        recording = read_recording(
+            path,
+            imu_topic=imu_topic,
+            position_topic=position_topic,
+            need_positions=need_positions,
+            use_receive_time=use_receive_time,
+            origin=origin,
+        )
+        if recording.positions is not None:
+            origin = origin or recording.positions.origin
+        yield recording
 
 
 def _position_choice(bag: Bag, name: str | None, needed: bool) -> tuple[Topic | None, list[str]]:

@@ -1,0 +1,85 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The entry point of `two-manifold`."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+import os
+import sys
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Each is a module of this folder with HELP, add_arguments(parser) and run(args) -> int. Only the
+# module of the chosen command is imported, so help is quick and a missing extra hurts no other.
+COMMANDS = {
+    'simulate': 'drive a simulated slot car into a bag',
+    'inspect': 'look at recordings before training on them',
+    'train': 'learn a model from recordings',
+    'evaluate': 'run a model over recordings and score it',
+    'replay': "run a model over a bag and write the filter node's topics into another",
+    'info': 'show what is in a model file',
+}
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return 0 on success, 2 on bad input, 130 when interrupted."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        status = _run(arguments)
+        # A closed pipe has to show here, not in the interpreter's last flush.
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes once more at exit; give it somewhere to write to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except ModuleNotFoundError as error:
+        if (error.name or '').startswith('two_manifold_ros'):
+            raise
+        return _refuse(
+            f'this command needs the Python package {error.name!r}: install the offline extra '
+            f"with pip install 'two_manifold_ros[train]'."
+        )
+    except (InputError, OSError) as error:
+        return _refuse(str(error))
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        parsed = _parser(arguments).parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    status: int = parsed.run(parsed)
+    return status
+
+
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='two-manifold',
+        description='Learn where a lapping robot is and will be from its IMU alone.',
+    )
+    commands = parser.add_subparsers(metavar='COMMAND', required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        if arguments[:1] == [name]:
+            module: Any = import_module(f'two_manifold_ros.cli.{name}')
+            command.description = module.HELP
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+def _refuse(message: str) -> int:
+    print(f'two-manifold: error: {message}', file=sys.stderr)
+    return _BAD_INPUT

@@ -1,0 +1,89 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands share, and the recordings that they name."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.recordings.reading import read_recordings
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
+
+
+def add_bags(parser: ArgumentParser) -> None:
+    """Add one or more bags, as ``args.bags``."""
+    parser.add_argument(
+        'bags',
+        nargs='+',
+        metavar='BAG',
+        help='a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file',
+    )
+
+
+def add_topics(parser: ArgumentParser) -> None:
+    """Add what `recordings` needs to know: topics and time base."""
+    parser.add_argument(
+        '--imu-topic',
+        metavar='T',
+        help='topic of sensor_msgs/Imu (default: the only one in the bag)',
+    )
+    parser.add_argument(
+        '--position-topic',
+        metavar='T',
+        help='topic with positions: a stamped pose, point or transform, Odometry or NavSatFix '
+        '(default: the only one in the bag)',
+    )
+    parser.add_argument(
+        '--use-receive-time',
+        action='store_true',
+        help="take the bag's receive times instead of the stamps in the messages",
+    )
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """Add ``--json``, as ``args.json``."""
+    parser.add_argument('--json', action='store_true', help='print one JSON object instead')
+
+
+def recordings_of(
+    args: Namespace,
+    *,
+    need_positions: bool = True,
+    origin: GeodeticOrigin | None = None,
+) -> list[Recording]:
+    """
+    Read ``args.bags`` as the options say, and print their notes on standard error.
+
+    Parameters
+    ----------
+    args
+        With the attributes of `add_bags` and `add_topics`.
+    need_positions
+        Whether a bag without positions is an error.
+    origin
+        Origin of the tangent plane for geodetic positions, when a model prescribes one.
+
+    Raises
+    ------
+    InputError
+        If a bag cannot be read.
+
+    """
+    recordings = []
+    for recording in read_recordings(
+        args.bags,
+        imu_topic=args.imu_topic,
+        position_topic=args.position_topic,
+        need_positions=need_positions,
+        use_receive_time=args.use_receive_time,
+        origin=origin,
+    ):
+        for note in recording.notes:
+            print(f'two-manifold: note: {note}', file=sys.stderr)
+        recordings.append(recording)
+    return recordings
