@@ -1,0 +1,80 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Gaussian kernel with the median trick, as explicit low-rank features (eq. 2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse.linalg import eigsh
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.signs import fix_signs
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.windows.window_set import WindowSet
+
+LANDMARKS = 2_000
+"""Beyond this many windows the eigenvectors come from evenly spread ones (Nystrom)."""
+
+
+@dataclass(frozen=True)
+class GaussianKernel:
+    r"""
+    Kernel PCA features of ``exp(-||x - y||^2 / (2 sigma^2))``.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+
+    """
+
+    dimension: int
+
+    def fit(self, windows: WindowSet) -> Embedding:
+        """
+        Embed the windows; memory is n times the number of landmarks.
+
+        Raises
+        ------
+        InputError
+            If there are no more windows than dimensions.
+
+        """
+        if len(windows) <= self.dimension:
+            msg = (
+                f'{len(windows)} windows are too few for {self.dimension} dimensions; '
+                'record longer or shorten the window'
+            )
+            raise InputError(msg)
+        bandwidth = median_distance(windows)
+        members = _spread(len(windows), LANDMARKS)
+        kernel = np.exp(windows.distances_to(members) / (-2.0 * bandwidth**2))
+        table = _projection(kernel[members], self.dimension)
+        features = kernel @ table
+        mean = features.mean(axis=0)
+        extension = Extension(bandwidth, 0, members, table, -mean)
+        return Embedding(features - mean, extension, bandwidth)
+
+
+def _spread(count: int, most: int) -> Ints:
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _projection(kernel: Floats, dimension: int) -> Floats:
+    """Return V Lambda^{-1/2} of the leading eigenpairs of a symmetric kernel matrix (2.1)."""
+    symmetric = 0.5 * (kernel + kernel.T)
+    start = np.ones(len(kernel))
+    values, vectors = eigsh(symmetric, k=dimension, which='LA', v0=start)
+    order = np.argsort(values)[::-1]
+    values, vectors = values[order], fix_signs(vectors[:, order])
+    keep = values > 1e-10 * values[0]
+    projection: Floats = vectors[:, keep] / np.sqrt(values[keep])
+    return projection

@@ -1,0 +1,130 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Cut a recording at gaps and jumps, and average each stretch over ticks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.ticks.averaging import average_ticks
+from two_manifold_ros.ticks.stamps import StampRule, Verdict
+
+if TYPE_CHECKING:
+    from two_manifold_ros.recordings.recording import PositionStream, Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+_NEW_STRETCH = (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
+_KEPT = (Verdict.ACCEPT, *_NEW_STRETCH)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """
+    A stretch of ticks without a gap.
+
+    Parameters
+    ----------
+    stamps : (T,) int64
+        Ends of the ticks, ns.
+    values : (T, 6)
+        Mean of each channel over each tick, in the units of the IMU.
+    positions : (T, 2)
+        Position at each stamp, metres; NaN where unknown.
+
+    """
+
+    stamps: Ints
+    values: Floats
+    positions: Floats
+
+    def __len__(self) -> int:
+        """Return the number of ticks."""
+        return len(self.stamps)
+
+    def part(self, start: int, stop: int) -> Segment:
+        """Return the ticks from ``start`` up to ``stop``."""
+        return Segment(
+            self.stamps[start:stop], self.values[start:stop], self.positions[start:stop]
+        )
+
+
+def median_interval_ns(stamps: Ints) -> int:
+    """Return the median positive step between stamps, ns, or 0 where there is none."""
+    steps = np.diff(stamps)
+    steps = steps[steps > 0]
+    return int(np.median(steps)) if len(steps) else 0
+
+
+def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
+    """
+    Interpolate positions linearly at stamps.
+
+    Parameters
+    ----------
+    stream
+        Positions in any order; later duplicates of a stamp and non-finite ones are passed over.
+    stamps : (T,) int64
+
+    Returns
+    -------
+    (T, 2)
+        NaN before the first, after the last, and inside holes of more than three median intervals
+        (at least 0.25 s).
+
+    """
+    result = np.full((len(stamps), 2), np.nan)
+    if stream is None or not len(stamps):
+        return result
+    finite = np.isfinite(stream.positions).all(axis=1)
+    known, first = np.unique(stream.stamps[finite], return_index=True)
+    places = stream.positions[finite][first]
+    if len(known) < 2:
+        return result
+    hole = max(250_000_000, 3 * median_interval_ns(known))
+    after = np.clip(np.searchsorted(known, stamps), 1, len(known) - 1)
+    step = known[after] - known[after - 1]
+    inside = (stamps >= known[0]) & (stamps <= known[-1]) & (step <= hole)
+    share = ((stamps - known[after - 1]) / step)[:, None]
+    between = places[after - 1] * (1.0 - share) + places[after] * share
+    result[inside] = between[inside]
+    return result
+
+
+def cut_segments(
+    recording: Recording, period_ns: int, max_gap_ns: int
+) -> tuple[list[Segment], Counter[str]]:
+    """
+    Average a recording over ticks.
+
+    Returns
+    -------
+    segments
+        One for each stretch without a gap or jump back that holds at least one tick.
+    counts
+        How many samples were received, used, and set aside by cause, and how many gaps there were.
+
+    """
+    imu = recording.imu
+    counts: Counter[str] = Counter(received=len(imu.stamps))
+    finite = np.isfinite(imu.samples).all(axis=1)
+    counts['non_finite'] = int(np.count_nonzero(~finite))
+    stamps, samples = imu.stamps[finite], imu.samples[finite]
+    rule = StampRule(max_gap_ns)
+    verdicts = [rule.judge(stamp) for stamp in stamps.tolist()]
+    counts.update(verdict.value for verdict in verdicts)
+    kept = np.array([verdict in _KEPT for verdict in verdicts], dtype=np.bool_)
+    begins = np.array([verdict in _NEW_STRETCH for verdict in verdicts], dtype=np.bool_)[kept]
+    stamps, samples = stamps[kept], samples[kept]
+    counts['used'] = len(stamps)
+    edges = [*np.flatnonzero(begins).tolist(), len(stamps)]
+    segments = []
+    for start, stop in itertools.pairwise(edges):
+        ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
+        if len(ends):
+            segments.append(Segment(ends, means, positions_at(recording.positions, ends)))
+    return segments, counts

@@ -1,0 +1,102 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Squared distances of a sliding window to every window of a series, eq. (8.3) of the note.
+
+The series is the training segments laid end to end, channel by channel. Windows that cross a
+seam get distances like all others; whoever reads the distances passes over them. That keeps the
+recursion free of special cases:
+
+    D_t(j) = D_{t-1}(j - 1) + ||x_t - y_{j+w-1}||^2 - ||x_{t-w} - y_{j-1}||^2,   j >= 1,
+
+with D_t(0) computed directly. Rounding cannot build up for ever, since every diagonal is born at
+j = 0 and dies after as many steps as there are windows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+
+@compiled
+def _slide_loops(
+    distances: Floats, series: Floats, stream: Floats, position: int, width: int
+) -> None:
+    last = distances.size - 1
+    for j in range(last, 0, -1):
+        distances[j] = distances[j - 1]
+    first = 0.0
+    for c in range(series.shape[0]):
+        newest = stream[c, position + width - 1]
+        oldest = stream[c, position - 1]
+        for j in range(1, last + 1):
+            gained = newest - series[c, j + width - 1]
+            lost = oldest - series[c, j - 1]
+            distances[j] += gained * gained - lost * lost
+        for i in range(width):
+            difference = stream[c, position + i] - series[c, i]
+            first += difference * difference
+    for j in range(1, last + 1):
+        distances[j] = max(distances[j], 0.0)
+    distances[0] = first
+
+
+def _slide_arrays(
+    distances: Floats, series: Floats, stream: Floats, position: int, width: int
+) -> None:
+    last = len(distances) - 1
+    window = stream[:, position : position + width]
+    gained = window[:, -1:] - series[:, width : width + last]
+    lost = stream[:, position - 1, None] - series[:, :last]
+    distances[1:] = distances[:-1] + (gained * gained - lost * lost).sum(axis=0)
+    np.maximum(distances, 0.0, out=distances)
+    distances[0] = np.square(window - series[:, :width]).sum()
+
+
+slide = _slide_loops if HAVE_NUMBA else _slide_arrays
+"""
+Move the window on by one tick and update its distances in place.
+
+Parameters
+----------
+distances : (N - w + 1,)
+    Squared distances of the window one tick ago; updated.
+series : (d, N)
+    Training series, one row a channel.
+stream : (d, L)
+    The observations that the window slides over.
+position
+    First tick of the window in the stream, at least 1.
+width
+    Ticks in the window, w.
+
+"""
+
+
+def direct_distances(series: Floats, window: Floats) -> Floats:
+    """
+    Compute the squared distances of one window to every window of a series without recursion.
+
+    Parameters
+    ----------
+    series : (d, N)
+    window : (d, w)
+
+    Returns
+    -------
+    (N - w + 1,)
+
+    """
+    width = window.shape[1]
+    count = series.shape[1] - width + 1
+    total = np.zeros(count)
+    for i in range(width):
+        total += np.square(series[:, i : i + count] - window[:, i : i + 1]).sum(axis=0)
+    return total

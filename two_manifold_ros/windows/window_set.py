@@ -1,0 +1,112 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A set of windows over segments, none of which crosses a seam."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from two_manifold_ros.windows.distances import direct_distances, slide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.typing import Floats, Ints
+
+
+@dataclass(frozen=True)
+class WindowSet:
+    """
+    Windows of one width over a series.
+
+    Parameters
+    ----------
+    series : (d, N)
+        Standardised observations of all segments end to end, one row a channel, contiguous.
+    starts : (n,) int64
+        First tick of each window in the series, increasing.
+    width
+        Ticks in a window.
+
+    """
+
+    series: Floats
+    starts: Ints
+    width: int
+
+    def __len__(self) -> int:
+        """Return the number of windows."""
+        return len(self.starts)
+
+    def rows(self, indices: Ints) -> Floats:
+        """Return some windows as flat rows, tick after tick: (len(indices), w d)."""
+        view = sliding_window_view(self.series, self.width, axis=1)
+        picked = view[:, self.starts[indices]]
+        return np.ascontiguousarray(picked.transpose(1, 2, 0)).reshape(len(indices), -1)
+
+    def distances_to(self, others: Ints) -> Floats:
+        """Return squared distances of all windows to some of them: (n, len(others))."""
+        result = np.empty((len(self), len(others)))
+        right = self.rows(others)
+        right_norms = np.square(right).sum(axis=1)
+        for begin in range(0, len(self), 1024):
+            left = self.rows(np.arange(begin, min(begin + 1024, len(self))))
+            block = np.square(left).sum(axis=1)[:, None] + right_norms - 2.0 * left @ right.T
+            result[begin : begin + len(left)] = np.maximum(block, 0.0)
+        return result
+
+    def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
+        """Return the squared distances of randomly drawn pairs of different windows."""
+        rng = np.random.default_rng(seed)
+        first = rng.integers(0, len(self), pairs)
+        second = (first + rng.integers(1, len(self), pairs)) % len(self)
+        result = np.empty(pairs)
+        for begin in range(0, pairs, 1024):
+            part = slice(begin, begin + 1024)
+            result[part] = np.square(self.rows(first[part]) - self.rows(second[part])).sum(axis=1)
+        return result
+
+    def distance_rows(self) -> Iterator[tuple[int, Floats]]:
+        """
+        Yield the squared distances of each window to all windows of the set, one row at a time.
+
+        Costs O(n d) a row by the recursion (8.3); the row is valid until the next one.
+        """
+        width = self.width
+        distances = np.empty(0)
+        row = np.empty(len(self))
+        previous = -2
+        for index, start in enumerate(self.starts.tolist()):
+            if distances.size and start - previous <= width:
+                for position in range(previous + 1, start + 1):
+                    slide(distances, self.series, self.series, position, width)
+            else:
+                distances = direct_distances(self.series, self.series[:, start : start + width])
+            previous = start
+            np.take(distances, self.starts, out=row)
+            yield index, row
+
+
+def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
+    """
+    Join segments of observations into one series.
+
+    Parameters
+    ----------
+    segments
+        Arrays (T, d).
+
+    Returns
+    -------
+    series : (d, N)
+        Contiguous, one row a channel.
+    begins : (s + 1,) int64
+        Where each segment begins in the series, and N.
+
+    """
+    begins = np.concatenate([[0], np.cumsum([len(segment) for segment in segments])])
+    return np.ascontiguousarray(np.concatenate(segments).T), begins.astype(np.int64)
