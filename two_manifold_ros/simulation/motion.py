@@ -10,6 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from two_manifold_ros.simulation.track import Track
+    from two_manifold_ros.typing import Floats
 
 GRAVITY = 9.80665
 """Standard gravity, m/s^2."""
@@ -67,7 +68,7 @@ class Motion:
         self.speed = max(self.speed + acceleration * step_s, 0.0)
 
 
-def _loads(track: Track, s: np.ndarray) -> list[tuple[float, ...]]:  # type: ignore[type-arg]
+def _loads(track: Track, s: Floats) -> list[tuple[float, ...]]:
     """Return, per arc length, climb and the lateral and normal forces: 1/m and m/s^2."""
     frame = track.frame(s)
     bend = np.einsum('nij,ni->nj', frame, track.curvature(s))

@@ -22,7 +22,7 @@ TYPICAL_SPEED = 1.5
 # white noise (per root hertz), and the vibration per m/s of speed.
 _BIAS = np.repeat([0.2, 0.02], 3)
 _DENSITY = np.repeat([4e-3, 2e-4], 3)
-_VIBRATION = np.repeat([0.2, 0.02], 3)
+_VIBRATION = np.repeat([0.3, 0.03], 3)
 
 
 def true_imu(track: Track, distance: Floats, speed: Floats, acceleration: Floats) -> Floats:

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,11 +14,18 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.simulation.slot_car import SlotCar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from two_manifold_ros.simulation.slot_car import SlotCarSample
     from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
     from two_manifold_ros.typing import Floats, Ints
+
+Report: TypeAlias = Callable[[str, float], None]
+"""Hears what is being done and how far it is, 0 to 1."""
+
+_REPORT_EVERY = 1000  # samples
+
+
+def unheard(what: str, fraction: float) -> None:
+    """Be the `Report` of those who do not want one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,11 @@ class SlotCarRun:
 
 
 def simulate(
-    settings: SlotCarSettings, *, laps: int | None = None, samples: int | None = None
+    settings: SlotCarSettings,
+    *,
+    laps: int | None = None,
+    samples: int | None = None,
+    report: Report = unheard,
 ) -> SlotCarRun:
     """
     Drive a number of laps, or a number of IMU samples.
@@ -68,6 +79,8 @@ def simulate(
         Whole laps to drive; the last sample is the first one that completes them.
     samples
         IMU samples to take instead.
+    report
+        Hears now and then how far it is.
 
     Raises
     ------
@@ -75,24 +88,20 @@ def simulate(
         Unless exactly one of the two is given and is at least 1.
 
     """
-    count = laps if samples is None else samples
-    if count is None or count < 1 or (laps is not None and samples is not None):
+    goal = laps if samples is None else samples
+    if goal is None or goal < 1 or (laps is not None and samples is not None):
         msg = f'The slot car was asked for {laps} laps and {samples} samples: choose one, from 1.'
         raise InputError(msg)
     car = SlotCar(settings)
-    if laps is None:
-        return _as_run(settings, [car.step() for _ in range(count)])
-    return _as_run(settings, list(_driven(car, laps * car.track.length)))
-
-
-def _driven(car: SlotCar, metres: float) -> Iterator[SlotCarSample]:
-    """Yield samples up to the first that is so far behind the first one."""
-    first = car.step()
-    yield first
-    for sample in (car.step() for _ in itertools.count()):
-        yield sample
-        if sample.distance - first.distance >= metres:
-            return
+    taken = [car.step()]
+    fraction = 0.0
+    while fraction < 1.0:
+        if len(taken) % _REPORT_EVERY == 0:
+            report('driving', fraction)
+        taken.append(car.step())
+        driven = (taken[-1].distance - taken[0].distance) / car.track.length
+        fraction = (len(taken) if laps is None else driven) / goal
+    return _as_run(settings, taken)
 
 
 def _as_run(settings: SlotCarSettings, samples: list[SlotCarSample]) -> SlotCarRun:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 
-MEAN_THROTTLE = 0.52
+MEAN_THROTTLE = 0.48
 """Share of the full voltage that the driver holds, no unit."""
 
 # Standard deviation (share of the mean throttle) and time constant (seconds) at speed_wander 1.
-_HAND = (0.05, 3.0)
-_SUPPLY = (0.02, 60.0)
+_HAND = (0.06, 3.0)
+_SUPPLY = (0.025, 60.0)
 
 
 class Throttle:

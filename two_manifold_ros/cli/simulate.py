@@ -1,0 +1,104 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold simulate`: a slot car drives laps into a bag."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.cli.options import add_json
+from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.cli.tables import print_table
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.simulation.slot_car_bag import samples_per_reference, write_messages
+from two_manifold_ros.simulation.slot_car_messages import (
+    IMU_TOPIC,
+    IMU_TYPE,
+    REFERENCE_TOPIC,
+    REFERENCE_TYPE,
+)
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+HELP = 'Drive a simulated slot car and write its IMU and its positions into a rosbag2.'
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        '-o', '--output', metavar='BAG', required=True, help='folder to make for the rosbag2'
+    )
+    parser.add_argument(
+        '--laps', type=int, default=30, metavar='N', help='whole laps to drive (default: 30)'
+    )
+    parser.add_argument(
+        '--seed', type=int, default=0, metavar='S', help='same seed, same bag (default: 0)'
+    )
+    parser.add_argument(
+        '--rate', type=float, default=100.0, metavar='HZ', help='of the IMU (default: 100)'
+    )
+    parser.add_argument(
+        '--noise',
+        type=float,
+        default=1.0,
+        metavar='X',
+        help='scale of all sensor errors: 0 none, 1 a cheap IMU (default: 1)',
+    )
+    parser.add_argument(
+        '--speed-wander',
+        type=float,
+        default=1.0,
+        metavar='X',
+        help='scale of the wander of the speed: 0 none, 1 about 5 %% (default: 1)',
+    )
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Write the bag and print a summary; return 0."""
+    settings = SlotCarSettings(args.seed, args.rate, args.noise, args.speed_wander)
+    with BagWriter(args.output) as bag, Progress() as progress:
+        driven = simulate(settings, laps=args.laps, report=progress)
+        write_messages(driven, bag, progress)
+    summary = _summary(args, driven)
+    if args.json:
+        print(json.dumps(summary, indent=2))
+    else:
+        _print(summary)
+    return 0
+
+
+def _summary(args: Namespace, driven: SlotCarRun) -> dict[str, Any]:
+    count = len(driven.stamps_ns)
+    every = samples_per_reference(args.rate)
+    return {
+        'bag': args.output,
+        'laps': args.laps,
+        'seconds': int(driven.stamps_ns[-1] - driven.stamps_ns[0]) / 1e9,
+        'metres': float(driven.distances[-1] - driven.distances[0]),
+        'mean_speed_m_s': float(driven.speeds.mean()),
+        'topics': [
+            {'topic': IMU_TOPIC, 'type': IMU_TYPE, 'messages': count, 'rate_hz': args.rate},
+            {
+                'topic': REFERENCE_TOPIC,
+                'type': REFERENCE_TYPE,
+                'messages': len(range(0, count, every)),
+                'rate_hz': args.rate / every,
+            },
+        ],
+    }
+
+
+def _print(summary: dict[str, Any]) -> None:
+    title = '{laps} laps, {metres:.1f} m in {seconds:.1f} s ({mean_speed_m_s:.2f} m/s): {bag}'
+    rows = [
+        [each['topic'], each['type'], str(each['messages']), f'{each["rate_hz"]:g}']
+        for each in summary['topics']
+    ]
+    print_table(title.format(**summary), ['topic', 'type', 'messages', 'rate (Hz)'], rows)
