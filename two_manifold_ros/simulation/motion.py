@@ -45,7 +45,8 @@ class Motion:
         self._cells = cells
         self._cells_per_metre = cells / track.length
         # A step at 1 kHz is longer than a cell, so nothing is gained between the cells.
-        self._loads = _loads(track, (np.arange(cells) + 0.5) / self._cells_per_metre)
+        middles = np.arange(cells, dtype=np.float64) + 0.5
+        self._loads = _loads(track, middles * (track.length / cells))
 
     def acceleration(self, throttle: float) -> float:
         """Return the acceleration along the tangent, m/s^2, at a throttle of 0 to 1."""

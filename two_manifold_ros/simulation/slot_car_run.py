@@ -93,14 +93,14 @@ def simulate(
         msg = f'The slot car was asked for {laps} laps and {samples} samples: choose one, from 1.'
         raise InputError(msg)
     car = SlotCar(settings)
-    taken = [car.step()]
+    taken: list[SlotCarSample] = []
     fraction = 0.0
     while fraction < 1.0:
-        if len(taken) % _REPORT_EVERY == 0:
-            report('driving', fraction)
         taken.append(car.step())
         driven = (taken[-1].distance - taken[0].distance) / car.track.length
         fraction = (len(taken) if laps is None else driven) / goal
+        if len(taken) % _REPORT_EVERY == 0:
+            report('driving', fraction)
     return _as_run(settings, taken)
 
 
