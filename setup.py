@@ -71,7 +71,13 @@ setup(
     install_requires=['setuptools', 'numpy', 'scipy', 'numba'],
     extras_require={
         # Bags, tables with progress, figures: offline work, never needed by the filter node.
-        'train': ['rosbags', 'rich', 'matplotlib'],
+        'train': [
+            'rosbags',
+            'ruamel.yaml',
+            'backports.zstd; python_version < "3.14"',
+            'rich',
+            'matplotlib',
+        ],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
         'test': ['pytest<9', 'hypothesis', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],

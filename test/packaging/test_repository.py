@@ -1,0 +1,73 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every file of the repository."""
+
+from pathlib import Path
+import re
+import subprocess
+
+import pytest
+
+HEADER = (
+    '# Copyright 2026 The two_manifold_ros developers',
+    '# SPDX-License-Identifier: Apache-2.0',
+)
+# In pieces, or this file would hold what it looks for.
+MACHINE_PATHS = re.compile('|'.join(['/' + name for name in ('root/', 'work/', 'opt/pypi')]))
+
+
+@pytest.fixture(scope='module')
+def texts(checkout: Path) -> dict[str, str]:
+    """All text files under version control, by name."""
+    listing = ['git', '-C', str(checkout), 'ls-files', '-z', '--cached', '--others']
+    try:
+        run = subprocess.run(
+            [*listing, '--exclude-standard'], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip('this is not a git checkout')
+    texts = {}
+    for name in run.stdout.split('\0'):
+        path = checkout / name
+        if not path.is_file() or path.is_symlink():
+            continue
+        content = path.read_bytes()
+        if b'\0' not in content:
+            texts[name] = content.decode()
+    return texts
+
+
+def is_shell(text: str) -> bool:
+    return text.startswith('#!/bin/sh\n')
+
+
+def test_no_file_names_a_machine(texts: dict[str, str], checkout: Path) -> None:
+    home = str(Path.home())
+    for name, text in texts.items():
+        assert not MACHINE_PATHS.search(text), name
+        assert str(checkout) not in text, name
+        assert len(home) == 1 or f'{home}/' not in text, name
+
+
+def test_every_source_names_copyright_and_licence(texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        if name.endswith('.py') or is_shell(text):
+            lines = text.splitlines()[is_shell(text) :]
+            assert tuple(lines[:2]) == HEADER, name
+
+
+def test_every_shell_script_parses_and_is_executable(
+    texts: dict[str, str], checkout: Path
+) -> None:
+    scripts = [checkout / name for name, text in texts.items() if is_shell(text)]
+    assert checkout / 'run' in scripts
+    for script in scripts:
+        subprocess.run(['/bin/sh', '-n', str(script)], check=True)
+        assert script.stat().st_mode & 0o111 == 0o111, script
+
+
+def test_text_files_are_tidy(texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        assert '\r' not in text, name
+        assert not re.search(r'[ \t]+$', text, re.MULTILINE), name
+        assert text == '' or (text.endswith('\n') and not text.endswith('\n\n')), name
