@@ -1,0 +1,43 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Look at recordings before training on them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
+from two_manifold_ros.inspection.inspecting import inspect_recording
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+NAME = 'inspect'
+HELP = (
+    'Print rates, gaps, dead channels, probable unit errors, the time offset between IMU and '
+    'positions, and laps, and what to do about what was found.'
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_bags(parser)
+    add_topics(parser)
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Print one report per recording, or all of them as one JSON object."""
+    reports = [inspect_recording(each) for each in recordings_of(args, need_positions=False)]
+    if args.json:
+        content = {'recordings': [report.to_json() for report in reports]}
+        print(json.dumps(content, indent=2, allow_nan=False))
+        return 0
+    # Not needed for JSON, and slow to import.
+    from two_manifold_ros.cli.tables import console  # noqa: PLC0415
+    from two_manifold_ros.inspection.rendering import print_report  # noqa: PLC0415
+
+    for report in reports:
+        print_report(report, console())
+    return 0

@@ -1,0 +1,51 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a `Recording` to a `Report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.finding import warning
+from two_manifold_ros.inspection.imu_findings import imu_findings
+from two_manifold_ros.inspection.imu_report import measure_imu
+from two_manifold_ros.inspection.position_findings import position_findings
+from two_manifold_ros.inspection.position_report import measure_positions
+from two_manifold_ros.inspection.report import Report
+from two_manifold_ros.inspection.timing_findings import timing_findings
+
+if TYPE_CHECKING:
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def inspect_recording(recording: Recording) -> Report:
+    """
+    Measure a recording and say what the measurements mean for training.
+
+    Raises
+    ------
+    InputError
+        If there is no finite IMU sample.
+
+    """
+    if not len(recording.imu.stamps):
+        msg = f'{recording.name} has no IMU samples in this stretch: choose a longer one.'
+        raise InputError(msg)
+    imu = measure_imu(recording.imu, recording.name)
+    findings = [*timing_findings('IMU', imu.timing), *imu_findings(imu)]
+    positions = None
+    if recording.positions is not None and len(recording.positions.stamps):
+        positions = measure_positions(recording.positions, recording.imu)
+        findings += timing_findings('Position', positions.timing)
+        findings += position_findings(positions)
+    else:
+        findings.append(
+            warning(
+                'no_positions',
+                'There are no positions, so a model can run on this recording but not learn '
+                'from it: record a position topic, or name it with --position-topic.',
+            ),
+        )
+    findings.sort(key=lambda finding: finding.severity != 'warning')
+    return Report(recording.name, imu, positions, tuple(findings), recording.notes)

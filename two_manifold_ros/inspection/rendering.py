@@ -1,0 +1,166 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A report as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from two_manifold_ros.inspection.stretch import listed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from two_manifold_ros.inspection.finding import Finding
+    from two_manifold_ros.inspection.position_report import PositionReport
+    from two_manifold_ros.inspection.report import Report
+    from two_manifold_ros.inspection.timing import Timing
+
+_BAR_WIDTH = 24
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print a report: streams, intervals, channels, laps, and at last what to do."""
+    console.rule(f'[bold]{escape(report.name)}', align='left', characters='=')
+    console.print(_streams(report))
+    console.print(_intervals(report))
+    console.print(_channels(report))
+    for line in _gap_lines(report) + _position_lines(report.positions):
+        console.print(Padding(Text(line), (0, 0, 0, 2)))
+    console.print()
+    _print_findings(report.findings, console)
+
+
+def _table(*columns: str, left: int = 1) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify='left' if index < left else 'right', no_wrap=True)
+    return table
+
+
+def _timings(report: Report) -> list[tuple[str, str, Timing]]:
+    rows = [('IMU', report.imu.topic, report.imu.timing)]
+    if report.positions is not None:
+        rows.append(('position', report.positions.topic, report.positions.timing))
+    return rows
+
+
+def _streams(report: Report) -> Table:
+    table = _table(
+        'stream',
+        'topic',
+        'messages',
+        'from s',
+        'lasts s',
+        'rate Hz',
+        'jitter ms',
+        'p99 ms',
+        'gaps',
+        'duplicate',
+        'backward',
+        'zero',
+        left=2,
+    )
+    for word, topic, timing in _timings(report):
+        table.add_row(
+            word,
+            escape(topic),
+            f'{timing.count}',
+            f'{timing.start_s:.2f}',
+            f'{timing.duration_s:.1f}',
+            f'{timing.rate_hz:.1f}',
+            f'{1e3 * timing.jitter_std_s:.1f}',
+            f'{1e3 * timing.jitter_p99_s:.1f}',
+            f'{len(timing.gaps)}',
+            f'{timing.duplicates}',
+            f'{timing.backward}',
+            f'{timing.zero}',
+        )
+    return table
+
+
+def _intervals(report: Report) -> Table:
+    timings = _timings(report)
+    table = _table('interval / median', *(f'{word} intervals' for word, _, _ in timings))
+    for column in table.columns[1:]:
+        column.justify = 'left'
+    for bars in zip(*(timing.histogram for _, _, timing in timings), strict=False):
+        if any(bar.count for bar in bars):
+            table.add_row(
+                f'{bars[0].above:g} to {bars[0].up_to:g}',
+                *(
+                    _bar(bar.count, sum(each.count for each in timing.histogram))
+                    for bar, (_, _, timing) in zip(bars, timings, strict=True)
+                ),
+            )
+    return table
+
+
+def _bar(count: int, total: int) -> str:
+    length = -(-_BAR_WIDTH * count // total) if total else 0
+    return f'{"#" * length:{_BAR_WIDTH}} {count}'
+
+
+def _channels(report: Report) -> Table:
+    table = _table('channel', 'unit promised', 'mean', 'std', 'lowest', 'highest', '', left=2)
+    for channel in report.imu.channels:
+        table.add_row(
+            channel.name,
+            channel.unit,
+            f'{channel.mean:.3f}',
+            f'{channel.std:.3f}',
+            f'{channel.lowest:.3f}',
+            f'{channel.highest:.3f}',
+            'dead' if channel.dead else '',
+        )
+    return table
+
+
+def _gap_lines(report: Report) -> list[str]:
+    return [
+        f'{word} gaps: {listed(timing.gaps)}'
+        for word, _, timing in _timings(report)
+        if timing.gaps
+    ]
+
+
+def _position_lines(positions: PositionReport | None) -> list[str]:
+    if positions is None:
+        return []
+    width, height = positions.extent_m
+    lines = [
+        f'positions: {positions.msgtype.replace("/msg/", "/")} in frame {positions.frame_id!r}, '
+        f'{width:.1f} m x {height:.1f} m, for {positions.coverage:.0%} of the IMU time'
+    ]
+    if positions.laps is not None:
+        laps = positions.laps
+        lines.append(f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m')
+    if positions.yaw is not None:
+        yaw = positions.yaw
+        offset = 'cannot tell'
+        if yaw.offset_s is not None:
+            side = 'behind' if yaw.offset_s > 0 else 'ahead of'
+            offset = f'position stamps {abs(yaw.offset_s):.3f} s {side} the IMU'
+        lines.append(
+            f'in step: {offset} ({yaw.channel} against the course: correlation '
+            f'{yaw.correlation:.2f}, ratio {yaw.slope:.2f})'
+        )
+    return lines
+
+
+def _print_findings(findings: tuple[Finding, ...], console: Console) -> None:
+    if not findings:
+        console.print(Padding('[green]nothing to complain about', (0, 0, 1, 2)))
+        return
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
+    for finding in findings:
+        style = 'bold yellow' if finding.severity == 'warning' else 'cyan'
+        table.add_row(f'[{style}]{finding.severity}', escape(finding.sentence))
+    console.print(table)
+    console.print()

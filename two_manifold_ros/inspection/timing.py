@@ -1,0 +1,127 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""When the messages of a stream come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.inspection.stretch import Stretch
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+# Edges of the histogram, in multiples of the median interval.
+HISTOGRAM_EDGES = (0.0, 0.25, 0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 3.0, 5.0, float('inf'))
+_GAP_INTERVALS = 5
+_GAP_S = 0.25
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of the histogram of intervals: a range in multiples of the median, a count."""
+
+    above: float
+    up_to: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """
+    Rate, jitter and faults of the stamps of one stream.
+
+    Parameters
+    ----------
+    count
+        Number of messages.
+    start_s, duration_s
+        From the earliest to the latest stamp; the start in seconds from the first IMU stamp.
+    rate_hz
+        One over the median interval; 0 for fewer than two different stamps.
+    jitter_std_s, jitter_p99_s
+        Standard deviation of the intervals, and 99 % quantile of their distance from the
+        median, gaps left out.
+    histogram
+        Intervals that are neither zero nor negative.
+    gaps
+        Intervals above a quarter of a second and above five median intervals.
+    duplicates, backward, zero
+        Stamps equal to the one before, less than the one before, and zero.
+
+    """
+
+    count: int
+    start_s: float
+    duration_s: float
+    rate_hz: float
+    jitter_std_s: float
+    jitter_p99_s: float
+    histogram: tuple[Bar, ...]
+    gaps: tuple[Stretch, ...]
+    duplicates: int
+    backward: int
+    zero: int
+
+    @property
+    def gap_s(self) -> float:
+        """Intervals longer than this are gaps, seconds."""
+        return _gap_s(1 / self.rate_hz) if self.rate_hz else _GAP_S
+
+
+def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
+    """
+    Measure a stream.
+
+    Parameters
+    ----------
+    stamps : (N,) int64
+        Nanoseconds, in the order received.
+    origin_ns
+        The first IMU stamp.
+
+    """
+    steps = np.diff(stamps)
+    forward = steps > 0
+    intervals = steps[forward] / 1e9
+    median = float(np.median(intervals)) if len(intervals) else 0.0
+    is_gap = intervals > _gap_s(median)
+    regular = intervals[~is_gap]
+    starts = (stamps[:-1][forward][is_gap] - origin_ns) / 1e9
+    return Timing(
+        count=len(stamps),
+        start_s=float(stamps.min() - origin_ns) / 1e9,
+        duration_s=float(stamps.max() - stamps.min()) / 1e9,
+        rate_hz=1 / median if median else 0.0,
+        jitter_std_s=float(regular.std()) if len(regular) else 0.0,
+        jitter_p99_s=float(np.quantile(abs(regular - median), 0.99)) if len(regular) else 0.0,
+        histogram=_histogram(intervals, median),
+        gaps=tuple(map(Stretch, starts.tolist(), intervals[is_gap].tolist())),
+        duplicates=int((steps == 0).sum()),
+        backward=int((steps < 0).sum()),
+        zero=int((stamps == 0).sum()),
+    )
+
+
+def advancing(stamps: Ints) -> Bools:
+    """Return a mask (N,) of the stamps that are not zero and later than all before them."""
+    usable = np.where(stamps == 0, np.iinfo(np.int64).min, stamps)
+    latest = np.maximum.accumulate(usable)
+    mask = usable > np.iinfo(np.int64).min
+    mask[1:] &= usable[1:] > latest[:-1]
+    return mask
+
+
+def _gap_s(median: float) -> float:
+    return max(_GAP_S, _GAP_INTERVALS * median)
+
+
+def _histogram(intervals: Floats, median: float) -> tuple[Bar, ...]:
+    if not len(intervals):
+        return ()
+    which = np.searchsorted(HISTOGRAM_EDGES, intervals / median, side='left') - 1
+    counts = np.bincount(which, minlength=len(HISTOGRAM_EDGES) - 1)
+    return tuple(map(Bar, HISTOGRAM_EDGES[:-1], HISTOGRAM_EDGES[1:], counts.tolist()))

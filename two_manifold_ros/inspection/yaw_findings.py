@@ -1,0 +1,84 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the comparison of gyroscope and course means for the user."""
+
+from __future__ import annotations
+
+from math import degrees
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.inspection.finding import info, warning
+
+if TYPE_CHECKING:
+    from two_manifold_ros.inspection.finding import Finding
+    from two_manifold_ros.inspection.yaw_agreement import YawAgreement
+
+_TOLERANCE = 2.0
+_LATE_S = 0.05
+_DEGREES = degrees(1.0)
+
+
+def yaw_findings(yaw: YawAgreement | None) -> list[Finding]:
+    """Return what is to be said about unit, sign and time of the gyroscope."""
+    if yaw is None or yaw.offset_s is None:
+        quality = 'they cannot be compared'
+        if yaw is not None:
+            quality = f'their correlation is only {abs(yaw.correlation):.2f}'
+        return [
+            info(
+                'offset_unknown',
+                f'Whether IMU and positions are in step, and the unit of the gyroscope, cannot '
+                f'be told from course and yaw rate ({quality}): drive curves at a steady speed '
+                f'in some part of the recording if you want to know.',
+            ),
+        ]
+    return [*_slope_findings(yaw.channel, yaw.slope), *_offset_findings(yaw.offset_s)]
+
+
+def _slope_findings(channel: str, slope: float) -> list[Finding]:
+    findings = []
+    size = abs(slope)
+    if _near(size, _DEGREES):
+        findings.append(
+            warning(
+                'gyroscope_in_degrees',
+                f'{channel} is {size:.0f} times the rate at which the course turns, so it is '
+                f'probably in deg/s, not in rad/s: have the driver convert, or keep it the same '
+                f'when the filter runs.',
+            ),
+        )
+    elif not _near(size, 1.0):
+        findings.append(
+            warning(
+                'gyroscope_scale',
+                f'{channel} is {size:.3g} times the rate at which the course turns: check the '
+                f'unit of the gyroscope (rad/s) and of the positions (m).',
+            ),
+        )
+    if slope < 0:
+        findings.append(
+            info(
+                'yaw_reversed',
+                f'{channel} turns against the course, so the IMU is upside down or the frame of '
+                f'the positions is left-handed: nothing to do as long as both stay so.',
+            ),
+        )
+    return findings
+
+
+def _offset_findings(offset_s: float) -> list[Finding]:
+    if abs(offset_s) <= _LATE_S:
+        return []
+    side = 'behind' if offset_s > 0 else 'ahead of'
+    return [
+        warning(
+            'time_offset',
+            f'The stamps of the positions are {abs(offset_s):.2f} s {side} those of the IMU: '
+            f'estimates will be wrong by the way driven in that time; set the clocks (NTP or '
+            f'PTP), and stamp camera images when they are taken.',
+        ),
+    ]
+
+
+def _near(size: float, unit: float) -> bool:
+    return unit / _TOLERANCE < size < unit * _TOLERANCE
