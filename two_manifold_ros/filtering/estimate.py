@@ -17,7 +17,7 @@ class Status(Enum):
 
     FILLING = 'filling the first window'
     TRACKING = 'tracking'
-    COASTING = 'coasting through a gap without observations'
+    RECOVERING = 'tracking again after a gap, the window not yet full'
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Estimate:
     velocity_covariance : (2, 2)
         Its covariance, (m/s)^2.
     evidence
-        Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best, NaN
-        at a tick without observation (section 6.5).
+        Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
+        (section 6.5).
     familiarity
-        Distance of the newest window to the nearest training window, divided by the 99 % quantile
-        of that distance on held-out training data: up to about 1 is familiar; NaN until a whole
+        Squared distance of the newest window to the nearest training window, divided by the 99 %
+        quantile of that on held-out training data: up to about 1 is familiar; NaN until a whole
         window was seen.
 
     """

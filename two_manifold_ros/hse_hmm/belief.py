@@ -46,10 +46,8 @@ class Belief:
         self._state_table = np.ascontiguousarray(tables.states.T)
         self._transition = transition(tables.weights, tables.states)
         self._operator = operator
-        raw = isinstance(operator, RawKernel)
-        kernel_points = operator.observations if raw else operator.landmarks
-        self._kernel_points = np.ascontiguousarray(kernel_points.T)
-        self._kernel = np.zeros(len(kernel_points))
+        self._kernel_points = np.ascontiguousarray(operator.kernel_points.T)
+        self._kernel = np.zeros(len(operator.kernel_points))
         self._factors = np.zeros(len(tables.weights))
         self.weights = np.zeros(len(tables.weights))
         self.state = np.zeros(len(self._weight_table))

@@ -42,6 +42,11 @@ class RawKernel:
     observations: Floats
     bandwidth: float
 
+    @property
+    def kernel_points(self) -> Floats:
+        """Observations that a new one is compared with: (l, d)."""
+        return self.observations
+
     def factors(self, observation: Floats) -> Floats:
         """Return the (n,) factors of a (d,) observation."""
         factors: Floats = gaussian_kernel(observation[None], self.observations, self.bandwidth)[0]
@@ -72,6 +77,11 @@ class RidgeKernel:
     bandwidth: float
     responses: Floats
     features: Floats
+
+    @property
+    def kernel_points(self) -> Floats:
+        """Observations that a new one is compared with: (l, d)."""
+        return self.landmarks
 
     def factors(self, observation: Floats) -> Floats:
         """Return the (n,) factors of a (d,) observation; they can be negative."""

@@ -1,0 +1,172 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter: one IMU sample in, estimates out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD
+from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.ticks.averaging import TickAverager
+from two_manifold_ros.ticks.stamps import StampRule, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.typing import Floats
+
+_DROPPED = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
+
+
+class Filter:
+    """
+    Tell positions from IMU samples.
+
+    The same samples give bit-equal estimates, and adding a constant to all stamps changes
+    nothing but the stamps. A sample that cannot be used is counted under its cause and otherwise
+    has no effect.
+
+    Parameters
+    ----------
+    model
+        A trained model; several filters may share it.
+
+    Attributes
+    ----------
+    counters
+        Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
+        ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``), ``ticks``, ``gaps``,
+        ``rejected_observations``, ``restarts`` of the belief and ``resets``.
+
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._tracker = Tracker(model)
+        self._averager = TickAverager(6, model.period_ns, model.max_gap_ns)
+        self._rule = StampRule(model.max_gap_ns)
+        self._sample = np.zeros(6)
+        self._newest = 0
+        self._tick = 0
+        self._recovering = False
+        self._since = 'waiting for the first IMU sample'
+        self.counters: Counter[str] = Counter()
+
+    @property
+    def why(self) -> str:
+        """The present state in plain words."""
+        window = self._tracker.window
+        if self._newest == 0 and not window.count:
+            return self._since
+        if window.full:
+            return Status.TRACKING.value
+        progress = f'{window.count} of {self._model.window} ticks'
+        if self._recovering:
+            return f'{Status.RECOVERING.value}: {progress}'
+        return f'{Status.FILLING.value}: {progress}'
+
+    def warm_up(self) -> None:
+        """Compile every hot loop, so that the first real sample is as quick as the others."""
+        spare = Filter(self._model)
+        sample = self._model.channels.mean
+        for tick in range(self._model.window + 3):
+            spare.push(1 + tick * self._model.period_ns, sample)
+
+    def reset(self, cause: str) -> None:
+        """Forget everything but the counters; ``cause`` is shown until the next sample."""
+        self._forget()
+        self._rule.forget()
+        self._since = f'reset: {cause}'
+        self.counters['resets'] += 1
+
+    def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
+        """
+        Take one sample.
+
+        Parameters
+        ----------
+        stamp_ns
+            Header stamp in nanoseconds.
+        sample : (6,)
+            Specific force in m/s^2, then angular rate in rad/s, x y z each.
+
+        Returns
+        -------
+        list of Estimate
+            One for each tick that ended with this sample; usually none or one.
+
+        """
+        counters = self.counters
+        counters['received'] += 1
+        self._sample[:] = sample
+        channels = self._model.channels
+        fault = check_sample(self._sample, channels.mean, channels.limit)
+        if fault != GOOD:
+            counters[CAUSES[fault]] += 1
+            return []
+        verdict = self._rule.judge(stamp_ns)
+        if verdict in _DROPPED:
+            counters[verdict.value] += 1
+            return []
+        counters['used'] += 1
+        if verdict is not Verdict.ACCEPT:
+            self._begin(verdict, stamp_ns)
+            return []
+        self._newest = stamp_ns
+        count, ends, means = self._averager.push(stamp_ns, self._sample)
+        return [self._estimate(int(ends[i]), means[i]) for i in range(count)]
+
+    def _begin(self, verdict: Verdict, stamp_ns: int) -> None:
+        """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
+        if verdict is Verdict.GAP:
+            self.counters['gaps'] += 1
+            missed = round((stamp_ns - self._newest) / self._model.period_ns)
+            if missed <= self._model.window and self._tracker.window.count:
+                self._recovering = self._recovering or self._tracker.window.full
+                self._tracker.coast(missed)
+            else:
+                self._forget()
+        elif verdict is Verdict.JUMP_BACK:
+            self.counters['resets'] += 1
+            self._forget()
+        self._newest = stamp_ns
+        self._averager.start(stamp_ns, self._sample)
+
+    def _forget(self) -> None:
+        self._tracker.start()
+        self._tick = 0
+        self._newest = 0
+        self._recovering = False
+
+    def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
+        step = self._tracker.update(values)
+        window = self._tracker.window
+        self.counters['ticks'] += 1
+        self.counters['restarts'] += step.restarted
+        self.counters['rejected_observations'] += not step.accepted
+        if window.full:
+            self._recovering = False
+            status = Status.TRACKING
+        else:
+            status = Status.RECOVERING if self._recovering else Status.FILLING
+        means, covariances = self._tracker.read()
+        tick = self._tick
+        self._tick += 1
+        return Estimate(
+            stamp_ns=stamp_ns,
+            tick=tick,
+            status=status,
+            state=self._tracker.belief.state.copy(),
+            positions=means[:-1],
+            covariances=covariances[:-1],
+            velocity=means[-1],
+            velocity_covariance=covariances[-1],
+            evidence=step.evidence,
+            familiarity=step.familiarity,
+        )

@@ -1,0 +1,108 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter over ticks: belief, window and read-out together, whatever the stamps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.hse_hmm.belief import Belief, SMALLEST_EVIDENCE
+from two_manifold_ros.windows.sliding import SlidingWindow
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.typing import Floats
+
+REJECTED_BEFORE_RESTART = 10
+"""Observations in a row that fit nothing before the belief is started anew (section 6.5)."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """
+    What one observation did.
+
+    Parameters
+    ----------
+    evidence
+        See ``Belief.update``.
+    accepted
+        Whether the observation moved the belief.
+    familiarity
+        Squared distance to the nearest training window in units of the familiar one, NaN until
+        the window is full.
+    restarted
+        Whether the belief had to be started anew.
+
+    """
+
+    evidence: float
+    accepted: bool
+    familiarity: float
+    restarted: bool
+
+
+class Tracker:
+    """
+    Belief and window of one model.
+
+    Attributes
+    ----------
+    belief
+        The HMM's belief.
+    window
+        The newest observations and their distances to the training windows.
+
+    """
+
+    def __init__(self, model: Model) -> None:
+        channels = model.channels
+        self._readout = model.readout
+        self._mean = channels.mean[channels.live]
+        self._inverse_scale = 1.0 / channels.scale[channels.live]
+        self._live = np.flatnonzero(channels.live)
+        self._warm_start = model.warm_start
+        self._state_bound = model.state_bound
+        self._familiar = model.familiar_squared
+        self._rejected = 0
+        self.belief = Belief(model.tables, model.operator)
+        self.window = SlidingWindow(model.series, model.starts, model.window)
+
+    def start(self) -> None:
+        """Forget everything."""
+        self.belief.start()
+        self.window.clear()
+        self._rejected = 0
+
+    def coast(self, ticks: int) -> None:
+        """Move on by some ticks without observations; the window has to fill anew."""
+        self.belief.skip(ticks)
+        self.window.clear()
+        self._rejected = 0
+
+    def update(self, values: Floats) -> Step:
+        """Take the (6,) means of one tick, in the units of the IMU."""
+        observation = (values[self._live] - self._mean) * self._inverse_scale
+        evidence = self.belief.update(observation)
+        self.window.push(observation)
+        accepted = evidence > SMALLEST_EVIDENCE
+        self._rejected = 0 if accepted else self._rejected + 1
+        state = self.belief.state
+        escaped = not float(np.dot(state, state)) <= 1.0 + self._state_bound**2
+        restarted = escaped or self._rejected >= REJECTED_BEFORE_RESTART
+        if restarted:
+            self._restart()
+        return Step(evidence, accepted, self.window.nearest() / self._familiar, restarted)
+
+    def read(self) -> tuple[Floats, Floats]:
+        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
+        return self._readout.read(self.belief.weights, self.belief.state)
+
+    def _restart(self) -> None:
+        """Start from the newest window where there is one, else from the prior (section 6.4)."""
+        self._rejected = 0
+        warm = self._warm_start.transform(self.window.distances()) if self.window.full else None
+        self.belief.start(None if warm is None else np.concatenate([[1.0], warm]))

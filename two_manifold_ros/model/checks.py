@@ -1,0 +1,141 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the parts of a model fit together, checked before the filter ever runs on it."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.observation import RawKernel
+from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.model.model import Model
+
+LARGEST_RADIUS = 1.0 + 1e-6
+
+
+def check_model(model: Model) -> None:
+    """
+    Check shapes, finiteness, positivity and the stability of the transition (section 12.7).
+
+    Raises
+    ------
+    InputError
+        Naming the first thing that does not fit.
+
+    """
+    _check_numbers(model)
+    _check_shapes(model)
+    _check_finite(model)
+    matrix = transition(model.tables.weights, model.tables.states)
+    first = np.eye(len(matrix))[0]
+    if not np.allclose(matrix[0], first, atol=1e-9):
+        _refuse('its tables do not keep the sum of the weights')
+    if not spectral_radius(matrix) <= LARGEST_RADIUS:
+        _refuse('its transition grows without bound')
+
+
+def _refuse(cause: str) -> None:
+    msg = f'the model is refused: {cause}; train it anew'
+    raise InputError(msg)
+
+
+def _check_numbers(model: Model) -> None:
+    positive = {
+        'rate_hz': model.rate_hz,
+        'period_ns': model.period_ns,
+        'max_gap_ns': model.max_gap_ns,
+        'window': model.window,
+        'familiar_squared': model.familiar_squared,
+        'state_bound': model.state_bound,
+        'observation bandwidth': model.operator.bandwidth,
+        'warm start bandwidth': model.warm_start.bandwidth,
+    }
+    for name, value in positive.items():
+        if not (np.isfinite(value) and value > 0):
+            _refuse(f'{name} is {value}, not a positive number')
+    for name in ('period_ns', 'max_gap_ns', 'window'):
+        if not isinstance(getattr(model, name), int):
+            _refuse(f'{name} is no whole number')
+    if model.period_ns != round(1e9 / model.rate_hz):
+        _refuse('its rate and the length of its tick disagree')
+    ahead = model.horizons
+    if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
+        _refuse('its horizons do not begin with 0 and increase')
+
+
+def _check_shapes(model: Model) -> None:
+    count, states = model.tables.weights.shape
+    live = int(np.count_nonzero(model.channels.live))
+    wanted: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
+        'tables.states': (model.tables.states, (count, states)),
+        'starts': (model.starts, (count,)),
+        'mean_position': (model.mean_position, (2,)),
+        'warm_start.offset': (model.warm_start.offset, (states - 1,)),
+        'warm_start.table': (
+            model.warm_start.table,
+            (len(model.warm_start.members), states - 1),
+        ),
+        'kernel points': (
+            model.operator.kernel_points,
+            (len(model.operator.kernel_points), live),
+        ),
+        'series': (model.series, (live, model.series.shape[1])),
+        'track': (model.track, (len(model.track), 2)),
+    }
+    wanted |= {f'channels.{name}': (value, (6,)) for name, value in vars(model.channels).items()}
+    wanted |= _readout_shapes(model, count, states)
+    if isinstance(model.operator, RawKernel):
+        wanted['observations'] = (model.operator.observations, (count, live))
+    else:
+        features = model.operator.features.shape[1]
+        wanted['features'] = (model.operator.features, (count, features))
+        landmarks = len(model.operator.landmarks)
+        wanted['responses'] = (model.operator.responses, (landmarks, features))
+    for name, (array, shape) in wanted.items():
+        if array.shape != shape:
+            _refuse(f'{name} has the shape {array.shape} instead of {shape}')
+    last = model.series.shape[1] - model.window
+    if model.starts.min() < 0 or model.starts.max() > last:
+        _refuse('its windows lie outside its series')
+    if model.warm_start.members.min() < 0 or model.warm_start.members.max() >= count:
+        _refuse('its warm start names windows that are not there')
+
+
+def _readout_shapes(
+    model: Model, count: int, states: int
+) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    columns = len(model.horizons) + 1
+    readout: Any = model.readout
+    if isinstance(readout, SharpenedReadout):
+        return {
+            'readout.targets': (readout.targets, (count, columns, 2)),
+            'readout.factors': (readout.factors, (columns,)),
+        }
+    return {
+        'readout.coefficients': (readout.coefficients, (columns, 2, states)),
+        'readout.covariances': (readout.covariances, (columns, 2, 2)),
+    }
+
+
+def _check_finite(model: Model) -> None:
+    groups = (model, model.channels, model.tables, model.operator, model.warm_start, model.readout)
+    for group in groups:
+        for name, value in vars(group).items():
+            if not isinstance(value, np.ndarray) or name.startswith('_'):
+                continue
+            if value.dtype.kind not in 'fib':
+                _refuse(f'{name} holds no numbers')
+            # Unknown targets and the seams of the track are NaN by design.
+            bad = np.isinf(value) if name in {'targets', 'track'} else ~np.isfinite(value)
+            if bad.any():
+                _refuse(f'{name} holds numbers that are not finite')
+    if not (model.channels.scale[model.channels.live] > 0).all():
+        _refuse('the scale of a live channel is not positive')

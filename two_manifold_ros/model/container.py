@@ -1,0 +1,115 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A safe container of named arrays and a JSON header, written atomically.
+
+The file is an ``.npz`` whose member ``header`` holds JSON as bytes. Reading never unpickles, and
+a SHA-256 over the header and all arrays is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+import tempfile
+from typing import Any, TYPE_CHECKING
+import zipfile
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+LARGEST_BYTES = 2_000_000_000
+"""Declared size of all arrays together above which a file is refused before it is unpacked."""
+
+
+def write_container(
+    path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """
+    Write a container to a temporary file beside its path and rename it.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+
+    """
+    target = Path(path)
+    text = json.dumps(dict(header), sort_keys=True, allow_nan=False)
+    sealed = {'content': json.loads(text), 'sha256': _checksum(text, arrays)}
+    head = np.frombuffer(json.dumps(sealed, sort_keys=True).encode(), dtype=np.uint8)
+    temporary = ''
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
+        with os.fdopen(handle, 'wb') as file:
+            np.savez(file, allow_pickle=False, header=head, **dict(arrays))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True) if temporary else None
+        msg = f'{target}: the model cannot be written ({error.strerror}); choose another folder'
+        raise InputError(msg) from error
+
+
+def read_container(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """
+    Read a container.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, is no container, is damaged or holds pickled objects.
+
+    """
+    source = Path(path)
+    if not source.is_file():
+        msg = f'{source}: there is no such model file; train one with "two-manifold train"'
+        raise InputError(msg)
+    try:
+        _check_declared_size(source)
+        with np.load(source, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        sealed = json.loads(arrays.pop('header').tobytes().decode())
+        content, expected = sealed['content'], sealed['sha256']
+    except InputError:
+        raise
+    except ValueError as error:
+        pickled = 'pickle' in str(error).lower()
+        cause = 'it holds pickled objects, which are never read' if pickled else 'it is damaged'
+        raise _refusal(source, cause) from error
+    except (OSError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise _refusal(source, 'it is damaged or no model file') from error
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    if expected != _checksum(text, arrays):
+        raise _refusal(source, 'its checksum does not match its content')
+    return content, arrays
+
+
+def _refusal(source: Path, cause: str) -> InputError:
+    return InputError(f'{source}: the model is refused: {cause}; train it anew')
+
+
+def _check_declared_size(source: Path) -> None:
+    with zipfile.ZipFile(source) as archive:
+        declared = sum(member.file_size for member in archive.infolist())
+    if declared > LARGEST_BYTES:
+        raise _refusal(source, f'it declares {declared} bytes, more than {LARGEST_BYTES}')
+
+
+def _checksum(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f'{name} {array.dtype.str} {array.shape}'.encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,114 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One complete HMM from the embeddings and a few choices: cheap, so many can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.hse_hmm.observation import (
+    make_ridge_kernel,
+    median_observation_distance,
+    RawKernel,
+)
+from two_manifold_ros.readout.ridge import fit_ridge
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.training.closed_loop import filtered_states
+
+if TYPE_CHECKING:
+    from two_manifold_ros.hse_hmm.observation import ObservationOperator
+    from two_manifold_ros.hse_hmm.tables import Tables
+    from two_manifold_ros.readout.reading import Readout
+    from two_manifold_ros.training.structure import Structure
+    from two_manifold_ros.two_manifold.shared_directions import SharedDirections
+    from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """
+    Choices that closed-loop validation compares.
+
+    Parameters
+    ----------
+    states
+        Dimension of the state.
+    bandwidth_factor
+        Bandwidth of the observation kernel, in median distances between observations.
+    ridge
+        Ridge of the observation operator, or ``None`` for the raw kernel.
+
+    """
+
+    states: int
+    bandwidth_factor: float
+    ridge: float | None = None
+
+    def as_json(self) -> dict[str, float | None]:
+        """Return the choices by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """An HMM with its read-out."""
+
+    directions: SharedDirections
+    tables: Tables
+    operator: ObservationOperator
+    readout: Readout
+
+    def belief(self) -> Belief:
+        """Return a fresh belief at the prior."""
+        return Belief(self.tables, self.operator)
+
+
+def assemble(
+    structure: Structure, targets: Floats, candidate: Candidate, readout: str
+) -> Assembly:
+    """
+    Build the HMM of a candidate.
+
+    Parameters
+    ----------
+    structure
+        From ``learn_structure``.
+    targets : (n, c, 2)
+        Of the training ticks, from ``training_targets``.
+    candidate
+        The choices.
+    readout
+        One of ``READOUTS``.
+
+    """
+    directions = structure.directions(candidate.states)
+    tables = structure.tables(directions)
+    operator = _make_operator(structure.observations, candidate)
+    if readout == 'ridge':
+        states = _training_states(structure, Belief(tables, operator))
+        return Assembly(directions, tables, operator, fit_ridge(states, targets))
+    sharpened = SharpenedReadout(targets, np.ones(targets.shape[1]))
+    return Assembly(directions, tables, operator, sharpened)
+
+
+def _make_operator(observations: Floats, candidate: Candidate) -> ObservationOperator:
+    bandwidth = candidate.bandwidth_factor * median_observation_distance(observations)
+    if candidate.ridge is None:
+        return RawKernel(observations, bandwidth)
+    return make_ridge_kernel(observations, bandwidth, candidate.ridge)
+
+
+def _training_states(structure: Structure, belief: Belief) -> Floats:
+    """Return the state after the observation of each training tick, filtered per segment."""
+    begins = structure.begins
+    runs = [
+        filtered_states(belief, structure.series[:, begin:end].T)
+        for begin, end in itertools.pairwise(begins.tolist())
+    ]
+    states: Floats = np.concatenate(runs)[structure.training.ticks]
+    return states

@@ -1,0 +1,60 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Hold out blocks of the training segments for closed-loop validation and calibration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.ticks.segments import Segment
+
+SHARE = 0.25
+MOST_BLOCKS = 4
+LEAST_WINDOWS = 2.5
+"""A block needs a window to fill, and as much again and more to be scored."""
+
+
+def hold_out(segments: Sequence[Segment], window: int) -> tuple[list[Segment], list[Segment]]:
+    """
+    Split segments into a part to fit and blocks to validate on.
+
+    One block at the end of a short recording; up to four, evenly spread, where each is still
+    long enough. What is left on either side of a block is kept where it is longer than two
+    windows.
+
+    Returns
+    -------
+    fit, held
+        ``held`` is empty if the recording is too short to spare a block.
+
+    """
+    total = sum(len(segment) for segment in segments)
+    least = round(LEAST_WINDOWS * window)
+    blocks = min(MOST_BLOCKS, int(SHARE * total) // (2 * least) or 1)
+    length = int(SHARE * total / blocks)
+    if length < least:
+        return list(segments), []
+    fit: list[Segment] = []
+    held: list[Segment] = []
+    for segment, begin in zip(segments, _begins(segments), strict=True):
+        position = 0
+        for block in range(blocks):
+            end = total if blocks == 1 else int((block + 0.5) * total / blocks + length / 2)
+            start, stop = end - length - begin, end - begin
+            start, stop = max(start, position), min(stop, len(segment))
+            if stop - start >= least:
+                fit.append(segment.part(position, start))
+                held.append(segment.part(start, stop))
+                position = stop
+        fit.append(segment.part(position, len(segment)))
+    return [part for part in fit if len(part) > 2 * window], held
+
+
+def _begins(segments: Sequence[Segment]) -> list[int]:
+    begins = [0]
+    for segment in segments[:-1]:
+        begins.append(begins[-1] + len(segment))
+    return begins

@@ -1,0 +1,92 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What can be chosen about a training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.readout.reading import READOUTS
+from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
+
+OBSERVATIONS = ('raw', 'ridge')
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """
+    Settings of a training; ``None`` means chosen from the data.
+
+    Parameters
+    ----------
+    rate_hz
+        Ticks per second.
+    window
+        Ticks in a past window and in a future window.
+    states
+        Dimension k of the state, the constant included.
+    kernel
+        Manifold learner, one of ``KERNELS``.
+    neighbours
+        Nearest neighbours in the graph of the eigenmap.
+    dimension
+        Coordinates of each embedding, m; fewer where there are few training ticks.
+    coupling
+        How the two manifolds are coupled, one of ``COUPLINGS``.
+    observation
+        Observation operator, one of ``OBSERVATIONS``.
+    readout
+        One of ``READOUTS``.
+    horizons
+        Ticks ahead, increasing, 0 first.
+
+    Raises
+    ------
+    InputError
+        If a value makes no sense.
+
+    """
+
+    rate_hz: float | None = None
+    window: int | None = None
+    states: int | None = None
+    kernel: str = 'laplacian-eigenmap'
+    neighbours: int = 30
+    dimension: int = 100
+    coupling: str = 'cross-covariance'
+    observation: str | None = None
+    readout: str = 'sharpened'
+    horizons: tuple[int, ...] = (0, 10, 50, 100)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _check_choice('kernel', self.kernel, KERNELS)
+        _check_choice('coupling', self.coupling, COUPLINGS)
+        _check_choice('readout', self.readout, READOUTS)
+        if self.observation is not None:
+            _check_choice('observation', self.observation, OBSERVATIONS)
+        if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
+            msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
+            raise InputError(msg)
+        for name, value, least in (
+            ('window', self.window, 2),
+            ('states', self.states, 2),
+            ('neighbours', self.neighbours, 2),
+            ('dimension', self.dimension, 2),
+        ):
+            if value is not None and value < least:
+                msg = f'{name} is {value}, but must be at least {least}'
+                raise InputError(msg)
+        ahead = self.horizons
+        if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
+            shown = ','.join(map(str, ahead))
+            msg = f'horizons {shown!r} must begin with 0 and increase'
+            raise InputError(msg)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
+        raise InputError(msg)

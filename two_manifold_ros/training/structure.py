@@ -1,0 +1,125 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The embeddings of past and future windows: the dear part of a training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.tables import build_tables
+from two_manifold_ros.kernels.selection import make_learner
+from two_manifold_ros.two_manifold.shared_directions import shared_directions
+from two_manifold_ros.windows.training_ticks import find_training_ticks
+from two_manifold_ros.windows.window_set import lay_end_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.hse_hmm.tables import Tables
+    from two_manifold_ros.kernels.extension import Extension
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.two_manifold.shared_directions import SharedDirections
+    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.windows.training_ticks import TrainingTicks
+
+FEWEST_TICKS = 50
+PENALTY = 1e-3
+"""Of the regression from past coordinates to states, relative to their mean variance."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """
+    Two coupled embeddings, from which tables of any number of states follow at once.
+
+    Parameters
+    ----------
+    series : (d, N), begins : (s + 1,)
+        Standardised observations end to end, and where the segments begin.
+    training
+        The training ticks and their windows.
+    past, future, shifted : (n, m)
+        Centred coordinates; the shifted futures are centred with the mean of the own ones.
+    past_extension
+        Coordinates of a past window that was not in the training set.
+    coupling
+        How the two are coupled.
+    notes
+        Sentences that have to be said aloud.
+
+    """
+
+    series: Floats
+    begins: Ints
+    training: TrainingTicks
+    past: Floats
+    future: Floats
+    shifted: Floats
+    past_extension: Extension
+    coupling: str
+    notes: tuple[str, ...]
+
+    @property
+    def observations(self) -> Floats:
+        """Observation of each training tick: (n, d)."""
+        return np.ascontiguousarray(self.series[:, self.training.ticks].T)
+
+    def directions(self, states: int) -> SharedDirections:
+        """Return the shared directions for k states; fewer where the spectrum ends."""
+        return shared_directions(self.future, self.past, states - 1, self.coupling)
+
+    def tables(self, directions: SharedDirections) -> Tables:
+        """Return the tables of the HMM."""
+        return build_tables(self.past, self.shifted, directions)
+
+    def warm_start(self, directions: SharedDirections) -> Extension:
+        """Return the map from a past window to the state without its constant (section 6.4)."""
+        penalty = PENALTY * np.square(self.past).mean() * np.eye(self.past.shape[1])
+        normal = self.past.T @ self.past / len(self.past) + penalty
+        wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
+        linear = np.linalg.solve(normal, wanted)
+        return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
+
+
+def learn_structure(
+    observations: Sequence[Floats], window: int, settings: TrainingSettings
+) -> Structure:
+    """
+    Embed past and future windows of standardised segments (T, d).
+
+    Raises
+    ------
+    InputError
+        If fewer than ``FEWEST_TICKS`` training ticks are left.
+
+    """
+    series, begins = lay_end_to_end(observations)
+    training = find_training_ticks(series, begins, window)
+    count = len(training.ticks)
+    if count < FEWEST_TICKS:
+        msg = (
+            f'only {count} ticks have a whole window of {window} ticks before and after them; '
+            f'at least {FEWEST_TICKS} are needed: record longer or shorten --window'
+        )
+        raise InputError(msg)
+    dimension = min(settings.dimension, count // 3)
+    learner = make_learner(settings.kernel, dimension, min(settings.neighbours, count // 3))
+    past = learner.fit(training.pasts)
+    future = learner.fit(training.futures)
+    own = future.coordinates[training.own]
+    mean = own.mean(axis=0)
+    return Structure(
+        series,
+        begins,
+        training,
+        past.coordinates,
+        own - mean,
+        future.coordinates[training.shifted] - mean,
+        past.extension,
+        settings.coupling,
+        tuple(dict.fromkeys(past.notes + future.notes)),
+    )
