@@ -58,7 +58,7 @@ def test_nothing_is_published_before_the_state_is_valid(
     'field', ['state', 'positions', 'covariances', 'velocity', 'velocity_covariance']
 )
 def test_nothing_is_published_that_is_not_finite(
-    estimate: Estimate, model: SimpleNamespace, frames: Frames, field
+    estimate: Estimate, model: SimpleNamespace, frames: Frames, field: str
 ) -> None:
     broken = np.array(getattr(estimate, field))
     broken.flat[0] = math.nan

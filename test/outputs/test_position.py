@@ -42,7 +42,7 @@ def test_covariance_is_row_major_and_large_where_nothing_is_known(
 
 @pytest.mark.parametrize('speed', [0.0, 1e-200, 1e-3])
 def test_standstill_has_the_variance_of_any_angle(
-    estimate: Estimate, frames: Frames, speed
+    estimate: Estimate, frames: Frames, speed: float
 ) -> None:
     slow = replace(estimate, velocity=np.array([speed, 0.0]))
     covariance = position_message(slow, frames)['pose']['covariance']

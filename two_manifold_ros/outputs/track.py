@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 MOST_POINTS = 4000
 """About how many points a drawn track has at most: a message of 100 kB once a second."""
@@ -45,7 +45,7 @@ def _arc_length(run: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def _every(length: Floats, spacing: float) -> Floats:
+def _every(length: Floats, spacing: float) -> Bools:
     cell = np.floor(length / spacing)
     keep = np.diff(cell, prepend=-1.0) > 0
     keep[-1] = True

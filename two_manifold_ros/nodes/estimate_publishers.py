@@ -1,0 +1,102 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Publishes estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.quality import quality
+from two_manifold_ros.nodes.translating import message_class, to_message
+from two_manifold_ros.outputs.messages import BUILDERS
+from two_manifold_ros.outputs.position import position_message
+from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS
+
+if TYPE_CHECKING:
+    from rclpy.lifecycle import LifecycleNode
+    from rclpy.lifecycle.publisher import LifecyclePublisher
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.outputs.frames import Frames
+
+_TF_DEPTH = 100
+
+
+class EstimatePublishers:
+    """
+    One lifecycle publisher per topic; silent while the node is not active.
+
+    Parameters
+    ----------
+    node
+        On which to advertise.
+    model, frames
+        Of the estimates that will come.
+    transform
+        Whether to publish the transform from the track frame to the child frame as well.
+
+    Raises
+    ------
+    InputError
+        If the transform is wanted and the package tf2_msgs is missing.
+
+    """
+
+    def __init__(
+        self, node: LifecycleNode, model: Model, frames: Frames, *, transform: bool
+    ) -> None:
+        self._node = node
+        self._model = model
+        self._frames = frames
+        # First what can fail, so that nothing is advertised then.
+        self._tf = _tf_publisher(node) if transform else None
+        self._publishers = {
+            topic: node.create_lifecycle_publisher(
+                message_class(topic.msgtype), topic.name, quality(topic)
+            )
+            for topic in ESTIMATE_TOPICS
+        }
+
+    @property
+    def topics(self) -> dict[str, str]:
+        """Full name of each topic after remapping, by its relative name."""
+        return {topic.name: each.topic_name for topic, each in self._publishers.items()}
+
+    def publish(self, estimate: Estimate) -> None:
+        """Publish an estimate on every topic that somebody listens to."""
+        for topic, publisher in self._publishers.items():
+            # Building a message for nobody costs more than the filter itself.
+            if publisher.get_subscription_count():
+                fields = BUILDERS[topic.name](estimate, self._model, self._frames)
+                publisher.publish(to_message(topic.msgtype, fields))
+        if self._tf is not None:
+            self._tf.publish(self._transform(estimate))
+
+    def destroy(self) -> None:
+        """Stop advertising."""
+        for publisher in [*self._publishers.values(), *([self._tf] if self._tf else [])]:
+            self._node.destroy_lifecycle_publisher(publisher)
+
+    def _transform(self, estimate: Estimate) -> object:
+        position = position_message(estimate, self._frames)
+        pose = position['pose']['pose']
+        transform = {
+            'header': position['header'],
+            'child_frame_id': self._frames.child,
+            'transform': {'translation': pose['position'], 'rotation': pose['orientation']},
+        }
+        return to_message('tf2_msgs/msg/TFMessage', {'transforms': [transform]})
+
+
+def _tf_publisher(node: LifecycleNode) -> LifecyclePublisher:
+    try:
+        kind = message_class('tf2_msgs/msg/TFMessage')
+    except ImportError as error:
+        msg = (
+            'Parameter publish_tf is true but the package tf2_msgs is not installed: install '
+            'ros-<distro>-tf2-msgs or set publish_tf to false.'
+        )
+        raise InputError(msg) from error
+    return node.create_lifecycle_publisher(kind, '/tf', _TF_DEPTH)

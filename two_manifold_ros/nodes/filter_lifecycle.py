@@ -1,0 +1,179 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter as a lifecycle node."""
+
+from __future__ import annotations
+
+from time import monotonic
+import traceback
+from typing import Any, TYPE_CHECKING
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import qos_policy_name_from_kind
+from sensor_msgs.msg import Imu
+from std_srvs.srv import SetBool, Trigger
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes.declaring import declare, values
+from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
+from two_manifold_ros.nodes.filter_parameters import FILTER
+from two_manifold_ros.nodes.filter_report import FilterReport
+from two_manifold_ros.nodes.guarding import Guard
+from two_manifold_ros.nodes.quality import quality
+from two_manifold_ros.nodes.session import Session
+from two_manifold_ros.nodes.wiring import wiring
+from two_manifold_ros.outputs.frames import choose_frames
+from two_manifold_ros.outputs.topics import IMU
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.outputs.frames import Frames
+
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+
+
+class FilterNode(LifecycleNode):
+    """Subscribes ``imu``, runs the filter, publishes estimates and always its own state."""
+
+    def __init__(self) -> None:
+        super().__init__('filter_node')
+        self.exit_status: int | None = None
+        self.trouble = 'not configured: waiting for the lifecycle manager'
+        self.session: Session | None = None
+        self.active = False
+        self.enabled = True
+        self.activated_s = self.received_s = monotonic()
+        self.incompatible = ''
+        self.guard = Guard(self.get_logger().error)
+        declare(self, FILTER, locked=self._locked)
+        self.settings: dict[str, Any] = values(self, FILTER)
+        self.imu_topic = self.resolve_topic_name(IMU.name)
+        self.create_service(Trigger, 'reset', self.guard(self._on_reset))
+        self.create_service(SetBool, 'enable', self.guard(self._on_enable))
+        report = FilterReport(self)
+        # Not the ROS clock: without /clock the reason for the silence must still be told.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self.guard(report.publish), clock=steady)
+        if not self.settings['managed'] and self.trigger_configure() == SUCCESS:
+            self.trigger_activate()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the model, compile the filter, then subscribe and advertise."""
+        self.settings = values(self, FILTER)
+        try:
+            self._configure()
+        except InputError as error:
+            self.trouble = str(error)
+        # rclpy would swallow it, and nobody would ever know.
+        except Exception as error:  # noqa: BLE001 - told in log and diagnostics
+            self.trouble = f'{type(error).__name__} while configuring, please report it: {error}'
+            self.get_logger().error(traceback.format_exc())
+        else:
+            self.trouble = ''
+            return super().on_configure(state)
+        self.get_logger().error(self.trouble)
+        return FAILURE
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin to use the IMU."""
+        self.active = True
+        self.activated_s = self.received_s = monotonic()
+        self._restart('activated')
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop publishing estimates."""
+        self.active = False
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, _: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the model, so that another one can be configured."""
+        self._unconfigure('not configured: it was cleaned up by a lifecycle transition')
+        return SUCCESS
+
+    def on_shutdown(self, _: LifecycleState) -> TransitionCallbackReturn:
+        """Stop for good."""
+        self._unconfigure('shut down by a lifecycle transition: start the node anew')
+        return SUCCESS
+
+    def on_error(self, _: LifecycleState) -> TransitionCallbackReturn:
+        """Return to the unconfigured state."""
+        self._unconfigure('not configured after an error in a lifecycle transition: see the log')
+        return SUCCESS
+
+    @property
+    def silence_s(self) -> float:
+        """Seconds since the last IMU message, or since activation."""
+        return monotonic() - self.received_s
+
+    def _configure(self) -> None:
+        path = self.settings['model']
+        if not path:
+            msg = 'No model is given: set the parameter model to the path of a model file.'
+            raise InputError(msg)
+        model = load_model(path)
+        frames = choose_frames(model, self.settings['track_frame'], self.settings['child_frame'])
+        clock = self.get_clock() if self.settings['use_receive_time'] else None
+        session = Session(model, (lambda: clock.now().nanoseconds) if clock else None)
+        self._estimates = EstimatePublishers(
+            self, model, frames, transform=self.settings['publish_tf']
+        )
+        self.session = session
+        # Last, because messages pile up unread as long as the filter is being compiled.
+        self._subscription = self.create_subscription(
+            Imu,
+            IMU.name,
+            self.guard(self._on_imu),
+            quality(IMU),
+            raw=True,
+            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible),
+        )
+        self._log_wiring(path, model, frames)
+
+    def _log_wiring(self, path: str, model: Model, frames: Frames) -> None:
+        for line in wiring(model, path, self.imu_topic, self._estimates.topics, frames):
+            self.get_logger().info(line)
+
+    def _unconfigure(self, reason: str) -> None:
+        self.active = False
+        self.trouble = reason
+        if self.session is not None:
+            self.session = None
+            self.destroy_subscription(self._subscription)
+            self._estimates.destroy()
+
+    def _locked(self) -> str:
+        if self.session is None:
+            return ''
+        return 'it takes effect only when the node is configured: deactivate and clean up first'
+
+    def _restart(self, cause: str) -> None:
+        if self.session is not None:
+            self.session.reset(cause)
+
+    def _on_imu(self, raw: bytes) -> None:
+        self.received_s = monotonic()
+        self.incompatible = ''
+        if self.active and self.enabled and self.session is not None:
+            self.session.take(raw, self._estimates.publish)
+
+    def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
+        self.incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._restart('reset service')
+        response.success = self.session is not None
+        response.message = self.trouble or 'The filter starts anew.'
+        return response
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if request.data and not self.enabled:
+            self._restart('enabled again')
+        self.enabled = request.data
+        response.success = True
+        response.message = 'enabled' if self.enabled else 'disabled'
+        return response

@@ -1,0 +1,20 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter node: an IMU in, positions out."""
+
+from __future__ import annotations
+
+from two_manifold_ros.nodes.running import one_blas_thread, run
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the filter node until it is stopped, and return the exit status."""
+    one_blas_thread()
+    # NumPy reads the number of threads when it is imported, which this module does.
+    from two_manifold_ros.nodes.filter_lifecycle import FilterNode  # noqa: PLC0415
+
+    return run(FilterNode, args)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,58 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the filter node."""
+
+from two_manifold_ros.nodes.parameter import Parameter, Settable
+
+FILTER = (
+    Parameter(
+        name='model',
+        default='',
+        description='Path of the model file that "two-manifold train" or trainer_node wrote.',
+        settable=Settable.UNCONFIGURED,
+    ),
+    Parameter(
+        name='managed',
+        default=False,
+        description='Wait for a lifecycle manager instead of configuring and activating itself.',
+    ),
+    Parameter(
+        name='track_frame',
+        default='',
+        description=(
+            'Frame of the published positions; empty means the frame of the training positions, '
+            'or map where they had none.'
+        ),
+        settable=Settable.UNCONFIGURED,
+    ),
+    Parameter(
+        name='child_frame',
+        default='',
+        description=(
+            'Child frame of odometry and of the transform; empty means the frame of the IMU in '
+            'training, or base_link where it had none.'
+        ),
+        settable=Settable.UNCONFIGURED,
+    ),
+    Parameter(
+        name='input_timeout_s',
+        default=1.0,
+        description='Silence on the topic imu after which diagnostics report an error.',
+        settable=Settable.UNCONFIGURED,
+        units='s',
+        low=0.05,
+        high=60.0,
+    ),
+    Parameter(
+        name='use_receive_time',
+        default=False,
+        description='Stamp IMU messages on arrival, for drivers that leave their stamps zero.',
+        settable=Settable.UNCONFIGURED,
+    ),
+    Parameter(
+        name='publish_tf',
+        default=False,
+        description='Also publish the transform from track frame to child frame (needs tf2_msgs).',
+        settable=Settable.UNCONFIGURED,
+    ),
+)

@@ -1,0 +1,89 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A filter being fed with serialised IMU messages, and what there is to tell about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.nodes.durations import Durations
+from two_manifold_ros.outputs.messages import publishable
+from two_manifold_ros.recordings.decoding import decode_imu_cdr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.model import Model
+
+REJECTIONS = (
+    'malformed',
+    'non_finite',
+    'out_of_range',
+    'zero_stamp',
+    'duplicate_stamp',
+    'out_of_order',
+)
+"""Counters of messages that were not used, by cause."""
+
+
+class Session:
+    """
+    A filter, its input and its counters; knows nothing of ROS but the bytes of a message.
+
+    Parameters
+    ----------
+    model
+        What the filter runs.
+    clock_ns
+        Gives the stamp of each message on arrival instead of its header, where that is asked
+        for.
+
+    """
+
+    def __init__(self, model: Model, clock_ns: Callable[[], int] | None = None) -> None:
+        self.model = model
+        self.filter = Filter(model)
+        self.filter.warm_up()
+        self.latest: Estimate | None = None
+        self.last_raw = b''
+        self.durations = Durations()
+        self.counters: Counter[str] = Counter()
+        self._clock_ns = clock_ns
+
+    def take(self, raw: bytes, publish: Callable[[Estimate], object]) -> None:
+        """Feed one serialised ``sensor_msgs/Imu`` and publish what may be published."""
+        begin = perf_counter_ns()
+        self.counters['received'] += 1
+        self.last_raw = raw
+        try:
+            stamp_ns, _, sample = decode_imu_cdr(raw)
+        # Bytes that are no Imu message make a decoder raise almost anything.
+        except Exception:  # noqa: BLE001 - counted, and told in the diagnostics
+            self.counters['malformed'] += 1
+            return
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        for estimate in self.filter.push(stamp_ns, sample):
+            self._offer(estimate, publish)
+        self.durations.add(perf_counter_ns() - begin)
+
+    def _offer(self, estimate: Estimate, publish: Callable[[Estimate], object]) -> None:
+        self.latest = estimate
+        if publishable(estimate):
+            self.counters['published'] += 1
+            publish(estimate)
+        elif estimate.valid:
+            self.counters['estimates_not_finite'] += 1
+
+    def reset(self, cause: str) -> None:
+        """Forget everything that was seen and start anew."""
+        self.filter.reset(cause)
+        self.latest = None
+
+    def counts(self) -> Counter[str]:
+        """Return all counters; ``received`` counts malformed messages as well."""
+        return Counter({**self.filter.counters, **self.counters})

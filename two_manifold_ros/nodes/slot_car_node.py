@@ -1,0 +1,20 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated slot car as a node: an IMU and a reference, without hardware."""
+
+from __future__ import annotations
+
+from two_manifold_ros.nodes.running import one_blas_thread, run
+
+
+def main(args: list[str] | None = None) -> int:
+    """Drive until stopped, and return the exit status."""
+    one_blas_thread()
+    # NumPy reads the number of threads when it is imported, which this module does.
+    from two_manifold_ros.nodes.slot_car_driver import SlotCarNode  # noqa: PLC0415
+
+    return run(SlotCarNode, args)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,99 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the trainer node."""
+
+from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.nodes.parameter import Parameter, Settable
+from two_manifold_ros.recordings.topic_choice import POSITION
+from two_manifold_ros.training.settings import TrainingSettings
+
+_USUAL = TrainingSettings()
+
+TRAINER = (
+    Parameter(
+        name='model',
+        default='',
+        description='Path of the model file to write; a file that is there is replaced.',
+        settable=Settable.BEFORE_TRAINING,
+    ),
+    Parameter(
+        name='bags',
+        default=[''],
+        description='Bags to train from; none means to record from live topics.',
+    ),
+    Parameter(
+        name='imu_topic',
+        default='',
+        description='IMU topic in the bags; empty means the only one of that type.',
+    ),
+    Parameter(
+        name='position_topic',
+        default='',
+        description='Position topic in the bags; empty means the only one of a fitting type.',
+    ),
+    Parameter(
+        name='reference_type',
+        default='',
+        description='Type of the live topic reference; empty means the type it is published with.',
+        choices=('', *POSITION.msgtypes),
+    ),
+    Parameter(
+        name='record_seconds',
+        default=0.0,
+        description='Seconds of IMU to record before training; 0 means until finish is called.',
+        units='s',
+        low=0.0,
+        high=86400.0,
+    ),
+    Parameter(
+        name='use_receive_time',
+        default=False,
+        description='Take the times of arrival as stamps, for drivers that leave theirs zero.',
+        settable=Settable.BEFORE_TRAINING,
+    ),
+    Parameter(
+        name='exit_when_done',
+        default=True,
+        description='Exit after training (status 0, or 1 if it failed) instead of staying up.',
+    ),
+    Parameter(
+        name='rate_hz',
+        default=0.0,
+        description='Ticks per second of the model; 0 means chosen from the recording.',
+        settable=Settable.BEFORE_TRAINING,
+        units='Hz',
+        low=0.0,
+        high=1000.0,
+    ),
+    Parameter(
+        name='window',
+        default=0,
+        description='Length of a window; 0 means chosen from the recording.',
+        settable=Settable.BEFORE_TRAINING,
+        units='ticks',
+        low=0,
+        high=100_000,
+    ),
+    Parameter(
+        name='states',
+        default=0,
+        description='Dimension of the latent state; 0 means chosen from the recording.',
+        settable=Settable.BEFORE_TRAINING,
+        low=0,
+        high=1000,
+    ),
+    Parameter(
+        name='kernel',
+        default=_USUAL.kernel,
+        description='Manifold learner.',
+        settable=Settable.BEFORE_TRAINING,
+        choices=tuple(KERNELS),
+    ),
+    Parameter(
+        name='horizons',
+        default=list(_USUAL.horizons),
+        description='How far ahead to predict, increasing from 0.',
+        settable=Settable.BEFORE_TRAINING,
+        units='ticks',
+    ),
+)

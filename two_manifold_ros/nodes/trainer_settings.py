@@ -1,0 +1,68 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""From the trainer's parameters to what the training wants."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.reading import read_recordings
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
+    """Return the settings of a training; zero means chosen from the recording."""
+    return TrainingSettings(
+        rate_hz=values['rate_hz'] or None,
+        window=values['window'] or None,
+        states=values['states'] or None,
+        kernel=values['kernel'],
+        horizons=tuple(values['horizons']),
+    )
+
+
+def check_target(path: str) -> None:
+    """
+    Refuse a model path early, before anybody has driven for an hour.
+
+    Raises
+    ------
+    InputError
+        If there is no path, or its folder is missing or not writable.
+
+    """
+    if not path:
+        msg = 'No model is named: set the parameter model to the path of the file to write.'
+        raise InputError(msg)
+    folder = Path(path).absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        msg = f'Model {path} cannot be written: the folder {folder} is missing or not writable.'
+        raise InputError(msg)
+
+
+def read_bags(values: Mapping[str, Any]) -> list[Recording]:
+    """
+    Read all bags.
+
+    Raises
+    ------
+    InputError
+        If a bag cannot be used.
+
+    """
+    return list(
+        read_recordings(
+            values['bags'],
+            imu_topic=values['imu_topic'] or None,
+            position_topic=values['position_topic'] or None,
+            use_receive_time=values['use_receive_time'],
+        )
+    )

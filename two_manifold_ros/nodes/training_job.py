@@ -1,0 +1,74 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A training that runs in a thread of its own."""
+
+from __future__ import annotations
+
+from threading import Thread
+import traceback
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.settings import TrainingSettings
+
+
+class TrainingJob:
+    """
+    Reads, trains and saves without blocking the node; never touches ROS.
+
+    Parameters
+    ----------
+    read
+        Returns the recordings.
+    settings
+        Of the training.
+    path
+        Where the model goes, atomically.
+
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Sequence[Recording]],
+        settings: TrainingSettings,
+        path: str,
+    ) -> None:
+        self.stage = 'reading recordings'
+        self.share = 0.0
+        self.model: Model | None = None
+        self.failure = ''
+        self.details = ''
+        self._read = read
+        self._settings = settings
+        self._path = path
+        # A daemon, so that Ctrl-C ends the node in the middle of a training.
+        self._thread = Thread(target=self._work, name='training', daemon=True)
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, with a ``model`` or with a ``failure``."""
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        try:
+            model = train_model(self._read(), self._settings, self._progress)
+            save_model(model, self._path)
+            self.model = model
+        except InputError as error:
+            self.failure = str(error)
+        # A thread that dies leaves no trace but what it tells here.
+        except Exception as error:  # noqa: BLE001 - told in log and diagnostics
+            self.failure = f'{type(error).__name__}, please report it: {error}'
+            self.details = traceback.format_exc()
+
+    def _progress(self, stage: str, share: float) -> None:
+        self.stage, self.share = stage, share

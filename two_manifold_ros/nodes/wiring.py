@@ -1,0 +1,60 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a filter node says about itself when it is configured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.acceleration import HAVE_NUMBA
+from two_manifold_ros.outputs.diagnostics import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.outputs.frames import Frames
+
+
+def wiring(
+    model: Model, path: str, imu_topic: str, topics: Mapping[str, str], frames: Frames
+) -> list[str]:
+    """
+    Return the wiring that is in force, one line each.
+
+    Parameters
+    ----------
+    model, path
+        The model and its file.
+    imu_topic
+        Full name of the topic that is subscribed.
+    topics
+        Full names of the topics that are published, by relative name.
+    frames
+        Frames of what is published.
+
+    """
+    seconds = ', '.join(f'{horizon * model.period_ns / 1e9:g}' for horizon in model.horizons)
+    window_s = model.window * model.period_ns / 1e9
+    summary = ', '.join(
+        f'{key} {as_text(value)}'
+        for key, value in model.summary.items()
+        if isinstance(value, str | int | float)
+    )
+    speed = 'compiled by numba' if HAVE_NUMBA else 'NumPy, since numba is not installed'
+    published = ', '.join(
+        name if full == f'/{name}' else f'{name} -> {full}' for name, full in topics.items()
+    )
+    learned = (
+        f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window} ticks ({window_s:g} s), '
+        f'{model.states} states, horizons {seconds} s, filter {speed}'
+    )
+    subscribed = (
+        f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
+        f'{model.rate_hz:g} Hz; uses {", ".join(model.live_channels)}'
+    )
+    framed = (
+        f'Frames: positions in {frames.track}, velocities in {frames.child}; training used an '
+        f'IMU in {model.imu_frame_id or "an unnamed frame"}'
+    )
+    return [learned, f'Trained: {summary}', subscribed, f'Publishes {published}', framed]
