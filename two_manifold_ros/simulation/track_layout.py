@@ -6,7 +6,7 @@ import numpy as np
 
 # x, y, z in metres and the bank in degrees (positive lifts the left side), in driving order and
 # a third of a metre apart. The car passes the origin twice: on the table, then over the bridge.
-# Bends and straights repeat, as they do on a track made of standard pieces, so that a second of
+# Bends and straights repeat, as they do on a track made of standard pieces, so that a moment of
 # IMU does not give the place away.
 _POINTS = (
     (0.000, 0.000, 0.000, 0),
