@@ -15,12 +15,15 @@ from rich.text import Text
 from two_manifold_ros.inspection.stretch import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
     from two_manifold_ros.inspection.finding import Finding
     from two_manifold_ros.inspection.position_report import PositionReport
     from two_manifold_ros.inspection.report import Report
     from two_manifold_ros.inspection.timing import Timing
+    from two_manifold_ros.inspection.yaw_agreement import YawAgreement
 
 _BAR_WIDTH = 24
 
@@ -40,7 +43,7 @@ def print_report(report: Report, console: Console) -> None:
 def _table(*columns: str, left: int = 1) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
-        table.add_column(column, justify='left' if index < left else 'right', no_wrap=True)
+        table.add_column(column, justify='left' if index < left else 'right')
     return table
 
 
@@ -52,36 +55,23 @@ def _timings(report: Report) -> list[tuple[str, str, Timing]]:
 
 
 def _streams(report: Report) -> Table:
-    table = _table(
-        'stream',
-        'topic',
-        'messages',
-        'from s',
-        'lasts s',
-        'rate Hz',
-        'jitter ms',
-        'p99 ms',
-        'gaps',
-        'duplicate',
-        'backward',
-        'zero',
-        left=2,
-    )
-    for word, topic, timing in _timings(report):
-        table.add_row(
-            word,
-            escape(topic),
-            f'{timing.count}',
-            f'{timing.start_s:.2f}',
-            f'{timing.duration_s:.1f}',
-            f'{timing.rate_hz:.1f}',
-            f'{1e3 * timing.jitter_std_s:.1f}',
-            f'{1e3 * timing.jitter_p99_s:.1f}',
-            f'{len(timing.gaps)}',
-            f'{timing.duplicates}',
-            f'{timing.backward}',
-            f'{timing.zero}',
-        )
+    timings = _timings(report)
+    table = _table('', *(word for word, _, _ in timings))
+    table.add_row('topic', *(escape(topic) for _, topic, _ in timings))
+    rows: dict[str, Callable[[Timing], str]] = {
+        'messages': lambda timing: f'{timing.count}',
+        'first, s after the first IMU stamp': lambda timing: f'{timing.start_s:.2f}',
+        'duration, s': lambda timing: f'{timing.duration_s:.2f}',
+        'rate, Hz (median)': lambda timing: f'{timing.rate_hz:.2f}',
+        'interval deviation, ms (std)': lambda timing: f'{1e3 * timing.jitter_std_s:.2f}',
+        'interval deviation, ms (99 %)': lambda timing: f'{1e3 * timing.jitter_p99_s:.2f}',
+        'gaps': lambda timing: f'{len(timing.gaps)}',
+        'duplicate, backward, zero stamps': lambda timing: (
+            f'{timing.duplicates}, {timing.backward}, {timing.zero}'
+        ),
+    }
+    for name, text in rows.items():
+        table.add_row(name, *(text(timing) for _, _, timing in timings))
     return table
 
 
@@ -104,7 +94,7 @@ def _intervals(report: Report) -> Table:
 
 def _bar(count: int, total: int) -> str:
     length = -(-_BAR_WIDTH * count // total) if total else 0
-    return f'{"#" * length:{_BAR_WIDTH}} {count}'
+    return f'{count:8d} {"#" * length}'
 
 
 def _channels(report: Report) -> Table:
@@ -134,24 +124,26 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
     if positions is None:
         return []
     width, height = positions.extent_m
+    msgtype = positions.msgtype.replace('/msg/', '/')
     lines = [
-        f'positions: {positions.msgtype.replace("/msg/", "/")} in frame {positions.frame_id!r}, '
-        f'{width:.1f} m x {height:.1f} m, for {positions.coverage:.0%} of the IMU time'
+        f'positions: {msgtype} in frame {positions.frame_id!r}',
+        f'covered: {width:.1f} m x {height:.1f} m, {positions.coverage:.0%} of the IMU time',
     ]
     if positions.laps is not None:
         laps = positions.laps
         lines.append(f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m')
-    if positions.yaw is not None:
-        yaw = positions.yaw
-        offset = 'cannot tell'
-        if yaw.offset_s is not None:
-            side = 'behind' if yaw.offset_s > 0 else 'ahead of'
-            offset = f'position stamps {abs(yaw.offset_s):.3f} s {side} the IMU'
-        lines.append(
-            f'in step: {offset} ({yaw.channel} against the course: correlation '
-            f'{yaw.correlation:.2f}, ratio {yaw.slope:.2f})'
-        )
-    return lines
+    return lines + _yaw_lines(positions.yaw)
+
+
+def _yaw_lines(yaw: YawAgreement | None) -> list[str]:
+    if yaw is None or yaw.offset_s is None:
+        return ['time offset: cannot tell']
+    side = 'behind' if yaw.offset_s > 0 else 'ahead of'
+    return [
+        f'time offset: position stamps {abs(yaw.offset_s):.3f} s {side} the IMU',
+        f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (correlation '
+        + f'{yaw.correlation:.2f})',
+    ]
 
 
 def _print_findings(findings: tuple[Finding, ...], console: Console) -> None:

@@ -16,24 +16,37 @@ if TYPE_CHECKING:
 _UNEVEN = 0.5
 
 
-def timing_findings(word: str, timing: Timing) -> list[Finding]:
-    """Return what is to be said about the stamps of the stream of that name."""
+def timing_findings(word: str, timing: Timing, in_gaps: str) -> list[Finding]:
+    """
+    Return what is to be said about the stamps of a stream.
+
+    Parameters
+    ----------
+    word
+        What the stream holds, such as ``IMU``.
+    timing
+        Of the stream.
+    in_gaps
+        What gaps in this stream do to training.
+
+    """
     code = word.lower()
     findings = []
     if timing.gaps:
         findings.append(
             warning(
                 f'{code}_gaps',
-                f'{word} messages have {len(timing.gaps)} gap(s), {listed(timing.gaps)}: no '
-                f'window crosses a gap; if there are many, look for a slow disk or network.',
+                f'{word} messages have {len(timing.gaps)} gap(s), {listed(timing.gaps)}: '
+                f'{in_gaps}; if there are many, look for a slow disk or network.',
             ),
         )
     if timing.backward:
         findings.append(
             warning(
                 f'{code}_backward',
-                f'{timing.backward} {word} stamps go back in time: these messages are sorted in '
-                f'or left out; check that no clock was set and no bag looped while recording.',
+                f'{timing.backward} {word} stamps go back in time: late messages are left out, '
+                f'and a larger step back begins a new part; check that no clock was set and no '
+                f'bag looped while recording.',
             ),
         )
     if timing.zero:

@@ -28,8 +28,8 @@ def yaw_findings(yaw: YawAgreement | None) -> list[Finding]:
             info(
                 'offset_unknown',
                 f'Whether IMU and positions are in step, and the unit of the gyroscope, cannot '
-                f'be told from course and yaw rate ({quality}): drive curves at a steady speed '
-                f'in some part of the recording if you want to know.',
+                f'be told from course and yaw rate ({quality}): record straights and curves at a '
+                f'steady speed if you want to know.',
             ),
         ]
     return [*_slope_findings(yaw.channel, yaw.slope), *_offset_findings(yaw.offset_s)]
@@ -74,8 +74,8 @@ def _offset_findings(offset_s: float) -> list[Finding]:
         warning(
             'time_offset',
             f'The stamps of the positions are {abs(offset_s):.2f} s {side} those of the IMU: '
-            f'estimates will be wrong by the way driven in that time; set the clocks (NTP or '
-            f'PTP), and stamp camera images when they are taken.',
+            f'estimates will be off by the distance driven in that time; set the clocks (NTP '
+            f'or PTP), and stamp camera images when they are taken.',
         ),
     ]
 
