@@ -21,7 +21,7 @@ def checkout() -> Path:
 
 @pytest.fixture
 def setup_arguments(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What setup.py passes to setup()."""
+    """Return what setup.py passes on to setuptools."""
     arguments: dict[str, Any] = {}
     monkeypatch.setattr(setuptools, 'setup', arguments.update)
     monkeypatch.chdir(checkout)
@@ -31,7 +31,7 @@ def setup_arguments(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str
 
 @pytest.fixture(scope='session')
 def copied_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with a copy of the checkout in it, which builds may litter."""
+    """Make a workspace with a copy of the checkout in it, which builds may litter."""
     copy = tmp_path_factory.mktemp('workspace') / 'src' / 'two_manifold_ros'
     shutil.copytree(CHECKOUT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
     return copy
@@ -39,7 +39,7 @@ def copied_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope='session')
 def data_files() -> list[str]:
-    """What every kind of install has to put below its prefix."""
+    """List what every kind of install has to put below its prefix."""
     share = 'share/two_manifold_ros'
     listed = [*CHECKOUT.glob('launch/*'), *CHECKOUT.glob('config/*')]
     names = [path.relative_to(CHECKOUT) for path in listed if path.is_file()]
