@@ -5,59 +5,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-RATE_HZ = 100
-LAP_S = 8.0
-RADIUS_M = 2.0
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def imu_message(stamp_ns: int, sample: np.ndarray) -> dict:
-    """Return an Imu as a nested dict: specific force, then angular rate."""
-    return {
-        'header': header(stamp_ns, 'imu_link'),
-        'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
-        'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),
-    }
-
-
-def pose_message(stamp_ns: int, position: np.ndarray) -> dict:
-    """Return a PoseStamped as a nested dict."""
-    return {
-        'header': header(stamp_ns, 'map'),
-        'pose': {'position': dict(zip('xy', position, strict=True)), 'orientation': {'w': 1.0}},
-    }
-
-
-def header(stamp_ns: int, frame_id: str) -> dict:
-    """Return a header as a nested dict."""
-    return {
-        'stamp': {'sec': stamp_ns // 10**9, 'nanosec': stamp_ns % 10**9},
-        'frame_id': frame_id,
-    }
-
-
-def circle(seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples (N, 6) and positions (N, 2) of laps whose speed varies within each lap."""
-    # Angle of the lap, its rate and its acceleration.
-    base = 2 * np.pi / LAP_S
-    angle = base * seconds + 0.3 * np.sin(2 * base * seconds)
-    rate = base + 0.6 * base * np.cos(2 * base * seconds)
-    change = -1.2 * base**2 * np.sin(2 * base * seconds)
-    zeros = np.zeros_like(seconds)
-    wobble = 0.05 * np.sin(7.3 * seconds)
-    samples = np.stack(
-        [RADIUS_M * change, RADIUS_M * rate**2, 9.81 + wobble, wobble, -wobble, rate + zeros],
-        axis=1,
-    )
-    return samples, RADIUS_M * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+IMU_TYPE = 'sensor_msgs/msg/Imu'
+POSE_TYPE = 'geometry_msgs/msg/PoseStamped'
+START_NS = 1_700_000_000_000_000_000
 
 
 @pytest.fixture(scope='session')
 def recordings_folder() -> Path:
-    """Real recordings beside the checkout."""
+    """Return the folder of real recordings beside the checkout."""
     folder = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
     if not folder.is_dir():
         pytest.skip('real recordings are not beside the checkout')
@@ -65,18 +30,94 @@ def recordings_folder() -> Path:
 
 
 @pytest.fixture(scope='session')
-def circle_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six laps of a circle: ``/imu`` at 100 Hz, ``/pose`` at 25 Hz, a bag of 48 s."""
-    writer = pytest.importorskip('two_manifold_ros.recordings.bag_writer')
-    path = tmp_path_factory.mktemp('bags') / 'circle'
-    stamps = 1_700_000_000_000_000_000 + np.arange(6 * LAP_S * RATE_HZ).astype(int) * 10_000_000
-    samples, positions = circle((stamps - stamps[0]) / 1e9)
-    with writer.BagWriter(path) as bag:
-        for index, (stamp, sample, position) in enumerate(
-            zip(stamps.tolist(), samples, positions, strict=True)
-        ):
-            bag.write('/imu', 'sensor_msgs/msg/Imu', stamp, imu_message(stamp, sample))
-            if index % 4 == 0:
-                message = pose_message(stamp, position)
-                bag.write('/pose', 'geometry_msgs/msg/PoseStamped', stamp, message)
+def drive() -> Callable[..., Recording]:
+    """Return a function that drives laps of an ellipse: IMU at 100 Hz, positions at 25 Hz."""
+    return _drive
+
+
+@pytest.fixture(scope='session')
+def write_bag() -> Callable[..., Path]:
+    """Return a function that writes a recording into a bag."""
+    pytest.importorskip('rosbags')
+    return _write_bag
+
+
+@pytest.fixture(scope='session')
+def ellipse_bag(tmp_path_factory: pytest.TempPathFactory, write_bag: Callable[..., Path]) -> Path:
+    """Return a bag of 48 s, six laps, with ``/imu`` and ``/pose``."""
+    return write_bag(tmp_path_factory.mktemp('bags') / 'ellipse', _drive())
+
+
+def _drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Recording:
+    """Drive an ellipse of 4 m x 2 m; the stamps of the positions are late by ``late_s``."""
+    elapsed_ns = np.arange(round(seconds * 100)) * 10_000_000
+    omega = 2 * np.pi / lap_s
+    angle = omega * elapsed_ns / 1e9
+    position = np.stack([2 * np.cos(angle), np.sin(angle)], axis=1)
+    velocity = omega * np.stack([-2 * np.sin(angle), np.cos(angle)], axis=1)
+    acceleration = -(omega**2) * position
+    speed = np.linalg.norm(velocity, axis=1)
+    forward = velocity / speed[:, None]
+    left = np.stack([-forward[:, 1], forward[:, 0]], axis=1)
+    noise = np.random.default_rng(0).normal(scale=0.02, size=(len(angle), 6))
+    samples = noise + np.stack(
+        [
+            (acceleration * forward).sum(axis=1),
+            (acceleration * left).sum(axis=1),
+            np.full(len(angle), 9.81),
+            np.zeros(len(angle)),
+            np.zeros(len(angle)),
+            (acceleration * left).sum(axis=1) / speed,
+        ],
+        axis=1,
+    )
+    stamps = START_NS + elapsed_ns
+    return Recording(
+        name='ellipse',
+        imu=ImuStream('/imu', 'imu_link', stamps, samples, stamps),
+        positions=PositionStream(
+            '/pose', 'map', POSE_TYPE, stamps[::4] + round(late_s * 1e9), position[::4]
+        ),
+    )
+
+
+def _write_bag(path: Path, recording: Recording, **options: Any) -> Path:  # noqa: ANN401 - passed on
+    """Write with the `BagWriter`, which takes the options; receive times are the stamps."""
+    from two_manifold_ros.recordings.bag_writer import BagWriter  # noqa: PLC0415 - an extra
+
+    imu, positions = recording.imu, recording.positions
+    rows = [
+        (stamp, imu.topic, IMU_TYPE, _imu_message(stamp, imu.frame_id, sample))
+        for stamp, sample in zip(imu.stamps.tolist(), imu.samples.tolist(), strict=True)
+    ]
+    if positions is not None:
+        rows += [
+            (stamp, positions.topic, POSE_TYPE, _pose_message(stamp, positions.frame_id, xy))
+            for stamp, xy in zip(
+                positions.stamps.tolist(), positions.positions.tolist(), strict=True
+            )
+        ]
+    with BagWriter(path, **options) as bag:
+        for stamp, topic, msgtype, message in sorted(rows, key=lambda row: row[0]):
+            bag.write(topic, msgtype, stamp, message)
     return path
+
+
+def _imu_message(stamp: int, frame_id: str, sample: list[float]) -> dict[str, Any]:
+    return {
+        'header': _header(stamp, frame_id),
+        'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
+        'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),
+    }
+
+
+def _pose_message(stamp: int, frame_id: str, xy: list[float]) -> dict[str, Any]:
+    return {
+        'header': _header(stamp, frame_id),
+        'pose': {'position': dict(zip('xy', xy, strict=True)), 'orientation': {'w': 1.0}},
+    }
+
+
+def _header(stamp: int, frame_id: str) -> dict[str, Any]:
+    seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+    return {'stamp': {'sec': seconds, 'nanosec': nanoseconds}, 'frame_id': frame_id}

@@ -141,8 +141,7 @@ def _yaw_lines(yaw: YawAgreement | None) -> list[str]:
     side = 'behind' if yaw.offset_s > 0 else 'ahead of'
     return [
         f'time offset: position stamps {abs(yaw.offset_s):.3f} s {side} the IMU',
-        f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (correlation '
-        + f'{yaw.correlation:.2f})',
+        f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (r = {yaw.correlation:.2f})',
     ]
 
 
