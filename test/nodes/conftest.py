@@ -1,0 +1,82 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A private ROS domain, a model, samples, and nodes that are always stopped."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ros_talk import NodeProcess, Talk
+
+TRAINING_LAPS = 6
+
+
+@pytest.fixture(scope='session')
+def domain() -> Iterator[str]:
+    """A ROS domain of our own, so that nobody else's robot is driven by a test."""
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    patch = pytest.MonkeyPatch()
+    number = str(random.SystemRandom().randrange(1, 200))
+    patch.setenv('ROS_DOMAIN_ID', number)
+    patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    patch.setenv('PYTHONUNBUFFERED', '1')
+    yield number
+    patch.undo()
+
+
+@pytest.fixture(scope='session')
+def drive() -> SlotCarRun:
+    """Laps of the slot car: the first ones for training, one more to drive live."""
+    return simulate(SlotCarSettings(seed=5, rate_hz=50.0), laps=TRAINING_LAPS + 1)
+
+
+@pytest.fixture(scope='session')
+def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model of the track: 10 Hz, windows of 20 ticks."""
+    settings = TrainingSettings(rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10))
+    path = tmp_path_factory.mktemp('model') / 'model.npz'
+    save_model(train_model([run_to_recording(drive)], settings), path)
+    return path
+
+
+@pytest.fixture
+def talk(domain: str) -> Iterator[Talk]:
+    """The test's own node."""
+    from ros_talk import Talk  # noqa: PLC0415 - needs ROS, which may be missing
+
+    assert os.environ['ROS_DOMAIN_ID'] == domain
+    talk = Talk()
+    yield talk
+    talk.close()
+
+
+@pytest.fixture
+def start(domain: str) -> Iterator[Callable[..., NodeProcess]]:
+    """Start a node; it is stopped when the test ends."""
+    from ros_talk import NodeProcess  # noqa: PLC0415 - needs ROS, which may be missing
+
+    assert domain
+    started: list[NodeProcess] = []
+
+    def start_one(name: str, *ros_args: str, **parameters: object) -> NodeProcess:
+        started.append(NodeProcess(name, *ros_args, **parameters))
+        return started[-1]
+
+    yield start_one
+    for process in started:
+        process.stop()

@@ -1,0 +1,154 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Start the real nodes as processes and talk to them over DDS."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+import signal
+import subprocess
+import sys
+from time import monotonic
+from typing import Any, TYPE_CHECKING
+
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rclpy.publisher import Publisher
+    from rclpy.qos import QoSProfile
+
+    Quality = QoSProfile | int
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 20.0
+"""Discovery alone can take three seconds; waiting ends as soon as the condition holds."""
+
+
+class NodeProcess:
+    """One of our nodes as a process of its own."""
+
+    def __init__(self, name: str, *ros_args: str, **parameters: object) -> None:
+        given = [f'{key}:={value}' for key, value in parameters.items()]
+        pairs = [part for each in given for part in ('-p', each)]
+        self._log = b''
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                '-m',
+                f'two_manifold_ros.nodes.{name}',
+                '--ros-args',
+                *pairs,
+                *ros_args,
+            ],
+            cwd=CHECKOUT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def log(self) -> str:
+        """Return everything it logged; only after it ended."""
+        output, _ = self.process.communicate(timeout=PATIENCE_S)
+        self._log += output or b''
+        return self._log.decode()
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal and return the exit status."""
+        if self.alive:
+            self.process.send_signal(how)
+        try:
+            self.log()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.log()
+        return self.process.returncode
+
+
+class Talk:
+    """A node of the tests, spun only while it waits for something."""
+
+    def __init__(self) -> None:
+        self._context = Context()
+        self._context.init()
+        self.node = Node('test', context=self._context, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self.heard: dict[str, list[Any]] = defaultdict(list)
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+
+    def spin(self, seconds: float = 0.0) -> None:
+        self._executor.spin_once(timeout_sec=seconds)
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Spin until the condition holds."""
+        end = monotonic() + PATIENCE_S
+        while not condition():
+            assert monotonic() < end, f'waited in vain for {what}'
+            self.spin(0.02)
+
+    def listen(self, kind: type, topic: str, quality: Quality = 100) -> list[Any]:
+        """Collect the messages of a topic from now on, once its publisher is found."""
+        messages = self.heard[topic]
+        messages.clear()
+        subscription = self.node.create_subscription(kind, topic, messages.append, quality)
+        self.until(subscription.get_publisher_count, f'a publisher of {topic}')
+        return messages
+
+    def publisher(self, kind: type, topic: str, quality: Quality = 1000) -> Publisher:
+        """Return a publisher that has found its subscriber."""
+        publisher = self.node.create_publisher(kind, topic, quality)
+        self.until(publisher.get_subscription_count, f'a subscriber of {topic}')
+        return publisher
+
+    def call(self, kind: Any, service: str, **fields: object) -> Any:  # noqa: ANN401 - generated
+        """Call a service and return its response."""
+        client = self.node.create_client(kind, service)
+        self.until(client.service_is_ready, f'the service {service}')
+        future = client.call_async(kind.Request(**fields))
+        self.until(future.done, f'the answer of {service}')
+        self.node.destroy_client(client)
+        return future.result()
+
+
+class Health:
+    """The newest diagnostics of a node."""
+
+    def __init__(self, talk: Talk) -> None:
+        # Importing it above would need ROS while tests are collected.
+        from diagnostic_msgs.msg import DiagnosticArray  # noqa: PLC0415
+
+        self._talk = talk
+        self._messages = talk.listen(DiagnosticArray, 'diagnostics')
+
+    @property
+    def why(self) -> str:
+        return self._messages[-1].status[0].message if self._messages else ''
+
+    @property
+    def level(self) -> int:
+        return ord(self._messages[-1].status[0].level)
+
+    @property
+    def values(self) -> dict[str, str]:
+        return {each.key: each.value for each in self._messages[-1].status[0].values}
+
+    def until(self, part: str) -> None:
+        """Wait until the reason holds these words."""
+        self._messages.clear()
+        try:
+            self._talk.until(lambda: part in self.why, f'diagnostics with {part!r}')
+        except AssertionError as error:
+            msg = f'{error}; the last word was {self.why!r}'
+            raise AssertionError(msg) from error
