@@ -162,10 +162,10 @@ def _damage_named(file: Path) -> Iterator[None]:
     """Turn whatever a damaged file raises into one sentence."""
     try:
         yield
-    except (InputError, GeneratorExit, MemoryError):
+    except InputError:
         raise
     # Foreign bytes make the storage libraries raise almost anything, from struct.error to
-    # AssertionError; none of it would help the user more than the file's name.
+    # MemoryError; none of it would help the user more than the file's name.
     except Exception as error:
         reason = str(error).rstrip('.') or type(error).__name__
         msg = (

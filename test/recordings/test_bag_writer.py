@@ -1,0 +1,114 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bags that we write are whole, readable by rosbags itself, or not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.bag_writer import BagWriter
+
+rosbag2 = pytest.importorskip('rosbags.rosbag2')
+interfaces = pytest.importorskip('rosbags.interfaces')
+typesys = pytest.importorskip('rosbags.typesys')
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TWIST = 'geometry_msgs/msg/Twist'
+
+
+@pytest.mark.parametrize(('storage', 'suffix'), [('mcap', '.mcap'), ('sqlite3', '.db3')])
+def test_messages_come_back_with_their_receive_times(
+    tmp_path: Path, storage: str, suffix: str
+) -> None:
+    with BagWriter(tmp_path / 'bag', storage=storage) as bag:
+        bag.write('/a', TWIST, 5, {'linear': {'x': 1.5}})
+        bag.write('/b', 'std_msgs/msg/String', 7, {'data': 'ü'})
+    assert [file.suffix for file in sorted((tmp_path / 'bag').iterdir())] == [suffix, '.yaml']
+    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    with rosbag2.Reader(tmp_path / 'bag') as reader:
+        read = {
+            connection.topic: (stamp, types.deserialize_cdr(raw, connection.msgtype))
+            for connection, stamp, raw in reader.messages()
+        }
+    assert read['/a'][0] == 5
+    assert read['/a'][1].linear.x == 1.5
+    assert read['/a'][1].angular.z == 0.0
+    assert read['/b'][1].data == 'ü'
+
+
+def test_raw_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    raw = bytes(
+        types.serialize_cdr(types.types['std_msgs/msg/String']('x'), 'std_msgs/msg/String')
+    )
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write_raw('/s', 'std_msgs/msg/String', 1, raw)
+    with rosbag2.Reader(tmp_path / 'bag') as reader:
+        assert [bytes(data) for _, _, data in reader.messages()] == [raw]
+
+
+def test_only_latched_topics_are_offered_as_transient_local(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag', latched=['/map']) as bag:
+        bag.write('/map', TWIST, 1, {})
+        bag.write('/other', TWIST, 1, {})
+    with rosbag2.Reader(tmp_path / 'bag') as reader:
+        offered = {each.topic: each.ext.offered_qos_profiles for each in reader.connections}
+    assert offered['/other'] == []
+    assert [qos.durability for qos in offered['/map']] == [
+        interfaces.QosDurability.TRANSIENT_LOCAL
+    ]
+
+
+def test_a_broken_run_leaves_nothing_behind(tmp_path: Path) -> None:
+    def run() -> None:
+        with BagWriter(tmp_path / 'bag') as bag:
+            bag.write('/a', TWIST, 1, {})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_whole_run_leaves_only_the_bag(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag') as bag:
+        assert not (tmp_path / 'bag').exists()
+        bag.write('/a', TWIST, 1, {})
+    assert [path.name for path in tmp_path.iterdir()] == ['bag']
+
+
+def test_an_existing_target_is_refused(tmp_path: Path) -> None:
+    (tmp_path / 'bag').mkdir()
+    with pytest.raises(InputError, match=r'bag exists already: remove it'):
+        BagWriter(tmp_path / 'bag')
+
+
+def test_a_missing_parent_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'folder .*none does not exist'):
+        BagWriter(tmp_path / 'none' / 'bag')
+
+
+def test_a_topic_keeps_its_type(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write('/a', TWIST, 1, {})
+        with pytest.raises(ValueError, match='/a holds geometry_msgs/msg/Twist'):
+            bag.write('/a', 'std_msgs/msg/String', 2, {})
+
+
+def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ('one', 'two'):
+        (tmp_path / name).mkdir()
+        with BagWriter(tmp_path / name / 'bag') as bag:
+            for stamp in range(100):
+                bag.write('/a', TWIST, stamp, {'linear': {'x': np.sin(stamp)}})
+    one, two = (
+        [file.read_bytes() for file in sorted((tmp_path / name / 'bag').iterdir())]
+        for name in ('one', 'two')
+    )
+    assert one == two

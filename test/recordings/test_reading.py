@@ -1,0 +1,240 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The same recording comes out of every kind of bag."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.reading import read_recording, read_recordings
+
+rosbag1 = pytest.importorskip('rosbags.rosbag1')
+rosbag2 = pytest.importorskip('rosbags.rosbag2')
+typesys = pytest.importorskip('rosbags.typesys')
+yaml = pytest.importorskip('ruamel.yaml')
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.recording import Recording
+
+IMU = 'sensor_msgs/msg/Imu'
+POSE = 'geometry_msgs/msg/PoseStamped'
+
+
+@pytest.fixture
+def recording(drive: Callable[..., Recording]) -> Recording:
+    return drive(seconds=2.0)
+
+
+def assert_same(path: Path, recording: Recording) -> None:
+    read = read_recording(path)
+    assert read.positions is not None
+    assert recording.positions is not None
+    assert (read.name, read.imu.topic, read.imu.frame_id) == (str(path), '/imu', 'imu_link')
+    np.testing.assert_array_equal(read.imu.stamps, recording.imu.stamps)
+    np.testing.assert_array_equal(read.imu.receive_stamps, recording.imu.receive_stamps)
+    np.testing.assert_array_equal(read.imu.samples, recording.imu.samples)
+    assert (read.positions.topic, read.positions.frame_id) == ('/pose', 'map')
+    assert read.positions.msgtype == POSE
+    np.testing.assert_array_equal(read.positions.stamps, recording.positions.stamps)
+    np.testing.assert_array_equal(read.positions.positions, recording.positions.positions)
+
+
+def rewritten(bag: Path, target: Path, **compression: object) -> Path:
+    """Copy a bag message by message with the options of rosbags' own writer."""
+    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    writer = rosbag2.Writer(target, version=8, storage_plugin=compression['storage'])
+    writer.set_compression(compression['mode'], rosbag2.CompressionFormat.ZSTD)
+    with rosbag2.Reader(bag) as reader, writer:
+        connections = {
+            each.topic: writer.add_connection(each.topic, each.msgtype, typestore=types)
+            for each in reader.connections
+        }
+        for connection, stamp, raw in reader.messages():
+            writer.write(connections[connection.topic], stamp, raw)
+    return target
+
+
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_both_storages(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path], storage: str
+) -> None:
+    bag = write_bag(tmp_path / 'bag', recording, storage=storage)
+    assert_same(bag, recording)
+    (single,) = (file for file in bag.iterdir() if file.suffix != '.yaml')
+    assert_same(single, recording)
+
+
+@pytest.mark.parametrize('storage', list(rosbag2.StoragePlugin), ids=str)
+@pytest.mark.parametrize('mode', ['NONE', 'FILE', 'MESSAGE'])
+def test_all_compressions(
+    tmp_path: Path,
+    recording: Recording,
+    write_bag: Callable[..., Path],
+    storage: object,
+    mode: str,
+) -> None:
+    bag = write_bag(tmp_path / 'bag', recording)
+    packed = rewritten(
+        bag, tmp_path / 'packed', storage=storage, mode=rosbag2.CompressionMode[mode]
+    )
+    assert_same(packed, recording)
+    (packed / 'metadata.yaml').unlink()
+    assert_same(packed, recording)
+
+
+@pytest.mark.parametrize('with_metadata', [True, False])
+def test_split_bags_are_joined_in_order(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path], with_metadata: bool
+) -> None:
+    whole = tmp_path / 'whole'
+    whole.mkdir()
+    for part in range(10):
+        piece = write_bag(
+            tmp_path / f'part_{part}', recording.between(part * 0.2, (part + 1) * 0.2)
+        )
+        (piece / f'part_{part}.mcap').rename(whole / f'whole_{part + 1}.mcap')
+    if with_metadata:
+        metadata = {
+            'rosbag2_bagfile_information': {
+                'version': 4,
+                'relative_file_paths': [f'whole/whole_{part + 1}.mcap' for part in range(10)],
+            }
+        }
+        yaml.YAML().dump(metadata, whole / 'metadata.yaml')
+    assert_same(whole, recording)
+    notes = read_recording(whole).notes
+    assert bool(notes) is not with_metadata
+    assert with_metadata or 'has no metadata.yaml' in notes[0]
+
+
+def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
+    types = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    make = types.types
+    assert recording.positions is not None
+
+    def header(stamp: int, frame_id: str) -> object:
+        time = make['builtin_interfaces/msg/Time'](*divmod(stamp, 10**9))
+        return make['std_msgs/msg/Header'](seq=0, stamp=time, frame_id=frame_id)
+
+    def vector(name: str, x: float, y: float, z: float) -> object:
+        return make[f'geometry_msgs/msg/{name}'](x, y, z)
+
+    zeros, level = np.zeros(9), make['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0)
+    with rosbag1.Writer(tmp_path / 'old.bag') as writer:
+        imu = writer.add_connection('/imu', IMU, typestore=types)
+        pose = writer.add_connection('/pose', POSE, typestore=types)
+        for stamp, sample in zip(
+            recording.imu.stamps.tolist(), recording.imu.samples, strict=True
+        ):
+            force, rate = vector('Vector3', *sample[:3]), vector('Vector3', *sample[3:])
+            message = make[IMU](header(stamp, 'imu_link'), level, zeros, rate, zeros, force, zeros)
+            writer.write(imu, stamp, types.serialize_ros1(message, IMU))
+        for stamp, xy in zip(
+            recording.positions.stamps.tolist(), recording.positions.positions, strict=True
+        ):
+            place = make['geometry_msgs/msg/Pose'](vector('Point', *xy, 0.0), level)
+            message = make[POSE](header(stamp, 'map'), place)
+            writer.write(pose, stamp, types.serialize_ros1(message, POSE))
+    assert_same(tmp_path / 'old.bag', recording)
+
+
+def test_messages_of_other_topics_are_not_decoded(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+) -> None:
+    bag = write_bag(tmp_path / 'bag', recording)
+    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    crowded = tmp_path / 'crowded'
+    with rosbag2.Reader(bag) as reader, rosbag2.Writer(crowded, version=9) as writer:
+        odd = writer.add_connection('/odd', 'my/msg/Own', msgdef='int8 x', rihs01='RIHS01_0')
+        writer.add_connection('/other', IMU, typestore=types, serialization_format='protobuf')
+        for connection in reader.connections:
+            copy = writer.add_connection(connection.topic, connection.msgtype, typestore=types)
+            for _, stamp, raw in reader.messages([connection]):
+                writer.write(copy, stamp, raw)
+                writer.write(odd, stamp, b'rubbish')
+    assert_same(crowded, recording)
+
+
+@pytest.mark.parametrize(
+    ('msgtype', 'field'),
+    [
+        ('geometry_msgs/msg/PoseStamped', ('pose', 'position')),
+        ('geometry_msgs/msg/PoseWithCovarianceStamped', ('pose', 'pose', 'position')),
+        ('geometry_msgs/msg/PointStamped', ('point',)),
+        ('geometry_msgs/msg/TransformStamped', ('transform', 'translation')),
+        ('nav_msgs/msg/Odometry', ('pose', 'pose', 'position')),
+    ],
+)
+def test_all_types_of_positions(tmp_path: Path, msgtype: str, field: tuple[str, ...]) -> None:
+    message: dict = {'x': 1.5, 'y': -2.5, 'z': 9.0}
+    for name in reversed(field):
+        message = {name: message}
+    header = {'stamp': {'sec': 3, 'nanosec': 4}, 'frame_id': 'track'}
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write('/imu', IMU, 1, {'header': header})
+        bag.write('/where', msgtype, 2, {'header': header, **message})
+    positions = read_recording(tmp_path / 'bag').positions
+    assert positions is not None
+    assert (positions.msgtype, positions.frame_id) == (msgtype, 'track')
+    assert positions.stamps.tolist() == [3_000_000_004]
+    assert positions.positions.tolist() == [[1.5, -2.5]]
+
+
+def test_positions_may_be_missing_where_they_are_not_needed(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+) -> None:
+    bag = write_bag(tmp_path / 'bag', recording)
+    assert read_recording(bag, need_positions=False).positions is not None
+    with BagWriter(tmp_path / 'none') as writer:
+        writer.write('/imu', IMU, 1, {})
+    read = read_recording(tmp_path / 'none', need_positions=False, use_receive_time=True)
+    assert read.positions is None
+    with pytest.raises(InputError, match='holds no position topic'):
+        read_recording(tmp_path / 'none')
+
+
+def test_several_positions_that_are_not_needed_are_left_out_aloud(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write('/imu', IMU, 1, {'header': {'stamp': {'sec': 1}}})
+        bag.write('/a', POSE, 1, {'header': {'stamp': {'sec': 1}}})
+        bag.write('/b', POSE, 1, {'header': {'stamp': {'sec': 1}}})
+    read = read_recording(tmp_path / 'bag', need_positions=False)
+    assert read.positions is None
+    assert 'holds 2 position topics' in read.notes[0]
+    assert '--position-topic' in read.notes[0]
+    named = read_recording(tmp_path / 'bag', need_positions=False, position_topic='/b')
+    assert named.positions is not None
+    assert named.positions.topic == '/b'
+
+
+def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag') as bag:
+        for stamp, frame in [(1, 'imu'), (2, 'imu_upside_down')]:
+            header = {'stamp': {'sec': stamp}, 'frame_id': frame}
+            bag.write('/imu', IMU, stamp, {'header': header})
+    (note,) = read_recording(tmp_path / 'bag', need_positions=False).notes
+    assert "('imu', 'imu_upside_down')" in note
+
+
+def test_messages_that_sqlite_never_merged_are_said_aloud(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+) -> None:
+    bag = write_bag(tmp_path / 'bag', recording, storage='sqlite3')
+    (bag / 'bag.db3-wal').write_bytes(b'left over')
+    (note,) = read_recording(bag).notes
+    assert 'bag.db3-wal holds messages that were never merged' in note
+
+
+def test_several_bags_are_read_in_turn(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+) -> None:
+    bags = [write_bag(tmp_path / name, recording) for name in ('a', 'b')]
+    assert [each.name for each in read_recordings(bags)] == [str(bag) for bag in bags]
