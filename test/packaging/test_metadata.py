@@ -88,6 +88,18 @@ def test_package_xml_names_what_is_imported(
     assert {ROSDEP_KEYS.get(name, name) for name in used} <= declared
 
 
+def test_package_xml_names_the_packages_of_the_messages(
+    checkout: Path, manifest: 'Package'
+) -> None:
+    declared = {dependency.name for dependency in manifest.exec_depends}
+    # Recordings may hold, and read by their own means, what no node needs.
+    folders = [checkout / 'two_manifold_ros' / name for name in ('nodes', 'outputs')]
+    texts = [path.read_text() for folder in folders for path in folder.rglob('*.py')]
+    named = {name for text in texts for name in re.findall(r'(\w+)/(?:msg|srv)/\w', text)}
+    assert named
+    assert named <= declared
+
+
 def test_every_folder_with_sources_is_installed(
     checkout: Path, setup_arguments: dict[str, Any]
 ) -> None:
