@@ -36,7 +36,8 @@ class TrainingSettings:
     coupling
         How the two manifolds are coupled, one of ``COUPLINGS``.
     observation
-        Observation operator, one of ``OBSERVATIONS``.
+        Observation operator, one of ``OBSERVATIONS``; ``ridge`` can be thrown off by negative
+        factors, so it is used only when asked for.
     readout
         One of ``READOUTS``.
     horizons
@@ -56,7 +57,7 @@ class TrainingSettings:
     neighbours: int = 30
     dimension: int = 100
     coupling: str = 'cross-covariance'
-    observation: str | None = None
+    observation: str = 'raw'
     readout: str = 'sharpened'
     horizons: tuple[int, ...] = (0, 10, 50, 100)
 
@@ -65,8 +66,7 @@ class TrainingSettings:
         _check_choice('kernel', self.kernel, KERNELS)
         _check_choice('coupling', self.coupling, COUPLINGS)
         _check_choice('readout', self.readout, READOUTS)
-        if self.observation is not None:
-            _check_choice('observation', self.observation, OBSERVATIONS)
+        _check_choice('observation', self.observation, OBSERVATIONS)
         if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
             msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
             raise InputError(msg)

@@ -1,0 +1,107 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Score a model over recordings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
+from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.model_file import load_model
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from two_manifold_ros.evaluation.evaluate import Evaluation
+    from two_manifold_ros.evaluation.scores import Score
+    from two_manifold_ros.model.model import Model
+
+HELP = (
+    'Run the filter of the node over recordings, each from a cold start, and compare its '
+    'positions with the recorded ones, at every horizon, beside always predicting the mean '
+    'training position and beside repeating the true position of the tick.'
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    add_bags(parser)
+    add_topics(parser)
+    parser.add_argument(
+        '--from',
+        dest='start',
+        type=float,
+        metavar='S',
+        help='begin S seconds after the first IMU stamp; nothing older is seen',
+    )
+    parser.add_argument(
+        '--until', type=float, metavar='S', help='end S seconds after the first IMU stamp'
+    )
+    parser.add_argument(
+        '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
+    )
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Evaluate and report; return 0."""
+    model = load_model(args.model)
+    recordings = [
+        each.between(args.start, args.until) for each in recordings_of(args, origin=model.origin)
+    ]
+    with Progress() as progress:
+        evaluation = evaluate(model, recordings, progress)
+    if args.figure:
+        from two_manifold_ros.evaluation.figure import draw_evaluation  # noqa: PLC0415 - an extra
+
+        draw_evaluation(evaluation, model, args.figure)
+    if args.json:
+        content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
+        print(json.dumps(content, indent=2, allow_nan=False))
+    else:
+        print_evaluation(evaluation, model)
+    return 0
+
+
+def print_evaluation(evaluation: Evaluation, model: Model) -> None:
+    """Print the scores as a table."""
+    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
+
+    rows = [
+        [
+            f'{each.horizon}',
+            f'{each.horizon / model.rate_hz:g}',
+            _metres(each.model.rmse_m),
+            _metres(each.model.median_m),
+            _percent(each.model),
+            str(each.model.n),
+            _metres(each.mean.rmse_m),
+            _metres(each.previous.rmse_m),
+        ]
+        for each in evaluation.scores
+    ]
+    header = [
+        'horizon (ticks)', '(s)', 'RMSE (m)', 'median (m)', 'in 68 / 95 % ellipse', 'n',
+        'mean: RMSE (m)', 'previous: RMSE (m)',
+    ]  # fmt: skip
+    print_table('position error', header, rows)
+    content = evaluation.to_json()
+    print(
+        f'{content["ticks"]} ticks, {content["valid_ticks"]} of them valid; '
+        f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
+        f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
+    )
+
+
+def _metres(value: float | None) -> str:
+    return '-' if value is None else f'{value:.3f}'
+
+
+def _percent(score: Score) -> str:
+    if score.coverage68 is None or score.coverage95 is None:
+        return '-'
+    return f'{100 * score.coverage68:.0f} / {100 * score.coverage95:.0f}'

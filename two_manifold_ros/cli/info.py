@@ -1,0 +1,80 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Show what is in a model file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.cli.options import add_json
+from two_manifold_ros.model.model_file import header_of, load_model
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from two_manifold_ros.model.model import Model
+
+HELP = 'Check a model file and show what it was trained on, what was chosen, and why.'
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Print the model's header; return 0."""
+    if args.json:
+        print(json.dumps(header_of(args.model), indent=2, allow_nan=False))
+    else:
+        print_model(load_model(args.model))
+    return 0
+
+
+def print_model(model: Model) -> None:
+    """Print a model as tables."""
+    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
+
+    summary = model.summary
+    seconds = ', '.join(f'{horizon / model.rate_hz:g}' for horizon in model.horizons)
+    rows = [
+        ['recordings', ', '.join(summary['recordings'])],
+        ['training', f'{summary["training_ticks"]} ticks from {summary["seconds"]:.1f} s'],
+        ['ticks', f'{model.rate_hz:g} Hz, windows of {model.window}'],
+        ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
+        ['topics', f'{model.imu_topic} -> {model.position_topic}'],
+        ['frame', model.frame_id or '(not named)'],
+        ['channels', ', '.join(model.live_channels)],
+        ['method', f'{model.kernel}, {summary["coupling"]}, {summary["readout"]} read-out'],
+        ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],
+    ]
+    if model.origin is not None:
+        origin = model.origin
+        rows.append(['origin', f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'])
+    print_table('model', ['', ''], rows)
+    _print_validation(model)
+    for note in summary['notes']:
+        print(f'note: {note}')
+
+
+def _print_validation(model: Model) -> None:
+    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
+
+    validation = model.summary['validation']
+    if not validation:
+        return
+    rows = [
+        [
+            '-> ' if {**row, 'score_m': None} == {**validation['chosen'], 'score_m': None} else '',
+            str(row['states']),
+            f'{row["bandwidth_factor"]:g}',
+            'raw kernel' if row['ridge'] is None else f'ridge {row["ridge"]:g}',
+            f'{row["score_m"]:.3f}',
+        ]
+        for row in validation['compared']
+    ]
+    title = f'closed loop over {validation["ticks"]} held-out ticks'
+    header = ['', 'states', 'bandwidth (medians)', 'observation', 'mean error (m)']
+    print_table(title, header, rows)

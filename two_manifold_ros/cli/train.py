@@ -1,0 +1,158 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Learn a model from recordings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+import sys
+import time
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
+from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.readout.reading import READOUTS
+from two_manifold_ros.training.settings import OBSERVATIONS, TrainingSettings
+from two_manifold_ros.training.train import train_model
+from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+HELP = (
+    'Learn a model from recordings with IMU and positions. What is not given is chosen from the '
+    'data: the filter is run over blocks of the recordings that it did not see.'
+)
+_DEFAULTS = TrainingSettings()
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_bags(parser)
+    parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
+    add_topics(parser)
+    parser.add_argument('--until', type=float, metavar='S', help='train on the first S seconds')
+    number = parser.add_argument_group('numbers')
+    number.add_argument(
+        '--rate', type=float, metavar='HZ', help='ticks per second (default: 20, or the IMU rate)'
+    )
+    number.add_argument(
+        '--window', type=int, metavar='TICKS', help='ticks in a window (default: three seconds)'
+    )
+    number.add_argument(
+        '--states', type=int, metavar='K', help='dimension of the state (default: chosen)'
+    )
+    number.add_argument(
+        '--neighbours',
+        type=int,
+        default=_DEFAULTS.neighbours,
+        metavar='N',
+        help='neighbours in the graph of the eigenmap (default: %(default)s)',
+    )
+    number.add_argument(
+        '--dimension',
+        type=int,
+        default=_DEFAULTS.dimension,
+        metavar='M',
+        help='coordinates of each embedding (default: %(default)s)',
+    )
+    number.add_argument(
+        '--horizons',
+        default=','.join(map(str, _DEFAULTS.horizons)),
+        metavar='TICKS,...',
+        help='ticks ahead to predict, 0 first (default: %(default)s)',
+    )
+    choice = parser.add_argument_group('methods')
+    choice.add_argument('--kernel', choices=KERNELS, default=_DEFAULTS.kernel)
+    choice.add_argument('--coupling', choices=COUPLINGS, default=_DEFAULTS.coupling)
+    choice.add_argument('--observation', choices=OBSERVATIONS, default=_DEFAULTS.observation)
+    choice.add_argument('--readout', choices=READOUTS, default=_DEFAULTS.readout)
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Train, save and report; return 0."""
+    settings = TrainingSettings(
+        rate_hz=args.rate,
+        window=args.window,
+        states=args.states,
+        kernel=args.kernel,
+        neighbours=args.neighbours,
+        dimension=args.dimension,
+        coupling=args.coupling,
+        observation=args.observation,
+        readout=args.readout,
+        horizons=parse_horizons(args.horizons),
+    )
+    folder = Path(args.output).parent
+    if not folder.is_dir():
+        msg = f'The folder {folder} does not exist: make it before training a model.'
+        raise InputError(msg)
+    recordings = [each.between(None, args.until) for each in recordings_of(args)]
+    _warn(recordings)
+    began = time.monotonic()
+    with Progress() as progress:
+        model = train_model(recordings, settings, progress)
+    seconds = time.monotonic() - began
+    save_model(model, args.output)
+    if args.json:
+        print(json.dumps(_content(args, model, seconds), indent=2, allow_nan=False))
+    else:
+        _print(args, model, seconds)
+    return 0
+
+
+def parse_horizons(text: str) -> tuple[int, ...]:
+    """
+    Parse comma-separated ticks.
+
+    Raises
+    ------
+    InputError
+        If they are not whole numbers.
+
+    """
+    try:
+        return tuple(int(part) for part in text.split(','))
+    except ValueError as error:
+        msg = f'--horizons {text!r} must be whole numbers of ticks such as 0,10,50'
+        raise InputError(msg) from error
+
+
+def _warn(recordings: list[Recording]) -> None:
+    """Say before training what inspection warns of; training may still be what is wanted."""
+    for recording in recordings:
+        for finding in inspect_recording(recording).findings:
+            if finding.severity == 'warning':
+                print(
+                    f'two-manifold: warning: {recording.name}: {finding.sentence}', file=sys.stderr
+                )
+
+
+def _content(args: Namespace, model: Model, seconds: float) -> dict[str, Any]:
+    return {
+        'model': args.output,
+        'train_seconds': round(seconds, 3),
+        'rate_hz': model.rate_hz,
+        'window': model.window,
+        'horizons': list(model.horizons),
+        'kernel': model.kernel,
+        'channels': list(model.live_channels),
+        'frame_id': model.frame_id,
+        **model.summary,
+    }
+
+
+def _print(args: Namespace, model: Model, seconds: float) -> None:
+    from two_manifold_ros.cli.info import print_model  # noqa: PLC0415 - needs rich, JSON does not
+
+    print(f'trained in {seconds:.1f} s, written to {args.output}')
+    print_model(model)

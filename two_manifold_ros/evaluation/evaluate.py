@@ -1,0 +1,147 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Score a model over recordings, beside two baselines."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.baselines import mean_covariance, previous_covariance
+from two_manifold_ros.evaluation.filter_run import run_filter
+from two_manifold_ros.evaluation.fitting import check_fit
+from two_manifold_ros.evaluation.scores import Score, score
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.evaluation.filter_run import FilterRun
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class HorizonScore:
+    """
+    The model and the baselines at one horizon.
+
+    Parameters
+    ----------
+    horizon
+        Ticks ahead.
+    model
+        The filter.
+    mean
+        Always the mean training position.
+    previous
+        The true position at the tick, told to nobody else: at horizon 0 it has no error.
+
+    """
+
+    horizon: int
+    model: Score
+    mean: Score
+    previous: Score
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """
+    What a model reached on recordings.
+
+    Parameters
+    ----------
+    scores
+        One for each horizon.
+    runs, truths
+        For each recording its run, and the true positions (T, H, 2) with NaN where unknown.
+
+    """
+
+    scores: tuple[HorizonScore, ...]
+    runs: tuple[FilterRun, ...]
+    truths: tuple[Floats, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the runs as JSON values; no number is NaN."""
+        seconds = np.concatenate([run.seconds_per_tick for run in self.runs])
+        counters = sum((run.counters for run in self.runs), start=type(self.runs[0].counters)())
+        return {
+            'horizons': {
+                str(each.horizon): asdict(each.model)
+                | {'mean': asdict(each.mean), 'previous': asdict(each.previous)}
+                for each in self.scores
+            },
+            'ticks': len(seconds),
+            'valid_ticks': sum(len(run.stamps) for run in self.runs),
+            'seconds_per_tick_p50': float(np.quantile(seconds, 0.5)),
+            'seconds_per_tick_p99': float(np.quantile(seconds, 0.99)),
+            'samples': dict(sorted(counters.items())),
+        }
+
+
+def evaluate(
+    model: Model,
+    recordings: Sequence[Recording],
+    progress: Callable[[str, float], None] = lambda *_: None,
+) -> Evaluation:
+    """
+    Filter recordings, each from a cold start, and compare with their positions.
+
+    Raises
+    ------
+    InputError
+        If a recording does not fit the model, or no estimate could be compared.
+
+    """
+    runs, truths = [], []
+    for recording in recordings:
+        check_fit(model, recording)
+        run = run_filter(model, recording, progress)
+        runs.append(run)
+        truths.append(_truths(model, recording, run))
+    names = ', '.join(recording.name for recording in recordings)
+    if not sum(len(run.seconds_per_tick) for run in runs):
+        msg = f'{names}: there are no two IMU samples to filter; give a longer part'
+        raise InputError(msg)
+    if not any(np.isfinite(truth).any() for truth in truths):
+        msg = (
+            f'{names}: no estimate has a true position to compare with; give more than one '
+            f'window of {model.window / model.rate_hz:.1f} s, with positions'
+        )
+        raise InputError(msg)
+    scores = tuple(
+        _score_horizon(model, runs, truths, index) for index in range(len(model.horizons))
+    )
+    return Evaluation(scores, tuple(runs), tuple(truths))
+
+
+def _truths(model: Model, recording: Recording, run: FilterRun) -> Floats:
+    columns = [
+        positions_at(recording.positions, run.stamps + horizon * model.period_ns)
+        for horizon in model.horizons
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _score_horizon(
+    model: Model, runs: Sequence[FilterRun], truths: Sequence[Floats], index: int
+) -> HorizonScore:
+    truth = np.concatenate([each[:, index] for each in truths])
+    now = np.concatenate([each[:, 0] for each in truths])
+    predicted = np.concatenate([run.positions[:, index] for run in runs])
+    covariances = np.concatenate([run.covariances[:, index] for run in runs])
+    horizon = model.horizons[index]
+    fixed = np.broadcast_to(mean_covariance(model), covariances.shape)
+    moved = np.broadcast_to(previous_covariance(model, horizon), covariances.shape)
+    return HorizonScore(
+        horizon,
+        score(predicted - truth, covariances),
+        score(model.mean_position - truth, fixed),
+        score(now - truth, moved),
+    )

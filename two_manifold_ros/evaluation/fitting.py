@@ -1,0 +1,53 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a recording is of the kind that a model was trained on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.ticks.segments import median_interval_ns
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def check_fit(model: Model, recording: Recording) -> None:
+    """
+    Check rate and channels.
+
+    Raises
+    ------
+    InputError
+        If the IMU is slower than the ticks of the model, or a channel the model uses is dead.
+
+    """
+    imu = recording.imu
+    place = f'{recording.name}: topic {imu.topic}'
+    if not len(imu.stamps):
+        msg = f'{place} has no IMU sample in the part asked for; check --from and --until'
+        raise InputError(msg)
+    interval = median_interval_ns(imu.stamps)
+    if interval > 1.25 * model.period_ns:
+        msg = (
+            f'{place} runs at {1e9 / interval:.1f} Hz, but the model needs at least its own rate '
+            f'of {model.rate_hz:g} Hz; train a model at a lower --rate'
+        )
+        raise InputError(msg)
+    dead = np.ptp(imu.samples, axis=0) == 0.0
+    missing = [
+        name
+        for name, is_dead, live in zip(IMU_CHANNELS, dead, model.channels.live, strict=True)
+        if is_dead and live
+    ]
+    if missing and len(imu.stamps) > model.window:
+        msg = (
+            f'{place} has no signal on {", ".join(missing)}, which the model uses; train a model '
+            'on recordings of this IMU'
+        )
+        raise InputError(msg)

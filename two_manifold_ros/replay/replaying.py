@@ -1,0 +1,77 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Write what the filter node would publish for a recording into a bag."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.evaluation.filter_run import estimates_along
+from two_manifold_ros.evaluation.fitting import check_fit
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
+from two_manifold_ros.outputs.frames import choose_frames
+from two_manifold_ros.outputs.messages import messages_of
+from two_manifold_ros.outputs.topics import DIAGNOSTICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.outputs.frames import Frames
+    from two_manifold_ros.recordings.bag_writer import BagWriter
+    from two_manifold_ros.recordings.recording import Recording
+
+SECOND_NS = 1_000_000_000
+
+
+def replay(
+    model: Model,
+    recording: Recording,
+    bag: BagWriter,
+    progress: Callable[[str, float], None] = lambda *_: None,
+) -> dict[str, int]:
+    """
+    Filter a recording into an open bag, each message at the stamp of its estimate.
+
+    Diagnostics come once a second of the recording, without the times that the computer took, so
+    that the same recording and model give the same bytes.
+
+    Returns
+    -------
+    dict
+        How many messages were written to each topic.
+
+    Raises
+    ------
+    InputError
+        If the recording does not fit the model.
+
+    """
+    check_fit(model, recording)
+    live = Filter(model)
+    frames = choose_frames(model)
+    written: dict[str, int] = {}
+    next_report = 0
+
+    def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
+        bag.write(f'/{topic}', msgtype, stamp_ns, message)
+        written[topic] = written.get(topic, 0) + 1
+
+    for estimate, _ in estimates_along(live, recording, progress):
+        for topic, msgtype, message in messages_of(estimate, model, frames):
+            write(topic, msgtype, estimate.stamp_ns, message)
+        if estimate.stamp_ns >= next_report:
+            next_report = estimate.stamp_ns + SECOND_NS
+            report = _health(live, estimate, frames)
+            write(DIAGNOSTICS.name, DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
+    return written
+
+
+def _health(live: Filter, estimate: Estimate, frames: Frames) -> dict[str, object]:
+    values: dict[str, float | str] = dict(sorted(live.counters.items()))
+    values['evidence'] = estimate.evidence
+    values['familiarity'] = estimate.familiarity
+    health = Health(Level.OK if estimate.valid else Level.WARN, live.why, values)
+    return diagnostics_message(estimate.stamp_ns, 'replay', frames.child, health)
