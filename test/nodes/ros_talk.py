@@ -152,3 +152,10 @@ class Health:
         except AssertionError as error:
             msg = f'{error}; the last word was {self.why!r}'
             raise AssertionError(msg) from error
+
+    def until_value(self, key: str, value: str) -> None:
+        """Wait until a key of the diagnostics has this value."""
+        self._messages.clear()
+        self._talk.until(
+            lambda: self._messages and self.values.get(key) == value, f'{key} to be {value}'
+        )
