@@ -25,7 +25,7 @@ case $* in
 "-m ruff"*) exit "${BAD_STYLE:-0}" ;;
 "-m pip"*) exit "${NO_NETWORK:-0}" ;;
 "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
---version) echo "Python 3.9.1" ;;
+--version) echo "Python ${VERSION:-3.9.1}" ;;
 "-m two_manifold_ros.demo"*) pwd && env ;;
 esac
 """
@@ -135,6 +135,12 @@ def test_a_moved_checkout_gets_a_new_environment(machine: Machine) -> None:
     machine.run('demo')
     machine.checkout = machine.checkout.rename(machine.checkout.with_name('moved'))
     assert machine.run('demo').returncode == 0
+    assert machine.steps() == ['venv', 'build', 'runtime', 'source']
+
+
+def test_an_upgraded_python_gets_a_new_environment(machine: Machine) -> None:
+    machine.run('demo')
+    assert machine.run('demo', VERSION='3.12.1').returncode == 0
     assert machine.steps() == ['venv', 'build', 'runtime', 'source']
 
 
