@@ -16,6 +16,7 @@ Verdict: TypeAlias = Literal['metres per second squared', 'g', 'removed', 'uncle
 
 _STANDARD = 9.80665
 _SHARE = 0.2
+_FOLLOWS = 0.7
 
 
 @dataclass(frozen=True)
@@ -42,26 +43,30 @@ class Gravity:
     verdict: Verdict
 
 
-def measure_gravity(forces: Floats) -> Gravity:
+def measure_gravity(samples: Floats) -> Gravity:
     """
     Judge specific forces.
 
     On average over laps the vehicle does not accelerate upwards, so the mean is about gravity,
-    and single vectors are not far from it.
+    and single vectors are not far from it. About 1 can also be the mean of turning one way with
+    gravity taken out, but then that axis follows the gyroscope.
 
     Parameters
     ----------
-    forces : (N, 3) float64
-        Finite.
+    samples : (N, 6) float64
+        Specific force, then angular rate; finite.
 
     """
+    forces = samples[:, :3]
     mean = forces.mean(axis=0)
+    axis = int(np.argmax(np.abs(mean)))
     mean_magnitude = float(np.linalg.norm(mean))
     median_magnitude = float(np.median(np.linalg.norm(forces, axis=1)))
     verdict = _verdict(mean_magnitude, median_magnitude)
+    if verdict == 'g' and _follows(forces[:, axis], samples[:, 3:]):
+        verdict = 'removed'
     up_axis = ''
     if verdict in {'metres per second squared', 'g'}:
-        axis = int(np.argmax(np.abs(mean)))
         up_axis = f'{"+" if mean[axis] > 0 else "-"}{"xyz"[axis]}'
     return Gravity(mean_magnitude, median_magnitude, up_axis, verdict)
 
@@ -75,3 +80,11 @@ def _verdict(mean: float, median: float) -> Verdict:
     if near(mean, 1.0) and near(median, 1.0):
         return 'g'
     return 'removed' if mean < (1 - _SHARE) * _STANDARD else 'unclear'
+
+
+def _follows(force: Floats, rates: Floats) -> bool:
+    """Return whether one axis of the accelerometer is correlated with one of the gyroscope."""
+    force, rates = force - force.mean(), rates - rates.mean(axis=0)
+    scale = np.linalg.norm(force) * np.linalg.norm(rates, axis=0)
+    correlations = np.abs(force @ rates) / np.where(scale > 0, scale, 1.0)
+    return bool(correlations.max() > _FOLLOWS)

@@ -79,7 +79,7 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
         frame_id=imu.frame_id,
         timing=measure_timing(imu.stamps, int(imu.stamps[0])),
         channels=summarise_channels(samples),
-        gravity=measure_gravity(samples[:, :3]),
+        gravity=measure_gravity(samples),
         fastest_rate=float(np.quantile(np.linalg.norm(samples[:, 3:], axis=1), 0.99)),
         not_finite=int((~finite).sum()),
         stuck=stuck_stretches(imu),

@@ -21,6 +21,7 @@ _MOST_POINTS = 200_000
 _SMOOTHING_S = 0.8
 _SMOOTHING_INTERVALS = 5
 _SLOW = 0.2
+_STANDING_M_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,9 @@ def measure_motion(seconds: Floats, positions: Floats, gap_s: float) -> Motion |
 
 
 def _slow_speed(speeds: Floats) -> float:
-    """Return a fifth of the usual speed of the faster half, so that long stops do not count."""
-    return _SLOW * float(np.quantile(speeds, 0.75)) if len(speeds) else 0.0
+    """Return a fifth of the usual speed of the faster half, at least a crawl."""
+    usual = float(np.quantile(speeds, 0.75)) if len(speeds) else 0.0
+    return max(_SLOW * usual, _STANDING_M_S)
 
 
 def _known(

@@ -101,7 +101,10 @@ def _on_grid(motion: Motion, seconds: Floats, rates: Floats) -> Floats:
     edges = np.append(motion.seconds, motion.seconds[-1] + motion.step_s) - motion.step_s / 2
     means = np.diff(np.interp(edges, seconds, angle)) / motion.step_s
     smooth: Floats = savgol_filter(means, motion.window, 3)
-    smooth[(motion.seconds < seconds[0]) | (motion.seconds > seconds[-1])] = np.nan
+    # Near the ends of the stream the cubic reaches beyond it.
+    margin = motion.window * motion.step_s / 2
+    inside = (motion.seconds > seconds[0] + margin) & (motion.seconds < seconds[-1] - margin)
+    smooth[~inside] = np.nan
     return smooth
 
 

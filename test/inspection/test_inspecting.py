@@ -1,0 +1,241 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every fault that can be put into a good recording is found, named and given a cure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.recordings.reading import read_recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.inspection.report import Report
+    from two_manifold_ros.recordings.recording import Recording
+
+DEGREES = 180 / np.pi
+
+
+def codes(recording: Recording) -> set[str]:
+    """Return the codes of all findings; each has a sentence with a cause and a cure."""
+    findings = inspect_recording(recording).findings
+    for finding in findings:
+        assert finding.sentence.endswith('.')
+        assert any(mark in finding.sentence for mark in (': ', '; '))
+    return {finding.code for finding in findings}
+
+
+def with_samples(recording: Recording, change: Callable[[np.ndarray], object]) -> Recording:
+    samples = recording.imu.samples.copy()
+    change(samples)
+    return replace(recording, imu=replace(recording.imu, samples=samples))
+
+
+def with_stamps(recording: Recording, change: Callable[[np.ndarray], object]) -> Recording:
+    stamps = recording.imu.stamps.copy()
+    change(stamps)
+    return replace(recording, imu=replace(recording.imu, stamps=stamps))
+
+
+def with_positions(recording: Recording, change: Callable[[np.ndarray], object]) -> Recording:
+    assert recording.positions is not None
+    positions = recording.positions.positions.copy()
+    change(positions)
+    return replace(recording, positions=replace(recording.positions, positions=positions))
+
+
+def scale(part: slice, factor: float) -> Callable[[np.ndarray], object]:
+    return lambda samples: np.multiply(samples, factor, out=samples, where=_columns(part))
+
+
+def _columns(part: slice) -> np.ndarray:
+    mask = np.zeros(6, dtype=bool)
+    mask[part] = True
+    return mask
+
+
+def put(where: object, value: object) -> Callable[[np.ndarray], object]:
+    return lambda array: array.__setitem__(where, value)
+
+
+def test_a_good_recording_has_no_findings(drive: Callable[..., Recording]) -> None:
+    assert codes(drive()) == set()
+
+
+@pytest.mark.parametrize(
+    ('change', 'expected'),
+    [
+        (scale(slice(0, 3), 1 / 9.81), {'acceleration_in_g'}),
+        (scale(slice(3, 6), DEGREES), {'gyroscope_in_degrees'}),
+        (scale(slice(3, 6), 1 / DEGREES), {'gyroscope_scale'}),
+        (scale(slice(3, 6), -1.0), {'yaw_reversed'}),
+        (scale(slice(0, 3), -1.0), {'imu_mounting'}),
+        (scale(slice(0, 3), 3.3), {'acceleration_unclear'}),
+        (put((slice(None), 2), 0.0), {'gravity_removed', 'dead_channels'}),
+        (put((slice(None), 4), 1.25), {'dead_channels'}),
+        (put((slice(100, 110), 3), np.nan), {'imu_not_finite'}),
+        (put((5, 0), np.inf), {'imu_not_finite'}),
+        (put(slice(1000, 1200), [0.1, 0.2, 9.8, 0.0, 0.0, 0.7]), {'imu_stuck'}),
+    ],
+)
+def test_faults_of_the_samples(
+    drive: Callable[..., Recording],
+    change: Callable[[np.ndarray], object],
+    expected: set[str],
+) -> None:
+    assert codes(with_samples(drive(), change)) == expected
+
+
+@pytest.mark.parametrize(
+    ('change', 'expected'),
+    [
+        (put(10, 0), {'imu_zero', 'imu_backward'}),
+        (lambda stamps: put(10, stamps[9])(stamps), {'imu_duplicates'}),
+        (lambda stamps: put([10, 11], stamps[[11, 10]])(stamps), {'imu_backward'}),
+        (
+            lambda stamps: np.add(
+                stamps, np.random.default_rng(0).normal(scale=4e6, size=len(stamps)),
+                out=stamps, casting='unsafe',
+            ),
+            {'imu_uneven', 'imu_backward'},
+        ),
+    ],
+)  # fmt: skip
+def test_faults_of_the_stamps(
+    drive: Callable[..., Recording],
+    change: Callable[[np.ndarray], object],
+    expected: set[str],
+) -> None:
+    assert codes(with_stamps(drive(), change)) >= expected
+
+
+def test_a_gap_is_placed(drive: Callable[..., Recording]) -> None:
+    recording = drive()
+    elapsed = (recording.imu.stamps - recording.imu.stamps[0]) / 1e9
+    cut = replace(recording, imu=recording.imu.select((elapsed <= 20) | (elapsed >= 22)))
+    (finding,) = inspect_recording(cut).findings
+    assert (finding.code, finding.severity) == ('imu_gaps', 'warning')
+    assert '1 gap(s), 2.00 s from 20.0 s on: no window crosses one' in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ('change', 'expected'),
+    [
+        (put((slice(500, 510), 0), np.nan), {'positions_not_finite'}),
+        (lambda positions: np.add(positions[600:], 3.0, out=positions[600:]), {'position_jumps'}),
+        (put(slice(300, None), [0.0, 0.0]), {'standing', 'few_laps'}),
+        (put(slice(None), [1.0, 1.0]), {'no_laps', 'standing', 'offset_unknown'}),
+    ],
+)
+def test_faults_of_the_positions(
+    drive: Callable[..., Recording],
+    change: Callable[[np.ndarray], object],
+    expected: set[str],
+) -> None:
+    assert codes(with_positions(drive(), change)) >= expected
+
+
+def test_positions_that_end_early(drive: Callable[..., Recording]) -> None:
+    recording = drive()
+    assert recording.positions is not None
+    short = recording.positions.select(np.arange(1200) < 700)
+    assert codes(replace(recording, positions=short)) == {'positions_missing'}
+
+
+@pytest.mark.parametrize(('late_s', 'side'), [(0.2, 'behind'), (-0.2, 'ahead of')])
+def test_a_time_offset(drive: Callable[..., Recording], late_s: float, side: str) -> None:
+    (finding,) = inspect_recording(drive(late_s=late_s)).findings
+    assert finding.code == 'time_offset'
+    assert f'0.20 s {side} those of the IMU' in finding.sentence
+
+
+def test_clocks_that_have_nothing_in_common(drive: Callable[..., Recording]) -> None:
+    report = inspect_recording(drive(late_s=3600.0))
+    assert [finding.code for finding in report.findings] == ['clocks_differ']
+    assert '3600.0 s after the first sample' in report.findings[0].sentence
+
+
+def test_no_positions(drive: Callable[..., Recording]) -> None:
+    recording = replace(drive(), positions=None)
+    assert codes(recording) == {'no_positions'}
+    fast = with_samples(recording, scale(slice(3, 6), DEGREES))
+    assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
+
+
+def test_no_samples_at_all(drive: Callable[..., Recording]) -> None:
+    with pytest.raises(InputError, match='ellipse has no IMU samples in this stretch'):
+        inspect_recording(drive().between(100.0, None))
+    broken = with_samples(drive(), put(slice(None), np.nan))
+    with pytest.raises(InputError, match='/imu in ellipse has no finite sample among 4800'):
+        inspect_recording(broken)
+
+
+@pytest.mark.parametrize('count', [1, 2, 5])
+def test_very_short_recordings_are_reported_on(
+    drive: Callable[..., Recording], count: int
+) -> None:
+    recording = drive()
+    assert recording.positions is not None
+    short = replace(
+        recording,
+        imu=recording.imu.select(np.arange(4800) < count),
+        positions=recording.positions.select(np.arange(1200) < count),
+    )
+    assert json.dumps(inspect_recording(short).to_json(), allow_nan=False)
+
+
+def test_warnings_come_first_and_json_is_plain(drive: Callable[..., Recording]) -> None:
+    recording = with_samples(drive(late_s=0.2), scale(slice(0, 6), -1.0))
+    report = inspect_recording(recording)
+    assert [finding.severity for finding in report.findings] == ['warning', 'info', 'info']
+    content = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    assert set(content) == {'name', 'imu', 'positions', 'findings', 'notes'}
+    assert content['imu']['timing']['rate_hz'] == pytest.approx(100.0)
+    assert content['imu']['timing']['histogram'][-1]['up_to'] is None
+    assert content['positions']['laps']['count'] == pytest.approx(6.0, rel=0.03)
+    assert content['findings'][0]['code'] == 'time_offset'
+
+
+def real(folder: Path, name: str) -> Report:
+    pytest.importorskip('rosbags')
+    return inspect_recording(read_recording(folder / name))
+
+
+def test_friction_maps_are_in_g_and_degrees(recordings_folder: Path) -> None:
+    report = real(recordings_folder, 'f1tenth_frictionmaps_ds2')
+    found = {finding.code for finding in report.findings}
+    assert found >= {
+        'acceleration_in_g', 'gyroscope_in_degrees', 'imu_gaps', 'position_gaps', 'position_jumps',
+    }  # fmt: skip
+    assert max(gap.length_s for gap in report.imu.timing.gaps) == pytest.approx(26.4, abs=0.1)
+
+
+def test_ipz10_has_no_gravity_and_six_laps(recordings_folder: Path) -> None:
+    report = real(recordings_folder, 'f1tenth_ipz10')
+    assert {finding.code for finding in report.findings} >= {'gravity_removed'}
+    assert report.positions is not None
+    assert report.positions.laps is not None
+    assert 6 <= report.positions.laps.count < 7
+    assert report.positions.laps.time_s == pytest.approx(9.7, abs=0.1)
+    assert report.positions.yaw is not None
+    # Against the course of the positions, that is; the twist in the same messages is reversed.
+    assert report.positions.yaw.slope == pytest.approx(1.0, abs=0.2)
+
+
+@pytest.mark.parametrize('run', range(1, 8))
+def test_ipz20_has_three_dead_channels(recordings_folder: Path, run: int) -> None:
+    report = real(recordings_folder, f'f1tenth_ipz20/run_{run}')
+    dead = [channel.name for channel in report.imu.channels if channel.dead]
+    assert dead == ['linear_acceleration.z', 'angular_velocity.x', 'angular_velocity.y']
+    assert report.positions is not None
+    assert report.positions.laps is not None
+    assert report.positions.laps.time_s == pytest.approx(7.9, abs=0.6)

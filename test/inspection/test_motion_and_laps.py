@@ -1,0 +1,185 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Motion, jumps and laps from positions, and the gyroscope against them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.inspection.jumps import find_jumps
+from two_manifold_ros.inspection.laps import count_laps
+from two_manifold_ros.inspection.motion import measure_motion
+from two_manifold_ros.inspection.position_report import measure_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.inspection.position_report import PositionReport
+    from two_manifold_ros.recordings.recording import Recording
+
+GAP_S = 0.25
+
+
+def ellipse(seconds: np.ndarray, lap_s: float = 8.0) -> np.ndarray:
+    angle = 2 * np.pi * seconds / lap_s
+    return np.stack([2 * np.cos(angle), np.sin(angle)], axis=1)
+
+
+def measured(recording: Recording) -> PositionReport:
+    assert recording.positions is not None
+    return measure_positions(recording.positions, recording.imu)
+
+
+def test_speed_and_rate_of_turn_of_a_circle() -> None:
+    seconds = np.arange(0, 20, 0.04)
+    angle = 2 * np.pi * seconds / 5
+    circle = 3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    motion = measure_motion(seconds, circle, GAP_S)
+    assert motion is not None
+    inner = slice(motion.window, -motion.window)
+    np.testing.assert_allclose(motion.course_rate[inner], 2 * np.pi / 5, rtol=0.03)
+    speed = np.linalg.norm(motion.velocities[inner], axis=1)
+    np.testing.assert_allclose(speed, 6 * np.pi / 5, rtol=0.03)
+
+
+def test_nothing_is_known_near_a_gap_and_a_jump() -> None:
+    seconds = np.arange(0, 20, 0.04)
+    seconds = seconds[(seconds < 5) | (seconds > 6)]
+    positions = ellipse(seconds)
+    positions[seconds > 12] += 3.0
+    motion = measure_motion(seconds, positions, GAP_S)
+    assert motion is not None
+    near = (abs(motion.seconds - 5.5) < 0.5) | (abs(motion.seconds - 12) < 0.04)
+    assert not motion.known[near].any()
+    assert motion.known[(abs(motion.seconds - 5.5) > 1) & (abs(motion.seconds - 12) > 1)].all()
+    assert np.isnan(motion.course_rate[~motion.known]).all()
+
+
+@pytest.mark.parametrize('positions', [np.zeros((500, 2)), np.zeros((3, 2))])
+def test_no_motion_without_movement(positions: np.ndarray) -> None:
+    assert measure_motion(np.arange(len(positions)) * 0.04, positions, GAP_S) is None
+
+
+def test_a_jump_is_found_with_time_and_distance() -> None:
+    seconds = np.arange(0, 20, 0.04)
+    positions = ellipse(seconds)
+    positions[250:] += [3.0, 4.0]
+    (jump,) = find_jumps(seconds, positions, GAP_S)
+    assert jump.at_s == pytest.approx(10.0)
+    assert jump.distance_m == pytest.approx(5.0, abs=0.1)
+
+
+def test_a_move_during_a_gap_and_an_early_stamp_are_no_jumps() -> None:
+    seconds = np.arange(0, 20, 0.04)
+    positions = ellipse(seconds)
+    seconds[100] = seconds[99] + 1e-4
+    outside = (seconds < 6) | (seconds > 8)
+    assert find_jumps(seconds[outside], positions[outside], GAP_S) == ()
+
+
+@pytest.mark.parametrize('lap_s', [4.0, 8.0, 11.0])
+def test_laps_are_counted_and_measured(lap_s: float) -> None:
+    seconds = np.arange(0, 50, 0.04)
+    noise = np.random.default_rng(0).normal(scale=0.01, size=(len(seconds), 2))
+    motion = measure_motion(seconds, ellipse(seconds, lap_s) + noise, GAP_S)
+    assert motion is not None
+    laps = count_laps(motion)
+    assert laps is not None
+    assert laps.count == pytest.approx(50 / lap_s, rel=0.03)
+    assert laps.time_s == pytest.approx(lap_s, rel=0.02)
+    # Perimeter of the ellipse with half axes 2 m and 1 m.
+    assert laps.length_m == pytest.approx(9.69, rel=0.03)
+
+
+def test_a_crossing_is_not_a_lap() -> None:
+    seconds = np.arange(0, 60, 0.04)
+    angle = 2 * np.pi * seconds / 12
+    eight = np.stack([3 * np.sin(angle), 2 * np.sin(2 * angle)], axis=1)
+    motion = measure_motion(seconds, eight, GAP_S)
+    assert motion is not None
+    laps = count_laps(motion)
+    assert laps is not None
+    assert laps.time_s == pytest.approx(12.0, rel=0.02)
+
+
+def test_a_stop_and_a_gap_do_not_spoil_the_lap_time() -> None:
+    driven = np.arange(0, 48, 0.04)
+    clock = np.where(driven > 20, driven + 15, driven)
+    waiting = np.arange(20.04, 35, 0.04)
+    seconds = np.concatenate([clock[driven <= 20], waiting, clock[driven > 20]])
+    there = np.repeat(ellipse(np.array([20.0])), len(waiting), axis=0)
+    positions = np.concatenate([
+        ellipse(driven[driven <= 20]), there, ellipse(driven[driven > 20]),
+    ])  # fmt: skip
+    unseen = (seconds > 45) & (seconds < 55)
+    motion = measure_motion(seconds[~unseen], positions[~unseen], GAP_S)
+    assert motion is not None
+    laps = count_laps(motion)
+    assert laps is not None
+    assert laps.time_s == pytest.approx(8.0, rel=0.02)
+
+
+def test_a_route_that_never_closes_has_no_laps() -> None:
+    seconds = np.arange(0, 20, 0.04)
+    spiral = seconds[:, None] * ellipse(seconds)
+    motion = measure_motion(seconds, spiral, GAP_S)
+    assert motion is not None
+    assert count_laps(motion) is None
+
+
+@pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
+def test_the_time_offset_is_found_to_a_millisecond(
+    drive: Callable[..., Recording], late_s: float
+) -> None:
+    yaw = measured(drive(late_s=late_s)).yaw
+    assert yaw is not None
+    assert yaw.channel == 'angular_velocity.z'
+    assert yaw.offset_s == pytest.approx(late_s, abs=0.001)
+    assert yaw.correlation > 0.98
+    assert yaw.slope == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize(('axis', 'factor'), [(5, 57.2958), (5, -1.0), (4, 1.0)])
+def test_unit_sign_and_axis_of_the_gyroscope(
+    drive: Callable[..., Recording], axis: int, factor: float
+) -> None:
+    recording = drive()
+    samples = recording.imu.samples.copy()
+    samples[:, axis] = factor * recording.imu.samples[:, 5]
+    if axis != 5:
+        samples[:, 5] = recording.imu.samples[:, axis]
+    yaw = measured(replace(recording, imu=replace(recording.imu, samples=samples))).yaw
+    assert yaw is not None
+    assert yaw.channel == f'angular_velocity.{"xyz"[axis - 3]}'
+    assert yaw.slope == pytest.approx(factor, rel=0.1)
+    assert yaw.offset_s == pytest.approx(0.0, abs=0.004)
+
+
+def test_noise_for_a_gyroscope_cannot_tell_the_offset(drive: Callable[..., Recording]) -> None:
+    recording = drive()
+    noise = np.random.default_rng(3).normal(size=recording.imu.samples.shape)
+    yaw = measured(replace(recording, imu=replace(recording.imu, samples=noise))).yaw
+    assert yaw is not None
+    assert yaw.offset_s is None
+
+
+def test_an_offset_beyond_the_search_is_not_invented(drive: Callable[..., Recording]) -> None:
+    yaw = measured(drive(late_s=2.05, lap_s=30.0, seconds=90.0)).yaw
+    assert yaw is not None
+    assert yaw.offset_s is None
+
+
+def test_coverage_is_the_share_of_imu_samples_between_positions(
+    drive: Callable[..., Recording],
+) -> None:
+    recording = drive()
+    assert recording.positions is not None
+    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
+    seen = recording.positions.select((elapsed < 24) & ((elapsed < 6) | (elapsed > 12)))
+    report = measured(replace(recording, positions=seen))
+    assert report.coverage == pytest.approx(18 / 48, abs=0.01)
+    assert measured(recording).coverage == pytest.approx(1.0, abs=0.01)

@@ -1,0 +1,41 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A robot without rosbags is told what to install."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.reading import read_recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INSTALL = r"'rosbags.*' is missing: install .* pip install 'two_manifold_ros\[train\]'"
+
+
+@pytest.fixture
+def _no_rosbags(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(sys.modules):
+        if name.split('.')[0] == 'rosbags':
+            monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, 'rosbags', None)
+    for name in ('bag', 'message_building', 'collecting'):
+        monkeypatch.delitem(sys.modules, f'two_manifold_ros.recordings.{name}', raising=False)
+
+
+@pytest.mark.usefixtures('_no_rosbags')
+def test_reading_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=INSTALL):
+        read_recording(tmp_path)
+
+
+@pytest.mark.usefixtures('_no_rosbags')
+def test_writing_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=INSTALL):
+        BagWriter(tmp_path / 'bag')
