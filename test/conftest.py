@@ -11,9 +11,16 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from two_manifold_ros.model.model import Model
 
 IMU_TYPE = 'sensor_msgs/msg/Imu'
 POSE_TYPE = 'geometry_msgs/msg/PoseStamped'
@@ -46,6 +53,21 @@ def write_bag() -> Callable[..., Path]:
 def ellipse_bag(tmp_path_factory: pytest.TempPathFactory, write_bag: Callable[..., Path]) -> Path:
     """Return a bag of 48 s, six laps, with ``/imu`` and ``/pose``."""
     return write_bag(tmp_path_factory.mktemp('bags') / 'ellipse', _drive())
+
+
+@pytest.fixture(scope='session')
+def slot_car_laps() -> tuple[Recording, Recording]:
+    """Return laps of the slot car at 10 Hz: 16 to train on, and the next 4 to test on."""
+    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=20)
+    seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9
+    recording = run_to_recording(run)
+    return recording.between(None, seconds), recording.between(seconds, None)
+
+
+@pytest.fixture(scope='session')
+def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
+    """Return a model of the slot car: 10 Hz, windows of 20 ticks, horizons 0, 5 and 20."""
+    return train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
 
 
 def _drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Recording:
