@@ -66,8 +66,8 @@ class Parameter:
         """What is allowed, in words; empty if anything is."""
         if self.choices:
             return ', '.join(repr(choice) for choice in self.choices)
-        if self.low is not None:
-            return f'{self.low:g} to {self.high:g}'
+        if self.low is not None and self.high is not None:
+            return f'{self.low:.12g} to {self.high:.12g}'
         return ''
 
     def refusal(self, value: Value) -> str:

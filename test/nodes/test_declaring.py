@@ -1,0 +1,82 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters as rclpy and ros2 param see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from rcl_interfaces.msg import ParameterType
+from rclpy.parameter import Parameter as RosParameter
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.declaring import declare, descriptor, values
+from two_manifold_ros.nodes.parameter import Parameter, Settable
+from two_manifold_ros.nodes.parameters import PARAMETERS
+
+if TYPE_CHECKING:
+    from ros_talk import Talk
+
+TABLE = (
+    Parameter('word', 'a', 'A word.', Settable.UNCONFIGURED, choices=('a', 'b')),
+    Parameter('list', [''], 'Words.'),
+    Parameter('rate', 2.0, 'A rate.', Settable.UNCONFIGURED, units='Hz', low=1.0, high=3.0),
+    Parameter('count', 2, 'A number.', Settable.UNCONFIGURED, low=1, high=3),
+)
+
+
+def test_descriptors_carry_type_range_units_and_words(talk: Talk) -> None:
+    declare(talk.node, TABLE)
+    described = {
+        each.name: each
+        for each in talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
+    }
+    assert described['rate'].type == ParameterType.PARAMETER_DOUBLE
+    assert described['rate'].floating_point_range[0].to_value == 3.0
+    assert described['rate'].description == 'A rate. [Hz]'
+    assert described['count'].integer_range[0].from_value == 1
+    assert described['word'].additional_constraints == "one of 'a', 'b'"
+    assert described['list'].type == ParameterType.PARAMETER_STRING_ARRAY
+    assert described['list'].read_only
+    assert not described['word'].read_only
+
+
+def test_values_are_plain_and_an_empty_array_is_empty(talk: Talk) -> None:
+    declare(talk.node, TABLE)
+    assert values(talk.node, TABLE) == {'word': 'a', 'list': [], 'rate': 2.0, 'count': 2}
+
+
+def test_changes_that_would_do_nothing_are_refused(talk: Talk) -> None:
+    reason = ''
+    declare(talk.node, TABLE, locked=lambda: reason)
+
+    def change(name: str, value: object) -> str:
+        (result,) = talk.node.set_parameters([RosParameter(name, value=value)])
+        return '' if result.successful else result.reason
+
+    assert change('word', 'b') == ''
+    assert 'choose one of' in change('word', 'c')
+    assert change('rate', 9.0) != ''
+    assert change('list', ['x']) != ''
+    reason = 'too late'
+    assert change('word', 'a') == 'too late'
+    assert values(talk.node, TABLE)['word'] == 'b'
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'), [('rate', 9.0), ('rate', 'x'), ('word', 'c'), ('count', 0)]
+)
+def test_a_bad_value_at_start_is_one_clear_sentence(talk: Talk, name: str, value: object) -> None:
+    talk.node._parameter_overrides[name] = RosParameter(name, value=value)
+    with pytest.raises(InputError, match=name):
+        declare(talk.node, TABLE)
+
+
+def test_every_table_makes_descriptors() -> None:
+    for table in PARAMETERS.values():
+        for parameter in table:
+            assert descriptor(parameter).name == parameter.name

@@ -1,0 +1,69 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The reason that is given, for every state of a filter node."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.nodes.judging import Facts, judge
+from two_manifold_ros.outputs.diagnostics import Level
+
+IMU = 'sensor_msgs/msg/Imu'
+
+
+def estimate(status: Status = Status.TRACKING, familiarity: float = 1.0) -> Any:  # noqa: ANN401 - a stand-in
+    return SimpleNamespace(
+        status=status, familiarity=familiarity, valid=status is not Status.FILLING
+    )
+
+
+CASES = {
+    'unconfigured': (Facts(trouble='No model'), Level.ERROR, 'No model'),
+    'inactive': (Facts(active=False, managed=True), Level.WARN, 'lifecycle manager'),
+    'disabled': (Facts(enabled=False), Level.WARN, 'service enable'),
+    'waiting': (Facts(received=False), Level.WARN, 'waiting for the first IMU message on /imu'),
+    'no_publisher': (
+        Facts(received=False, silence_s=3.0),
+        Level.ERROR,
+        'no IMU message on /imu for 3.0 s: nobody publishes it',
+    ),
+    'no_input': (Facts(silence_s=3.0, publishers=(IMU,)), Level.ERROR, 'there but silent'),
+    'wrong_type': (
+        Facts(received=False, publishers=('std_msgs/msg/String',)),
+        Level.ERROR,
+        'published as std_msgs/msg/String, not as sensor_msgs/msg/Imu',
+    ),
+    'incompatible': (
+        Facts(received=False, publishers=(IMU,), incompatible='durability'),
+        Level.ERROR,
+        'incompatible durability',
+    ),
+    'rejected': (Facts(all_rejected='100 zero_stamp'), Level.ERROR, '100 zero_stamp'),
+    'filling': (Facts(filter_why='12 of 60'), Level.WARN, '12 of 60'),
+    'recovering': (
+        Facts(filter_why='again', latest=estimate(Status.RECOVERING)),
+        Level.WARN,
+        'again',
+    ),
+    'unfamiliar': (Facts(latest=estimate(familiarity=9.0)), Level.WARN, 'unlike that of training'),
+    'tracking': (Facts(filter_why='tracking', latest=estimate()), Level.OK, 'tracking'),
+}
+
+
+@pytest.mark.parametrize('cause', CASES)
+def test_reasons(cause: str) -> None:
+    facts, level, part = CASES[cause]
+    judgement = judge(facts)
+    assert (judgement.cause, judgement.level) == (cause, level)
+    assert part in judgement.why
+
+
+def test_a_silence_after_tracking_outweighs_the_last_estimate() -> None:
+    assert judge(Facts(latest=estimate(), silence_s=2.0, timeout_s=1.0)).level is Level.ERROR
+
+
+def test_an_estimate_that_is_filling_is_not_tracking() -> None:
+    assert judge(Facts(latest=estimate(Status.FILLING))).cause == 'filling'

@@ -1,0 +1,125 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The trainer and the slot car as processes, over DDS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from geometry_msgs.msg import PoseStamped
+from ros_talk import Health
+from sensor_msgs.msg import Imu
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes.translating import to_message
+from two_manifold_ros.simulation.slot_car import SlotCar
+from two_manifold_ros.simulation.slot_car_bag import write_run
+from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ros_talk import NodeProcess, Talk
+
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+Start: TypeAlias = 'Callable[..., NodeProcess]'
+
+SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
+
+
+def test_trains_from_bags_and_exits(
+    start: Start, drive: SlotCarRun, model_path: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    bag, path = tmp_path / 'bag', tmp_path / 'model.npz'
+    write_run(drive, bag)
+    node = start('trainer_node', model=path, bags=f'[{bag}]', **SMALL)
+    log = node.log()
+    assert node.process.returncode == 0, log
+    assert 'Training: ' in log
+    np.testing.assert_array_equal(load_model(path).track, load_model(model_path).track)
+
+
+def test_a_bag_that_is_missing_ends_with_status_one(start: Start, tmp_path: Path) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    node = start('trainer_node', model=tmp_path / 'model.npz', bags=f'[{tmp_path / "none"}]')
+    log = node.log()
+    assert node.process.returncode == 1
+    assert str(tmp_path / 'none') in log
+    assert 'Traceback' not in log
+    assert not (tmp_path / 'model.npz').exists()
+
+
+def test_a_target_that_cannot_be_written_is_refused_at_once(start: Start, tmp_path: Path) -> None:
+    node = start('trainer_node', model=tmp_path / 'none' / 'model.npz')
+    assert 'missing or not writable' in node.log()
+    assert node.process.returncode == 2
+
+
+def test_records_until_told_to_finish(
+    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
+) -> None:
+    path = tmp_path / 'model.npz'
+    node = start('trainer_node', model=path, **SMALL)
+    health, imu = Health(talk), talk.publisher(Imu, 'imu')
+    answer = talk.call(Trigger, 'finish')
+    assert (answer.success, 'No IMU message came on /imu' in answer.message) == (False, True)
+    wrong = talk.node.create_publisher(String, 'reference', 1)
+    health.until('waiting for the first IMU message')
+    talk.node.destroy_publisher(wrong)
+    reference = talk.publisher(PoseStamped, 'reference')
+    for index, stamp in enumerate(drive.stamps_ns.tolist()):
+        fields = imu_message(stamp, drive.imu[index], np.zeros(6))
+        imu.publish(to_message('sensor_msgs/msg/Imu', fields))
+        fields = reference_message(stamp, drive.positions[index], drive.quaternions[index])
+        reference.publish(to_message('geometry_msgs/msg/PoseStamped', fields))
+        talk.spin(0.0002)
+    health.until('recording until finish is called')
+    assert health.values['reference_type'] == 'geometry_msgs/msg/PoseStamped'
+    assert health.values['imu_messages'] == str(len(drive.stamps_ns))
+    assert talk.call(Trigger, 'finish').success
+    log = node.log()
+    assert node.process.returncode == 0, log
+    assert 'std_msgs/msg/String: set reference_type' in log
+    model = load_model(path)
+    assert (model.states, model.window, model.horizons) == (8, 20, (0, 5, 10))
+    assert (model.frame_id, model.imu_frame_id) == ('map', 'imu_link')
+
+
+def test_slot_car_trains_a_model_without_anybodys_help(
+    talk: Talk, start: Start, tmp_path: Path
+) -> None:
+    path = tmp_path / 'model.npz'
+    trainer = start('trainer_node', model=path, record_seconds=2.0, **SMALL)
+    talk.until(lambda: talk.node.count_subscribers('imu'), 'the trainer')
+    start('slot_car_node', seed=5, speed=20.0, imu_rate_hz=50.0, reference_rate_hz=10.0)
+    log = trainer.log()
+    assert trainer.process.returncode == 0, log
+    assert np.isfinite(load_model(path).track).all(axis=1).sum() > 100
+
+
+def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -> None:
+    start('slot_car_node', seed=3, imu_rate_hz=200.0, reference_rate_hz=50.0)
+    heard = talk.listen(Imu, 'imu')
+    poses = talk.listen(PoseStamped, 'reference')
+    talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
+    car = SlotCar(SlotCarSettings(seed=3, rate_hz=200.0))
+    forces = [car.step().specific_force.tolist() for _ in range(20_000)]
+    got = [[getattr(each.linear_acceleration, axis) for axis in 'xyz'] for each in heard]
+    first = forces.index(got[0])
+    assert got == forces[first : first + len(got)]
+    stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in heard]
+    assert set(np.diff(stamps)) == {5_000_000}
+    assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
+    times = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in poses]
+    assert set(np.diff(times)) == {20_000_000}
