@@ -1,0 +1,91 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold inspect` as people and as machines see it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.cli.main import main
+
+pytest.importorskip('rosbags')
+pytest.importorskip('rich')
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def test_people_get_tables_and_advice(
+    ellipse_bag: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(['inspect', str(ellipse_bag)]) == 0
+    output = capsys.readouterr()
+    assert output.err == ''
+    for text in ('/imu', '/pose', '100.00', '25.00', 'linear_acceleration.z', 'laps: 6.0 of 8.'):
+        assert text in output.out
+    assert 'nothing to complain about' in output.out
+    assert max(map(len, output.out.splitlines())) <= 120
+
+
+def test_findings_are_shown_whole(
+    tmp_path: Path,
+    drive: Callable[..., Recording],
+    write_bag: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bag = write_bag(tmp_path / 'late [1]', drive(late_s=0.2))
+    assert main(['inspect', str(bag)]) == 0
+    words = ' '.join(capsys.readouterr().out.split())
+    assert 'late [1]' in words
+    assert 'warning The stamps of the positions are 0.20 s behind those of the IMU' in words
+    assert words.endswith('and stamp camera images when they are taken.')
+
+
+def test_machines_get_one_object(ellipse_bag: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['inspect', str(ellipse_bag), str(ellipse_bag), '--json']) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert list(content) == ['recordings']
+    assert [each['name'] for each in content['recordings']] == [str(ellipse_bag)] * 2
+
+
+def test_the_options_reach_the_reading(
+    ellipse_bag: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = str(ellipse_bag)
+    assert main(['inspect', bag, '--imu-topic', '/none']) == 2
+    assert '/none, which is not there' in capsys.readouterr().err
+    assert main(['inspect', bag, '--position-topic', '/imu']) == 2
+    assert 'name a topic of type geometry_msgs/PoseStamped' in capsys.readouterr().err
+    assert main(['inspect', bag, '--use-receive-time', '--json']) == 0
+    output = capsys.readouterr()
+    assert output.err == 'two-manifold: note: Receive times are used, as asked.\n'
+    assert json.loads(output.out)['recordings'][0]['notes'] == [
+        'Receive times are used, as asked.'
+    ]
+
+
+def test_bad_input_is_one_line_and_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(['inspect', str(tmp_path / 'none')]) == 2
+    output = capsys.readouterr()
+    assert output.out == ''
+    assert output.err == (
+        f'two-manifold: error: {tmp_path}/none does not exist: check the path of the bag.\n'
+    )
+
+
+def test_every_real_recording_gets_a_report(
+    recordings_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bags = [str(file.parent) for file in recordings_folder.glob('f1tenth_*/**/metadata.yaml')]
+    assert len(bags) == 16
+    assert main(['inspect', *bags]) == 0
+    output = capsys.readouterr().out
+    assert all(bag in output for bag in bags)

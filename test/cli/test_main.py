@@ -1,0 +1,110 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Exit statuses, and what stays out of the way of what."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from two_manifold_ros.cli.main import COMMANDS, main
+from two_manifold_ros.errors import InputError
+
+RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
+
+
+@pytest.fixture
+def info(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return a stand-in for the module of one command."""
+    module = ModuleType('two_manifold_ros.cli.info')
+    module.HELP = 'A stand-in.'
+    module.add_arguments = lambda parser: parser.add_argument('model')
+    module.run = lambda args: print(args.model) or 0
+    monkeypatch.setitem(sys.modules, 'two_manifold_ros.cli.info', module)
+    return module
+
+
+def test_a_command_gets_its_arguments(
+    info: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(['info', 'model.npz']) == 0
+    assert capsys.readouterr().out == 'model.npz\n'
+    assert main(['info', '--help']) == 0
+    assert info.HELP in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ('error', 'status', 'line'),
+    [
+        (InputError('x is bad: mend it.'), 2, 'two-manifold: error: x is bad: mend it.\n'),
+        (PermissionError(13, 'Permission denied', 'x'), 2, "Permission denied: 'x'\n"),
+        (ModuleNotFoundError('no', name='rosbags.rosbag2'), 2, "two_manifold_ros[train]'.\n"),
+        (KeyboardInterrupt(), 130, ''),
+    ],
+)
+def test_errors_become_one_line_and_a_status(
+    info: ModuleType,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    status: int,
+    line: str,
+) -> None:
+    def run(_: object) -> int:
+        raise error
+
+    info.run = run
+    assert main(['info', 'model.npz']) == status
+    output = capsys.readouterr().err
+    assert output.endswith(line)
+    assert output.count('\n') == len(output.splitlines()) == bool(line)
+
+
+@pytest.mark.parametrize(
+    'error', [ValueError('a bug'), ModuleNotFoundError('', name='two_manifold_ros.typo')]
+)
+def test_bugs_are_not_hidden(info: ModuleType, error: Exception) -> None:
+    def run(_: object) -> int:
+        raise error
+
+    info.run = run
+    with pytest.raises(type(error)):
+        main(['info', 'model.npz'])
+
+
+@pytest.mark.usefixtures('info')
+@pytest.mark.parametrize('arguments', [[], ['none'], ['info'], ['info', 'a', '--none']])
+def test_wrong_arguments_are_status_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert 'error: ' in capsys.readouterr().err
+
+
+def test_help_lists_the_commands_and_imports_none_of_them() -> None:
+    code = RUN.replace('sys.exit(main())', 'main(["--help"]); print(sorted(sys.modules))')
+    output = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, check=True
+    ).stdout
+    assert all(name in output and summary[:20] in output for name, summary in COMMANDS.items())
+    assert "'numpy'" not in output
+    assert "'two_manifold_ros.errors'" in output
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+def test_every_command_has_a_module(name: str) -> None:
+    assert find_spec(f'two_manifold_ros.cli.{name}') is not None
+
+
+def test_a_closed_pipe_is_silent(ellipse_bag: object) -> None:
+    command = [sys.executable, '-c', RUN, 'inspect', '--json', *[str(ellipse_bag)] * 20]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b''
+    assert process.returncode == 141
