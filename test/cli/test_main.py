@@ -23,7 +23,7 @@ def info(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType('two_manifold_ros.cli.info')
     module.HELP = 'A stand-in.'
     module.add_arguments = lambda parser: parser.add_argument('model')
-    module.run = lambda args: print(args.model) or 0
+    module.run = lambda args: int(not sys.stdout.write(f'{args.model}\n'))
     monkeypatch.setitem(sys.modules, 'two_manifold_ros.cli.info', module)
     return module
 
