@@ -23,7 +23,13 @@ case $* in
 "-c import ensurepip") exit "${NO_ENSUREPIP:-0}" ;;
 *version_info*) exit "${TOO_OLD:-0}" ;;
 "-m ruff"*) exit "${BAD_STYLE:-0}" ;;
-"-m pip"*) exit "${NO_NETWORK:-0}" ;;
+"-m pip"*)
+    echo '  Downloading one.whl.metadata (1 kB)'
+    [ -z "${NO_NETWORK-}" ] || { echo 'ERROR: no such host' >&2 && exit 1; }
+    echo '  Downloading one.whl (1 MB)'
+    echo 'Using cached two.whl (1 MB)'
+    echo 'Installing collected packages: one, two'
+    ;;
 "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
 --version) echo "Python ${VERSION:-3.9.1}" ;;
 "-m two_manifold_ros.demo"*) pwd && env ;;
@@ -92,6 +98,12 @@ def test_an_unknown_verb_is_an_error(machine: Machine) -> None:
     assert 'usage' in done.stderr
 
 
+def test_progress_is_told_in_words(machine: Machine) -> None:
+    said = machine.run('demo').stdout
+    for line in ('Making an environment', 'Installing requirements/runtime.txt', '2 packages'):
+        assert line in said
+
+
 def test_second_call_reuses_everything(machine: Machine) -> None:
     assert machine.run('demo').returncode == 0
     assert machine.steps() == ['venv', 'build', 'runtime', 'source']
@@ -147,6 +159,7 @@ def test_an_upgraded_python_gets_a_new_environment(machine: Machine) -> None:
 def test_an_interrupted_install_is_taken_up_again(machine: Machine) -> None:
     done = machine.run('demo', NO_NETWORK='1')
     assert done.returncode == 2
+    assert 'ERROR: no such host' in done.stderr
     assert 'pip could not install requirements/build.txt' in done.stderr
     assert machine.run('demo').returncode == 0
     assert machine.steps() == ['build', 'runtime', 'source']
