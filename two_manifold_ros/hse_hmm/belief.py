@@ -80,7 +80,7 @@ class Belief:
             implied_weights(self._weight_table, self.state, self.weights)
             self.state[:] = self._transition @ self.state
             return evidence
-        self.weights /= total
+        self.weights *= 1.0 / total
         next_state(self._state_table, self.weights, self.state)
         return evidence
 

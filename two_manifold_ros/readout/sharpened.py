@@ -14,10 +14,10 @@ from two_manifold_ros.readout.reading import second_moments
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
-FAINTEST = 0.02
+FAINTEST = 0.1
 """
-Weights below this share of the largest are left out. To the sixth power they are 6e-11 of it,
-and leaving them out is what makes reading eight horizons cheap.
+Weights below this share of the largest are left out. To the sixth power they are at most 1e-6 of
+it, and leaving them out is what makes reading eight horizons cheap.
 """
 
 FLOOR = 1e-4
@@ -70,70 +70,86 @@ int
 
 
 @compiled
-def _moments_loops(
-    chosen: Ints, shares: Floats, targets: Floats, means: Floats, covariances: Floats
-) -> None:
-    for c in range(targets.shape[1]):
-        total = 0.0
-        x = 0.0
-        y = 0.0
-        xx = 0.0
-        xy = 0.0
-        yy = 0.0
-        x0 = 0.0
-        y0 = 0.0
-        for m in range(chosen.size):
-            i = chosen[m]
-            if np.isfinite(targets[i, c, 0]) and np.isfinite(targets[i, c, 1]):
-                if total == 0.0:
-                    x0 = targets[i, c, 0]
-                    y0 = targets[i, c, 1]
-                dx = targets[i, c, 0] - x0
-                dy = targets[i, c, 1] - y0
-                total += shares[m]
-                x += shares[m] * dx
-                y += shares[m] * dy
-                xx += shares[m] * dx * dx
-                xy += shares[m] * dx * dy
-                yy += shares[m] * dy * dy
-        if total > 0.0:
-            x /= total
-            y /= total
-            means[c, 0] = x0 + x
-            means[c, 1] = y0 + y
-            covariances[c, 0, 0] = max(xx / total - x * x, 0.0) + FLOOR
-            covariances[c, 0, 1] = xy / total - x * y
-            covariances[c, 1, 0] = covariances[c, 0, 1]
-            covariances[c, 1, 1] = max(yy / total - y * y, 0.0) + FLOOR
+def _sum_rows_loops(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
+    sums[:] = 0.0
+    for m in range(chosen.size):
+        row = rows[chosen[m]]
+        share = shares[m]
+        for c in range(sums.size):
+            sums[c] += share * row[c]
 
 
-def _moments_arrays(
-    chosen: Ints, shares: Floats, targets: Floats, means: Floats, covariances: Floats
-) -> None:
-    for c in range(targets.shape[1]):
-        picked = targets[chosen, c]
-        known = np.isfinite(picked).all(axis=1)
-        if known.any():
-            weights = shares[known] / shares[known].sum()
-            means[c] = weights @ picked[known]
-            spread = picked[known] - means[c]
-            covariances[c] = (spread * weights[:, None]).T @ spread + FLOOR * np.eye(2)
+def _sum_rows_arrays(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
+    np.matmul(shares, rows[chosen], out=sums)
 
 
-weighted_moments = _moments_loops if HAVE_NUMBA else _moments_arrays
+sum_rows = _sum_rows_loops if HAVE_NUMBA else _sum_rows_arrays
 """
-Mean and covariance of each target under shares of training ticks, eq. (7.2).
+Sum the chosen rows, each times its share.
 
 Parameters
 ----------
 chosen : (m,) int64, shares : (m,)
     Training ticks and their unnormalised shares.
-targets : (n, c, 2)
-    NaN where unknown; such ticks are passed over.
-means : (c, 2), covariances : (c, 2, 2)
-    Overwritten, except where no chosen tick has the target.
+rows : (n, c)
+sums : (c,)
+    Filled.
 
 """
+
+
+def moment_rows(targets: Floats, centre: Floats) -> Floats:
+    """
+    Return what has to be summed for the first two moments of each target.
+
+    Parameters
+    ----------
+    targets : (n, c, 2)
+        NaN where unknown.
+    centre : (c, 2)
+        Subtracted, so that the second moments lose no digits far from the origin.
+
+    Returns
+    -------
+    (n, 6 c)
+        1, x, y, x^2, x y and y^2 of every target, all zero where it is unknown.
+
+    """
+    known = np.isfinite(targets).all(axis=2)
+    x, y = np.moveaxis(np.where(known[..., None], targets - centre, 0.0), 2, 0)
+    return np.hstack([known.astype(np.float64), x, y, x * x, x * y, y * y])
+
+
+@compiled
+def fill_moments(sums: Floats, factors: Floats, means: Floats, covariances: Floats) -> None:
+    """
+    Turn sums into means and covariances, eq. (7.2).
+
+    Parameters
+    ----------
+    sums : (6 c,)
+        Of ``moment_rows``.
+    factors : (c,)
+        Calibration of the covariances.
+    means : (c, 2), covariances : (c, 2, 2)
+        Hold the prior: the centre is added to, and where no chosen tick has the target the
+        prior stays.
+
+    """
+    count = factors.size
+    for c in range(count):
+        if sums[c] > 0.0:
+            x = sums[count + c] / sums[c]
+            y = sums[2 * count + c] / sums[c]
+            means[c, 0] += x
+            means[c, 1] += y
+            covariances[c, 0, 0] = max(sums[3 * count + c] / sums[c] - x * x, 0.0) + FLOOR
+            covariances[c, 0, 1] = sums[4 * count + c] / sums[c] - x * y
+            covariances[c, 1, 0] = covariances[c, 0, 1]
+            covariances[c, 1, 1] = max(sums[5 * count + c] / sums[c] - y * y, 0.0) + FLOOR
+        for i in range(2):
+            for j in range(2):
+                covariances[c, i, j] *= factors[c]
 
 
 class SharpenedReadout:
@@ -153,20 +169,20 @@ class SharpenedReadout:
     """
 
     def __init__(self, targets: Floats, factors: Floats) -> None:
-        self.targets = np.ascontiguousarray(targets)
+        self.targets = targets
         self.factors = factors
-        self._prior = second_moments(targets)
+        self._means, self._covariances = second_moments(targets)
+        self._rows = moment_rows(targets, self._means)
         self._chosen = np.zeros(len(targets), dtype=np.int64)
         self._shares = np.zeros(len(targets))
+        self._sums = np.zeros(self._rows.shape[1])
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Read all targets; see ``Readout``. The state is not needed."""
-        means, covariances = self._prior[0].copy(), self._prior[1].copy()
         count = sharpen(weights, self._chosen, self._shares)
-        weighted_moments(
-            self._chosen[:count], self._shares[:count], self.targets, means, covariances
-        )
-        covariances *= self.factors[:, None, None]
+        sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
+        means, covariances = self._means.copy(), self._covariances.copy()
+        fill_moments(self._sums, self.factors, means, covariances)
         return means, covariances
 
     def scaled(self, factors: Floats) -> SharpenedReadout:
