@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.model.model import Model
+
+# The same examples every time, and no deadline: the first example compiles loops.
+hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile('repeatable')
 
 IMU_TYPE = 'sensor_msgs/msg/Imu'
 POSE_TYPE = 'geometry_msgs/msg/PoseStamped'
