@@ -1,0 +1,96 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Try everything without hardware: a simulated slot car, a training on it, then the filter."""
+
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.conditions import IfCondition, UnlessCondition
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchContext, LaunchDescription
+
+SHARE = FindPackageShare('two_manifold_ros')
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument(
+            'model',
+            default_value='slot_car_model.npz',
+            description='Path of the model file; it is written first unless train is false.',
+        ),
+        DeclareLaunchArgument(
+            'train',
+            default_value='true',
+            description='Train on the simulated car before the filter is started.',
+            choices=['true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'record_seconds',
+            default_value='60.0',
+            description='Seconds to record for the training; a lap takes about nine.',
+        ),
+        DeclareLaunchArgument('seed', default_value='0', description='Seed of the simulated car.'),
+        DeclareLaunchArgument(
+            'rviz',
+            default_value='false',
+            description='Also start rviz2 with a layout for what is published.',
+            choices=['true', 'false'],
+        ),
+    ]
+    model = ParameterValue(LaunchConfiguration('model'), value_type=str)
+    seed = ParameterValue(LaunchConfiguration('seed'), value_type=int)
+    seconds = ParameterValue(LaunchConfiguration('record_seconds'), value_type=float)
+    slot_car = Node(
+        package='two_manifold_ros',
+        executable='slot_car_node',
+        name='slot_car_node',
+        output='screen',
+        parameters=[
+            PathJoinSubstitution([SHARE, 'config', 'slot_car_node.yaml']),
+            {'seed': seed},
+        ],
+    )
+    trainer = Node(
+        package='two_manifold_ros',
+        executable='trainer_node',
+        name='trainer_node',
+        output='screen',
+        parameters=[
+            PathJoinSubstitution([SHARE, 'config', 'trainer_node.yaml']),
+            {'model': model, 'record_seconds': seconds},
+        ],
+        condition=IfCondition(LaunchConfiguration('train')),
+    )
+    onboard = PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
+    chosen = {'model': LaunchConfiguration('model'), 'rviz': LaunchConfiguration('rviz')}
+
+    def filter_of_the_model(event: ProcessExited, _: LaunchContext) -> list:
+        if event.returncode != 0:
+            return [Shutdown(reason='the training failed')]
+        return [
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(onboard), launch_arguments=chosen.items()
+            )
+        ]
+
+    after_training = RegisterEventHandler(
+        OnProcessExit(target_action=trainer, on_exit=filter_of_the_model),
+        condition=IfCondition(LaunchConfiguration('train')),
+    )
+    at_once = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(onboard),
+        launch_arguments=chosen.items(),
+        condition=UnlessCondition(LaunchConfiguration('train')),
+    )
+    return LaunchDescription([*arguments, slot_car, after_training, trainer, at_once])

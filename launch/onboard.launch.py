@@ -1,0 +1,64 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Run the filter on the robot, on request with rviz."""
+
+from launch.actions import DeclareLaunchArgument
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
+
+CONFIG = PathJoinSubstitution([FindPackageShare('two_manifold_ros'), 'config'])
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument('model', description='Path of the trained model file.'),
+        DeclareLaunchArgument(
+            'imu', default_value='imu', description='Topic of the IMU driver (sensor_msgs/Imu).'
+        ),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value=PathJoinSubstitution([CONFIG, 'filter_node.yaml']),
+            description='Parameters of filter_node.',
+        ),
+        DeclareLaunchArgument(
+            'use_sim_time',
+            default_value='false',
+            description='Take the time from /clock instead of from the computer.',
+            choices=['true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'rviz',
+            default_value='false',
+            description='Also start rviz2 with a layout for what is published.',
+            choices=['true', 'false'],
+        ),
+    ]
+    use_sim_time = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
+    filter_node = Node(
+        package='two_manifold_ros',
+        executable='filter_node',
+        name='filter_node',
+        output='screen',
+        parameters=[
+            LaunchConfiguration('params_file'),
+            {
+                'model': ParameterValue(LaunchConfiguration('model'), value_type=str),
+                'use_sim_time': use_sim_time,
+            },
+        ],
+        remappings=[('imu', LaunchConfiguration('imu'))],
+    )
+    rviz = Node(
+        package='rviz2',
+        executable='rviz2',
+        name='rviz2',
+        arguments=['-d', PathJoinSubstitution([CONFIG, 'two_manifold.rviz'])],
+        parameters=[{'use_sim_time': use_sim_time}],
+        condition=IfCondition(LaunchConfiguration('rviz')),
+    )
+    return LaunchDescription([*arguments, filter_node, rviz])
