@@ -1,0 +1,145 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The equations of the method as slow, plain functions that share nothing with the package."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def squared_distances(left: Array, right: Array) -> Array:
+    return np.array([[np.sum((a - b) ** 2) for b in right] for a in left])
+
+
+def gaussian(left: Array, right: Array, bandwidth: float) -> Array:
+    """Kernel between the rows of two arrays (2.1)."""
+    return np.exp(-squared_distances(left, right) / (2 * bandwidth**2))
+
+
+def training_rows(segments: Sequence[Array], width: int) -> Iterator[tuple[Array, ...]]:
+    """Past, observation, own future and shifted future of every training tick (section 1)."""
+    for segment in segments:
+        for t in range(width, len(segment) - width):
+            yield (
+                segment[t - width : t],
+                segment[t],
+                segment[t : t + width],
+                segment[t + 1 : t + 1 + width],
+            )
+
+
+def window_distances(series: Array, window: Array) -> Array:
+    """Squared distance of one (d, w) window to each window of a (d, N) series."""
+    width = window.shape[1]
+    places = range(series.shape[1] - width + 1)
+    return np.array([np.sum((series[:, j : j + width] - window) ** 2) for j in places])
+
+
+def affinities(squared: Array, neighbours: int, bandwidth: float) -> Array:
+    """W of section 2.3 from all squared distances."""
+    count = len(squared)
+    near = np.zeros((count, count), dtype=bool)
+    for i in range(count):
+        others = [j for j in range(count) if j != i]
+        near[i, sorted(others, key=lambda j: squared[i, j])[:neighbours]] = True
+    return np.where(near | near.T, np.exp(-squared / (2 * bandwidth**2)), 0.0)
+
+
+def eigenmap(weights: Array, dimension: int) -> tuple[Array, Array, Array]:
+    """Eigenvalues and eigenvectors of S without the constant one, and E of (2.3)."""
+    degrees = weights.sum(axis=1)
+    laplacian = np.eye(len(weights)) - weights / np.sqrt(np.outer(degrees, degrees))
+    values, vectors = np.linalg.eigh(laplacian)
+    values, vectors = values[1 : dimension + 1], vectors[:, 1 : dimension + 1]
+    return 1.0 - values, vectors, np.sqrt(len(weights)) * vectors / np.sqrt(values)
+
+
+def with_constant(weights: Array, states: Array) -> tuple[Array, Array]:
+    """Put the constant coordinate before Q and X (3.4)."""
+    ones = np.ones((len(weights), 1))
+    return np.hstack([ones / len(ones), weights]), np.hstack([ones, states])
+
+
+def feature_tables(past: Array, own: Array, shifted: Array, rank: int) -> tuple[Array, Array]:
+    """Q and X by the SVD of the cross-covariance of features (3.1), (3.2)."""
+    left, values, right = np.linalg.svd(own.T @ past / len(past))
+    left, values, right = left[:, :rank], values[:rank], right[:rank].T
+    return past @ right / values / len(past), shifted @ left
+
+
+def gram_tables(
+    past: Array, own: Array, own_shifted: Array, rank: int
+) -> tuple[Array, Array, Array]:
+    """Q, X and omega from the Gram matrices K, L and F alone (4.1), (4.2)."""
+    values, vectors = np.linalg.eigh(own)
+    keep = values > 1e-12 * values[-1]
+    root = vectors[:, keep] * np.sqrt(values[keep])
+    omega, rotated = np.linalg.eigh(root.T @ past @ root)
+    omega, rotated = omega[::-1][:rank], rotated[:, ::-1][:, :rank]
+    a = np.linalg.pinv(root.T) @ rotated
+    return past @ own @ a / omega, own_shifted.T @ a, omega
+
+
+def gram_ridge(observations: Array, bandwidth: float, ridge: float, observation: Array) -> Array:
+    """Ridge factors gamma of every training tick (4.3)."""
+    gram = gaussian(observations, observations, bandwidth)
+    new = gaussian(observations, observation[None], bandwidth)[:, 0]
+    return np.linalg.solve(gram + ridge * len(gram) * np.eye(len(gram)), new)
+
+
+def tensor_operator(
+    weights: Array, states: Array, features: Array, ridge: float, feature: Array
+) -> Array:
+    """B(o) summed over observation features (5.2)."""
+    second = features.T @ features / len(features)
+    c = np.linalg.solve(second + ridge * np.eye(len(second)), feature)
+    slices = [
+        sum(z[a] * np.outer(x, q) for z, x, q in zip(features, states, weights, strict=True))
+        for a in range(len(c))
+    ]
+    return sum(c[a] * slices[a] for a in range(len(c)))
+
+
+def operator(weights: Array, states: Array, factors: Array) -> Array:
+    """B(o) from factors n gamma (4.3)."""
+    return states.T @ np.diag(factors) @ weights
+
+
+def update(state: Array, matrix: Array, normaliser: Array) -> Array:
+    """Belief after an observation with operator B(o) (6.1)."""
+    moved = matrix @ state
+    return moved / (normaliser @ moved)
+
+
+def sharpened(weights: Array, points: Array) -> tuple[Array, Array]:
+    """Mean and covariance under the sixth power of the positive weights (7.2)."""
+    shares = np.maximum(weights, 0.0) ** 6
+    shares = shares / shares.sum()
+    mean = sum(s * p for s, p in zip(shares, points, strict=True))
+    spread = sum(s * np.outer(p - mean, p - mean) for s, p in zip(shares, points, strict=True))
+    return mean, spread
+
+
+def bayes_predictions(transition: Array, emission: Array, symbols: Array) -> Array:
+    """
+    Predict each next symbol of a stationary finite HMM: rows of probabilities.
+
+    transition[s, r] is the probability of going from s to r, emission[s, o] that of o in s; the
+    first row is the prediction before any symbol.
+    """
+    values, vectors = np.linalg.eig(transition.T)
+    believed = np.real(vectors[:, np.argmax(np.real(values))])
+    believed = believed / believed.sum()
+    predictions = [believed @ emission]
+    for symbol in symbols:
+        believed = believed * emission[:, symbol]
+        believed = believed / believed.sum() @ transition
+        predictions.append(believed @ emission)
+    return np.array(predictions)
+
+
+def align(reference: Array, columns: Array) -> Array:
+    """Signs that turn columns into those of the reference."""
+    return np.sign((reference * columns).sum(axis=0))

@@ -1,0 +1,59 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The recursion (8.3) against direct distances, and its compiled form against NumPy's."""
+
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.windows import distances as module
+from two_manifold_ros.windows.distances import direct_distances, slide
+
+
+def two_segments(length: int) -> np.ndarray:
+    """Lay two unlike segments end to end, so that there is a seam to pass over."""
+    rng = np.random.default_rng(1)
+    walk = np.cumsum(rng.normal(size=(3, length)), axis=1)
+    walk[:, length // 3 :] += 50.0
+    return walk
+
+
+@pytest.mark.parametrize('width', [1, 2, 15])
+def test_recursion_stays_exact(width: int) -> None:
+    series = two_segments(120)
+    windows = series.shape[1] - width + 1
+    stream = 10.0 * np.random.default_rng(2).normal(size=(3, width + 3 * windows))
+    found = naive.window_distances(series, stream[:, :width])
+    for position in range(1, 3 * windows + 1):
+        slide(found, series, stream, position, width)
+        if position >= 2 * windows:
+            expected = naive.window_distances(series, stream[:, position : position + width])
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_distance_of_a_window_to_itself_is_not_negative() -> None:
+    series = 1e3 + two_segments(200)
+    found = direct_distances(series, series[:, :20])
+    for position in range(1, 181):
+        slide(found, series, series, position, 20)
+        assert found.min() >= 0.0
+        assert found[position] < 1e-6
+
+
+def test_direct_distances() -> None:
+    series = two_segments(40)
+    window = series[:, 9:16] + 1.0
+    expected = naive.window_distances(series, window)
+    np.testing.assert_allclose(direct_distances(series, window), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize('width', [1, 7])
+def test_compiled_and_numpy_forms_agree(width: int) -> None:
+    series = two_segments(90)
+    stream = np.random.default_rng(3).normal(size=(3, 60))
+    compiled = direct_distances(series, stream[:, :width])
+    arrays = compiled.copy()
+    for position in range(1, 60 - width + 1):
+        module._slide_loops(compiled, series, stream, position, width)
+        module._slide_arrays(arrays, series, stream, position, width)
+        np.testing.assert_allclose(compiled, arrays, rtol=1e-10)

@@ -1,0 +1,66 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Distances inside a window set, against flat rows compared one by one."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.windows.window_set import WindowSet
+
+
+def make_windows(starts: list[int], width: int, seed: int = 0) -> WindowSet:
+    length = max(starts) + width + 3
+    series = np.random.default_rng(seed).normal(size=(3, length))
+    return WindowSet(series, np.array(starts, dtype=np.int64), width)
+
+
+def flat_rows(windows: WindowSet) -> np.ndarray:
+    return np.array(
+        [windows.series[:, start : start + windows.width].T.ravel() for start in windows.starts]
+    )
+
+
+increasing_starts = st.lists(st.integers(0, 60), min_size=1, max_size=25, unique=True).map(sorted)
+
+
+@given(increasing_starts, st.integers(1, 9), st.integers(0, 99))
+@settings(derandomize=True, deadline=None)
+def test_distance_rows(starts: list[int], width: int, seed: int) -> None:
+    windows = make_windows(starts, width, seed)
+    rows = flat_rows(windows)
+    expected = naive.squared_distances(rows, rows)
+    seen = []
+    for index, row in windows.distance_rows():
+        np.testing.assert_allclose(row, expected[index], atol=1e-10)
+        seen.append(index)
+    assert seen == list(range(len(starts)))
+
+
+def test_rows_are_tick_after_tick() -> None:
+    windows = make_windows([0, 2, 7], 4)
+    np.testing.assert_array_equal(windows.rows(np.array([2, 0])), flat_rows(windows)[[2, 0]])
+
+
+def test_distances_to_some() -> None:
+    windows = make_windows(list(range(2000)), 6)
+    others = np.array([0, 5, 1999])
+    rows = flat_rows(windows)
+    expected = naive.squared_distances(rows, rows[others])
+    np.testing.assert_allclose(windows.distances_to(others), expected, atol=1e-11)
+    assert windows.distances_to(others).min() >= 0.0
+
+
+def test_pairs_are_different_windows_of_the_set() -> None:
+    windows = make_windows([0, 3, 4, 20], 5)
+    rows = flat_rows(windows)
+    expected = naive.squared_distances(rows, rows)[np.triu_indices(4, 1)]
+    drawn = windows.pair_distances(3000)
+    off = np.abs(drawn[:, None] - expected)
+    assert off.min(axis=1).max() < 1e-12
+    assert off.min(axis=0).max() < 1e-12, 'a pair is never drawn'
+    shares = np.bincount(off.argmin(axis=1)) / len(drawn)
+    assert shares == pytest.approx(1 / 6, abs=0.03)
+    np.testing.assert_array_equal(drawn, windows.pair_distances(3000))
