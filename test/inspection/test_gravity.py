@@ -51,3 +51,9 @@ def test_a_lateral_axis_that_follows_the_gyroscope_is_not_gravity_in_g() -> None
     assert measure_gravity(samples).verdict == 'g'
     samples[:, 5] = 0.5 * samples[:, 1]
     assert measure_gravity(samples).verdict == 'removed'
+
+
+def test_gravity_in_banked_curves_is_gravity() -> None:
+    samples = driving((0.0, 0.0, 9.8), 0.5)
+    samples[:, 3] = 0.5 * samples[:, 2]
+    assert measure_gravity(samples).verdict == 'metres per second squared'

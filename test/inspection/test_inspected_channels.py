@@ -47,6 +47,13 @@ def test_it_may_be_stuck_at_either_end() -> None:
     assert [stretch.start_s for stretch in stuck(samples)] == [0.0, 8.5]
 
 
+def test_a_few_samples_of_a_slow_sensor_are_not_stuck() -> None:
+    samples = noise()
+    samples[200:208] = samples[200]
+    slow = ImuStream('/imu', '', 20 * STAMPS, samples, STAMPS)
+    assert stuck_stretches(slow) == ()
+
+
 def test_short_repetitions_and_single_constant_channels_are_not_stuck() -> None:
     samples = noise()
     samples[200:280] = samples[200]

@@ -164,6 +164,33 @@ def test_clocks_that_have_nothing_in_common(drive: Callable[..., Recording]) -> 
     assert '3600.0 s after the first sample' in report.findings[0].sentence
 
 
+def test_a_bag_that_looped_is_inspected_up_to_the_loop(drive: Callable[..., Recording]) -> None:
+    once = drive(late_s=0.2)
+    assert once.positions is not None
+    # The second time round, everything is another way.
+    samples = np.concatenate([once.imu.samples, once.imu.samples[::-1]])
+    places = np.concatenate([once.positions.positions, 3 * once.positions.positions[::-1]])
+    imu = {name: np.tile(getattr(once.imu, name), 2) for name in ('stamps', 'receive_stamps')}
+    looped = replace(
+        once,
+        imu=replace(once.imu, samples=samples, **imu),
+        positions=replace(
+            once.positions,
+            stamps=np.tile(once.positions.stamps, 2),
+            positions=places,
+        ),
+    )
+    report = inspect_recording(looped)
+    assert {finding.code for finding in report.findings} == {
+        'imu_backward', 'position_backward', 'time_offset',
+    }  # fmt: skip
+    assert report.positions is not None
+    assert report.positions.laps is not None
+    assert report.positions.laps.count == pytest.approx(6.0, rel=0.03)
+    assert report.positions.yaw is not None
+    assert report.positions.yaw.offset_s == pytest.approx(0.2, abs=0.001)
+
+
 def test_no_positions(drive: Callable[..., Recording]) -> None:
     recording = replace(drive(), positions=None)
     assert codes(recording) == {'no_positions'}

@@ -67,9 +67,13 @@ def test_a_given_origin_is_kept(tmp_path: Path) -> None:
 def test_several_recordings_share_the_origin_of_the_first(tmp_path: Path) -> None:
     bags = [
         written(tmp_path / 'a', [HERE]),
+        tmp_path / 'indoors',
         written(tmp_path / 'b', [(48.001, 11.0, 500.0, 0)]),
     ]
-    first, second = read_recordings(bags)
+    with BagWriter(bags[1]) as bag:
+        bag.write('/imu', 'sensor_msgs/msg/Imu', 1, {})
+        bag.write('/fix', 'geometry_msgs/msg/PointStamped', 1, {})
+    first, _, second = read_recordings(bags)
     assert first.positions is not None
     assert second.positions is not None
     assert second.positions.origin == first.positions.origin

@@ -115,6 +115,17 @@ def test_split_bags_are_joined_in_order(
     assert with_metadata or 'has no metadata.yaml' in notes[0]
 
 
+def test_a_split_file_may_lack_the_topics(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+) -> None:
+    bag = write_bag(tmp_path / 'bag', recording)
+    with BagWriter(tmp_path / 'more') as writer:
+        writer.write('/other', 'std_msgs/msg/String', 1, {'data': 'x'})
+    (tmp_path / 'more' / 'more.mcap').rename(bag / 'more.mcap')
+    (bag / 'metadata.yaml').unlink()
+    assert_same(bag, recording)
+
+
 def test_ros_1_bags(tmp_path: Path, recording: Recording) -> None:
     types = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
     make = types.types
