@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NoReturn, TYPE_CHECKING
 
 import numpy as np
 
@@ -90,7 +90,9 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
         counts += counted
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)
     names = ', '.join(recording.name for recording in recordings)
-    _check_length(names, segments, kept, window, rate_hz)
+    if not kept:
+        longest = max((len(segment) for segment in segments), default=0)
+        _refuse_length(names, longest / rate_hz, window, rate_hz, counts)
     if not any(np.isfinite(segment.positions).any() for segment in kept):
         msg = f'{names}: no position falls into the time of the IMU; check the stamps of both'
         raise InputError(msg)
@@ -124,18 +126,14 @@ def _largest(recording: Recording) -> Floats:
     return largest
 
 
-def _check_length(
-    names: str,
-    segments: Sequence[Segment],
-    kept: Sequence[Segment],
-    window: int,
-    rate_hz: float,
-) -> None:
-    if not kept:
-        longest = max((len(segment) for segment in segments), default=0)
-        msg = (
-            f'{names}: the longest stretch without a gap is {longest / rate_hz:.1f} s, but '
-            f'training needs more than two windows of {window} ticks ({2 * window / rate_hz:.1f} '
-            's); record longer or shorten --window'
-        )
-        raise InputError(msg)
+def _refuse_length(
+    names: str, longest_s: float, window: int, rate_hz: float, counts: Counter[str]
+) -> NoReturn:
+    unused = counts['received'] - counts['used']
+    aside = f' ({unused} of {counts["received"]} samples cannot be used)' if unused else ''
+    msg = (
+        f'{names}: the longest stretch without a gap is {longest_s:.1f} s{aside}, but training '
+        f'needs more than two windows of {window} ticks ({2 * window / rate_hz:.1f} s); record '
+        'longer or shorten --window'
+    )
+    raise InputError(msg)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.recordings.recording import PositionStream, Recording
+    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.assembly import Assembly
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
@@ -85,6 +86,7 @@ def train_model(
         settings.horizons,
         dataset.period_ns * 1e-9,
     )
+    _check_horizons(targets, settings)
     candidate = validation.candidate if validation else usual_candidate(settings)
     assembly = assemble(structure, targets, candidate, settings.readout)
     if validation:
@@ -129,8 +131,14 @@ def _position_streams(recordings: Sequence[Recording]) -> list[PositionStream]:
         raise InputError(msg)
     streams = []
     for recording in recordings:
+        if not len(recording.imu.stamps):
+            msg = f'{recording.name}: there is no IMU sample in the part asked for; check --until'
+            raise InputError(msg)
         if recording.positions is None or not len(recording.positions.stamps):
-            msg = f'{recording.name}: training needs positions, but there are none'
+            msg = (
+                f'{recording.name}: training needs positions, but there are none in the part '
+                'asked for; name a --position-topic or check --until'
+            )
             raise InputError(msg)
         streams.append(recording.positions)
     frames = {stream.frame_id for stream in streams}
@@ -144,13 +152,13 @@ def _position_streams(recordings: Sequence[Recording]) -> list[PositionStream]:
 
 
 def _validate(
-    fit: Sequence[Any],
-    held: Sequence[Any],
+    fit: Sequence[Segment],
+    held: Sequence[Segment],
     dataset: Dataset,
     settings: TrainingSettings,
     tell: Callable[[str, float], None],
 ) -> Validation | None:
-    if not held or not fit:
+    if not (_any_position(fit) and _any_position(held)):
         return None
     try:
         return validate(
@@ -159,6 +167,20 @@ def _validate(
     except InputError:
         # What is left of a short recording without its held-out block may be too short to fit.
         return None
+
+
+def _any_position(segments: Sequence[Segment]) -> bool:
+    return any(bool(np.isfinite(segment.positions).any()) for segment in segments)
+
+
+def _check_horizons(targets: Floats, settings: TrainingSettings) -> None:
+    for column, horizon in enumerate(settings.horizons):
+        if not np.isfinite(targets[:, column]).any():
+            msg = (
+                f'no position is known {horizon} ticks after any training tick; shorten '
+                '--horizons, or record positions for longer'
+            )
+            raise InputError(msg)
 
 
 def _state_bound(assembly: Assembly) -> float:
@@ -188,10 +210,13 @@ def _summary(
         notes.append(
             f'channels without a signal left out: {", ".join(dataset.channels.dead_names)}'
         )
+    states = assembly.tables.weights.shape[1]
+    if settings.states is not None and states < settings.states:
+        notes.append(f'the windows share only {states} of the {settings.states} states asked for')
     if validation is None:
         notes.append(
-            'too short to hold out a block: settings are not validated and covariances not '
-            'calibrated'
+            'no block with positions could be held out: settings are not validated and '
+            'covariances not calibrated; record longer'
         )
     return {
         'package_version': __version__,
@@ -203,7 +228,7 @@ def _summary(
         'neighbours': settings.neighbours,
         'coupling': settings.coupling,
         'readout': settings.readout,
-        'states': assembly.tables.weights.shape[1],
+        'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
         'spectral_radius': round(spectral_radius(matrix), 9),
         'validation': _validation_summary(validation, settings) if validation else None,
