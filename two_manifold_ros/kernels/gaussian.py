@@ -15,6 +15,7 @@ from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.signs import fix_signs
+from two_manifold_ros.kernels.start_vector import start_vector
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -71,8 +72,7 @@ def _spread(count: int, most: int) -> Ints:
 def _projection(kernel: Floats, dimension: int) -> Floats:
     """Return V Lambda^{-1/2} of the leading eigenpairs of a symmetric kernel matrix (2.1)."""
     symmetric = 0.5 * (kernel + kernel.T)
-    start = np.ones(len(kernel))
-    values, vectors = eigsh(symmetric, k=dimension, which='LA', v0=start)
+    values, vectors = eigsh(symmetric, k=dimension, which='LA', v0=start_vector(len(kernel)))
     order = np.argsort(values)[::-1]
     values, vectors = values[order], fix_signs(vectors[:, order])
     keep = values > 1e-10 * values[0]

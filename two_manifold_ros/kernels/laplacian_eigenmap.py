@@ -17,6 +17,7 @@ from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.signs import fix_signs
+from two_manifold_ros.kernels.start_vector import start_vector
 from two_manifold_ros.windows.neighbours import nearest_neighbours
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class LaplacianEigenmap:
 def _leading(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
     """Return mu_1.. and v_1.. of S, without the constant mode v_0."""
     root = diags(1.0 / np.sqrt(degrees))
-    start = np.ones(len(degrees))
+    start = start_vector(len(degrees))
     values, vectors = eigsh(root @ graph @ root, k=dimension + 1, which='LA', v0=start)
     order = np.argsort(values)[::-1][1:]
     # Rounding may lift an eigenvalue of a nearly split graph to 1, where 1/lambda is infinite.
