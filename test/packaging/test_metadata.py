@@ -93,11 +93,19 @@ def test_package_xml_names_the_packages_of_the_messages(
 ) -> None:
     declared = {dependency.name for dependency in manifest.exec_depends}
     # Recordings may hold, and read by their own means, what no node needs.
-    folders = [checkout / 'two_manifold_ros' / name for name in ('nodes', 'outputs')]
+    folders = [checkout / 'two_manifold_ros' / name for name in ('nodes', 'outputs', 'demo')]
     texts = [path.read_text() for folder in folders for path in folder.rglob('*.py')]
     named = {name for text in texts for name in re.findall(r'(\w+)/(?:msg|srv)/\w', text)}
     assert named
     assert named <= declared
+
+
+def test_package_xml_names_nothing_that_is_not_used(checkout: Path, manifest: 'Package') -> None:
+    sources = [*checkout.glob('two_manifold_ros/**/*.py'), *checkout.glob('launch/*.py')]
+    words = set(re.findall(r'\w+', ' '.join(path.read_text() for path in sources)))
+    # The launch files' own commands; what only tests use is a test_depend.
+    used = {ROSDEP_KEYS.get(word, word) for word in words} | {'ros2bag', 'ros2launch'}
+    assert {dependency.name for dependency in manifest.exec_depends} <= used
 
 
 def test_every_folder_with_sources_is_installed(
