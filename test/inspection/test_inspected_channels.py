@@ -10,7 +10,7 @@ from two_manifold_ros.inspection.channels import stuck_stretches, summarise_chan
 from two_manifold_ros.inspection.stretch import Stretch
 from two_manifold_ros.recordings.recording import ImuStream
 
-STAMPS = np.arange(1000) * 10_000_000
+STAMPS = 10**18 + np.arange(1000) * 10_000_000
 
 
 def noise() -> np.ndarray:

@@ -99,6 +99,7 @@ def test_faults_of_the_samples(
     ('change', 'expected'),
     [
         (put(10, 0), {'imu_zero', 'imu_backward'}),
+        (put(0, 0), {'imu_zero'}),
         (lambda stamps: put(10, stamps[9])(stamps), {'imu_duplicates'}),
         (lambda stamps: put([10, 11], stamps[[11, 10]])(stamps), {'imu_backward'}),
         (
@@ -115,7 +116,11 @@ def test_faults_of_the_stamps(
     change: Callable[[np.ndarray], object],
     expected: set[str],
 ) -> None:
-    assert codes(with_stamps(drive(), change)) >= expected
+    recording = with_stamps(drive(), change)
+    assert codes(recording) >= expected
+    timing = inspect_recording(recording).imu.timing
+    assert timing.start_s == pytest.approx(0.0, abs=0.1)
+    assert timing.duration_s == pytest.approx(48.0, abs=0.1)
 
 
 def test_a_gap_is_placed(drive: Callable[..., Recording]) -> None:

@@ -249,3 +249,12 @@ def test_several_bags_are_read_in_turn(
 ) -> None:
     bags = [write_bag(tmp_path / name, recording) for name in ('a', 'b')]
     assert [each.name for each in read_recordings(bags)] == [str(bag) for bag in bags]
+
+
+def test_progress_goes_from_the_first_bag_to_the_last(
+    tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
+) -> None:
+    bags = [write_bag(tmp_path / name, recording) for name in ('a', 'b')]
+    shares: list[float] = []
+    list(read_recordings(bags, progress=shares.append))
+    assert shares == [0.0, 0.5]

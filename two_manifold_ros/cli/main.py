@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
-import os
 import sys
 from typing import Any, TYPE_CHECKING
 
@@ -40,8 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes once more at exit; give it somewhere to write to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except ModuleNotFoundError as error:
         if (error.name or '').startswith('two_manifold_ros'):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.recordings.reading import read_recordings
 
 if TYPE_CHECKING:
@@ -74,16 +75,18 @@ def recordings_of(
         If a bag cannot be read.
 
     """
-    recordings = []
-    for recording in read_recordings(
-        args.bags,
-        imu_topic=args.imu_topic,
-        position_topic=args.position_topic,
-        need_positions=need_positions,
-        use_receive_time=args.use_receive_time,
-        origin=origin,
-    ):
-        for note in recording.notes:
-            print(f'two-manifold: note: {note}', file=sys.stderr)
-        recordings.append(recording)
+    with Progress() as progress:
+        recordings = list(
+            read_recordings(
+                args.bags,
+                imu_topic=args.imu_topic,
+                position_topic=args.position_topic,
+                need_positions=need_positions,
+                use_receive_time=args.use_receive_time,
+                origin=origin,
+                progress=lambda share: progress('reading', share),
+            ),
+        )
+    for note in (note for recording in recordings for note in recording.notes):
+        print(f'two-manifold: note: {note}', file=sys.stderr)
     return recordings

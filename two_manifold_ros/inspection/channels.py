@@ -68,5 +68,5 @@ def stuck_stretches(imu: ImuStream) -> tuple[Stretch, ...]:
     for first, last in edges.reshape(-1, 2).tolist():
         length = int(stamps[last] - stamps[first]) / 1e9
         if length >= _STUCK_S and last - first >= _STUCK_SAMPLES:
-            stretches.append(Stretch(int(stamps[first] - stamps[0]) / 1e9, length))
+            stretches.append(Stretch(int(stamps[first] - imu.first_stamp) / 1e9, length))
     return tuple(stretches)

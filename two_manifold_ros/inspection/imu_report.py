@@ -77,7 +77,7 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     return ImuReport(
         topic=imu.topic,
         frame_id=imu.frame_id,
-        timing=measure_timing(imu.stamps, int(imu.stamps[0])),
+        timing=measure_timing(imu.stamps, imu.first_stamp),
         channels=summarise_channels(samples),
         gravity=measure_gravity(samples),
         fastest_rate=float(np.quantile(np.linalg.norm(samples[:, 3:], axis=1), 0.99)),

@@ -75,7 +75,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         Of one recording, each with at least one message.
 
     """
-    origin_ns = int(imu.stamps[0])
+    origin_ns = imu.first_stamp
     timing = measure_timing(positions.stamps, origin_ns)
     finite = np.isfinite(positions.positions).all(axis=1)
     usable = finite & advancing(positions.stamps)

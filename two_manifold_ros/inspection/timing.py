@@ -39,7 +39,8 @@ class Timing:
     count
         Number of messages.
     start_s, duration_s
-        From the earliest to the latest stamp; the start in seconds from the first IMU stamp.
+        From the earliest to the latest stamp that is not zero; the start in seconds from the
+        first IMU stamp.
     rate_hz
         One over the median interval; 0 for fewer than two different stamps.
     jitter_std_s, jitter_p99_s
@@ -84,6 +85,8 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
         The first IMU stamp.
 
     """
+    present = stamps[stamps != 0]
+    earliest, latest = (present.min(), present.max()) if len(present) else (origin_ns, origin_ns)
     steps = np.diff(stamps)
     forward = steps > 0
     intervals = steps[forward] / 1e9
@@ -93,8 +96,8 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
     starts = (stamps[:-1][forward][is_gap] - origin_ns) / 1e9
     return Timing(
         count=len(stamps),
-        start_s=float(stamps.min() - origin_ns) / 1e9,
-        duration_s=float(stamps.max() - stamps.min()) / 1e9,
+        start_s=float(earliest - origin_ns) / 1e9,
+        duration_s=float(latest - earliest) / 1e9,
         rate_hz=1 / median if median else 0.0,
         jitter_std_s=float(regular.std()) if len(regular) else 0.0,
         jitter_p99_s=float(np.quantile(abs(regular - median), 0.99)) if len(regular) else 0.0,

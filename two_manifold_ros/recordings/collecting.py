@@ -12,12 +12,14 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag import Bag, Topic
     from two_manifold_ros.recordings.decoding import Decode
     from two_manifold_ros.typing import Floats, Ints
+
+_PROGRESS_EVERY = 5000
 
 
 class Collected:
@@ -79,9 +81,15 @@ class Collected:
         return [note]
 
 
-def collect(bag: Bag, decoders: Mapping[Topic, Decode]) -> list[Collected]:
+def collect(
+    bag: Bag,
+    decoders: Mapping[Topic, Decode],
+    progress: Callable[[float], None],
+) -> list[Collected]:
     """
     Read the messages of these topics and no others; one result per topic, in their order.
+
+    ``progress`` is called now and then with the share of messages read, in [0, 1].
 
     Raises
     ------
@@ -92,6 +100,9 @@ def collect(bag: Bag, decoders: Mapping[Topic, Decode]) -> list[Collected]:
     collected = {
         topic.name: Collected(bag.path, topic, decode) for topic, decode in decoders.items()
     }
-    for name, received, raw in bag.messages(list(decoders)):
+    total = sum(topic.count for topic in decoders)
+    for number, (name, received, raw) in enumerate(bag.messages(list(decoders))):
         collected[name].add(received, raw)
+        if number % _PROGRESS_EVERY == 0:
+            progress(number / total)
     return list(collected.values())

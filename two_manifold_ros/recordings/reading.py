@@ -14,7 +14,7 @@ from two_manifold_ros.recordings.time_base import time_base
 from two_manifold_ros.recordings.topic_choice import candidates, choose_topic, IMU, POSITION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag import Bag, Topic
@@ -31,6 +31,7 @@ def read_recording(
     need_positions: bool = True,
     use_receive_time: bool = False,
     origin: GeodeticOrigin | None = None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Recording:
     """
     Read the IMU and the positions of one bag.
@@ -53,6 +54,8 @@ def read_recording(
         receive times only if all stamps of a topic are zero, with a note.
     origin
         Origin of the tangent plane of ``NavSatFix``; by default the first valid fix.
+    progress
+        Called now and then with the share of the messages that has been read, in [0, 1].
 
     Raises
     ------
@@ -72,7 +75,7 @@ def read_recording(
         if position_choice is not None:
             decoder = fix_decoder if position_choice.msgtype == GEODETIC else position_decoder
             decoders[position_choice] = decoder(bag, position_choice)
-        collected = collect(bag, decoders)
+        collected = collect(bag, decoders, progress)
         notes = [*bag.notes, *notes]
     times, time_notes = time_base(collected, use_receive_time)
     notes += time_notes
@@ -93,13 +96,18 @@ def read_recordings(
     need_positions: bool = True,
     use_receive_time: bool = False,
     origin: GeodeticOrigin | None = None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Iterator[Recording]:
     """
     Read several bags of one route; parameters as in `read_recording`.
 
     They share one tangent plane: that of ``origin``, or else of the first bag that has fixes.
     """
-    for path in paths:
+    for number, path in enumerate(paths):
+
+        def part(share: float, done: int = number) -> None:
+            progress((done + share) / len(paths))
+
         recording = read_recording(
             path,
             imu_topic=imu_topic,
@@ -107,6 +115,7 @@ def read_recordings(
             need_positions=need_positions,
             use_receive_time=use_receive_time,
             origin=origin,
+            progress=part,
         )
         if recording.positions is not None:
             origin = origin or recording.positions.origin

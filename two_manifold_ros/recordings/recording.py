@@ -56,6 +56,12 @@ class ImuStream:
     samples: Floats
     receive_stamps: Ints
 
+    @property
+    def first_stamp(self) -> int:
+        """The first stamp that is not zero, from which seconds are counted; 0 if there is none."""
+        present = self.stamps[self.stamps != 0]
+        return int(present[0]) if len(present) else 0
+
     def select(self, mask: Bools) -> ImuStream:
         """Return the samples where the (N,) mask is true."""
         return replace(
@@ -123,7 +129,7 @@ class Recording:
 
         ``None`` leaves that end open. A stamp exactly at ``start_s`` is in, at ``end_s`` out.
         """
-        origin = int(self.imu.stamps[0]) if len(self.imu.stamps) else 0
+        origin = self.imu.first_stamp
 
         def inside(stamps: Ints) -> Bools:
             elapsed = stamps - origin

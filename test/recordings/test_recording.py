@@ -1,0 +1,44 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Stretches of a recording."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def test_a_stretch_includes_its_start_and_not_its_end(drive: Callable[..., Recording]) -> None:
+    recording = drive()
+    part = recording.between(2.0, 3.0)
+    assert part.positions is not None
+    first = recording.imu.stamps[0]
+    assert (part.imu.stamps[0] - first, part.imu.stamps[-1] - first) == (2 * 10**9, 299 * 10**7)
+    assert len(part.imu.samples) == len(part.imu.receive_stamps) == 100
+    assert len(part.positions.stamps) == len(part.positions.positions) == 25
+
+
+def test_open_ends_and_adjoining_parts_lose_nothing(drive: Callable[..., Recording]) -> None:
+    recording = drive()
+    parts = [recording.between(None, 20.0), recording.between(20.0, None)]
+    stamps = np.concatenate([part.imu.stamps for part in parts])
+    np.testing.assert_array_equal(stamps, recording.imu.stamps)
+
+
+def test_seconds_are_counted_from_the_first_stamp_that_is_not_zero(
+    drive: Callable[..., Recording],
+) -> None:
+    recording = drive()
+    stamps = recording.imu.stamps.copy()
+    stamps[0] = 0
+    late = replace(recording, imu=replace(recording.imu, stamps=stamps)).between(1.0, 2.0)
+    assert late.imu.stamps[0] == stamps[1] + 10**9
+    none = replace(recording.imu, stamps=np.zeros(4800, dtype=np.int64))
+    assert none.first_stamp == 0
