@@ -1,0 +1,100 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A small HMM learned by the package's own parts from a noisy lap; also run on its own."""
+
+from dataclasses import dataclass
+import sys
+
+import numpy as np
+
+from two_manifold_ros.acceleration import HAVE_NUMBA
+from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.hse_hmm.observation import make_ridge_kernel, RawKernel
+from two_manifold_ros.hse_hmm.tables import build_tables, Tables
+from two_manifold_ros.kernels.selection import make_learner
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.readout.targets import training_targets
+from two_manifold_ros.two_manifold.shared_directions import shared_directions
+from two_manifold_ros.windows.sliding import nearest_along
+from two_manifold_ros.windows.training_ticks import find_training_ticks
+from two_manifold_ros.windows.window_set import lay_end_to_end
+
+WIDTH = 12
+BANDWIDTH = 0.7
+
+
+def drive(ticks: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return observations (T, 3) and positions (T, 2) of laps at an unsteady pace."""
+    rng = np.random.default_rng(seed)
+    angle = np.cumsum(0.2 + 0.03 * rng.normal(size=ticks))
+    clean = np.stack([np.cos(angle), np.sin(2.0 * angle), np.sin(angle + 1.0)], axis=1)
+    positions = np.stack([3.0 * np.cos(angle), 2.0 * np.sin(angle)], axis=1)
+    return clean + 0.2 * rng.normal(size=clean.shape), positions
+
+
+@dataclass(frozen=True)
+class Small:
+    """What an HMM is built of, in arrays."""
+
+    past: np.ndarray
+    own: np.ndarray
+    shifted: np.ndarray
+    observations: np.ndarray
+    targets: np.ndarray
+    series: np.ndarray
+    starts: np.ndarray
+
+    def tables(self, states: int = 8, coupling: str = 'cross-covariance') -> Tables:
+        """Couple the embeddings."""
+        directions = shared_directions(self.own, self.past, states - 1, coupling)
+        return build_tables(self.past, self.shifted, directions)
+
+    def belief(self, ridge: float | None = None) -> Belief:
+        """Return a belief at the prior."""
+        operator = (
+            RawKernel(self.observations, BANDWIDTH)
+            if ridge is None
+            else make_ridge_kernel(self.observations, BANDWIDTH, ridge)
+        )
+        return Belief(self.tables(), operator)
+
+
+def learn(kernel: str = 'laplacian-eigenmap') -> Small:
+    """Learn from two segments."""
+    segments, positions = zip(drive(150, 0), drive(120, 1), strict=True)
+    series, begins = lay_end_to_end(segments)
+    training = find_training_ticks(series, begins, WIDTH)
+    learner = make_learner(kernel, 15, 20)
+    past, future = learner.fit(training.pasts), learner.fit(training.futures)
+    own = future.coordinates[training.own]
+    return Small(
+        past.coordinates,
+        own - own.mean(axis=0),
+        future.coordinates[training.shifted] - own.mean(axis=0),
+        np.ascontiguousarray(series[:, training.ticks].T),
+        training_targets(positions, training.ticks, (0, 5, 20), 0.1),
+        series,
+        training.pasts.starts,
+    )
+
+
+def closed_loop() -> np.ndarray:
+    """Filter a third segment with both operators; all outputs tick after tick, in one array."""
+    small = learn()
+    observations, _ = drive(200, 2)
+    readout = SharpenedReadout(small.targets, np.ones(small.targets.shape[1]))
+    rows = []
+    for ridge in (None, 0.3):
+        belief = small.belief(ridge)
+        for observation in observations:
+            evidence = belief.update(observation)
+            means, covariances = readout.read(belief.weights, belief.state)
+            rows += [[evidence], belief.state, means.ravel(), covariances.ravel()]
+    rows.append(nearest_along(small.series, small.starts, WIDTH, observations))
+    return np.concatenate(rows)
+
+
+if __name__ == '__main__':
+    if HAVE_NUMBA:
+        sys.exit('this should run without numba')
+    np.save(sys.argv[1], closed_loop())
