@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.timing import Timing
     from two_manifold_ros.inspection.yaw_agreement import YawAgreement
 
-_BAR_WIDTH = 24
+_BAR_WIDTH = 16
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -35,7 +35,7 @@ def print_report(report: Report, console: Console) -> None:
     console.print(_intervals(report))
     console.print(_channels(report))
     for line in _gap_lines(report) + _position_lines(report.positions):
-        console.print(Padding(Text(line), (0, 0, 0, 2)))
+        console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
     console.print()
     _print_findings(report.findings, console)
 
@@ -98,7 +98,7 @@ def _bar(count: int, total: int) -> str:
 
 
 def _channels(report: Report) -> Table:
-    table = _table('channel', 'unit promised', 'mean', 'std', 'lowest', 'highest', '', left=2)
+    table = _table('channel', 'unit', 'mean', 'std', 'lowest', 'highest', '', left=2)
     for channel in report.imu.channels:
         table.add_row(
             channel.name,
@@ -147,7 +147,7 @@ def _yaw_lines(yaw: YawAgreement | None) -> list[str]:
 
 def _print_findings(findings: tuple[Finding, ...], console: Console) -> None:
     if not findings:
-        console.print(Padding('[green]nothing to complain about', (0, 0, 1, 2)))
+        console.print(Padding('[green]nothing to complain about', (0, 0, 0, 2), expand=False))
         return
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
     for finding in findings:
