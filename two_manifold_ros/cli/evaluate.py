@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
 from two_manifold_ros.cli.progress import Progress
@@ -59,16 +59,17 @@ def run(args: Namespace) -> int:
         from two_manifold_ros.evaluation.figure import draw_evaluation  # noqa: PLC0415 - an extra
 
         draw_evaluation(evaluation, model, args.figure)
+    content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
     if args.json:
-        content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
-        print_evaluation(evaluation, model)
+        print_scores(evaluation, model)
+        _print_times(content)
     return 0
 
 
-def print_evaluation(evaluation: Evaluation, model: Model) -> None:
-    """Print the scores as a table."""
+def print_scores(evaluation: Evaluation, model: Model) -> None:
+    """Print the errors of the model and of the baselines as a table."""
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
     rows = [
@@ -78,18 +79,20 @@ def print_evaluation(evaluation: Evaluation, model: Model) -> None:
             _metres(each.model.rmse_m),
             _metres(each.model.median_m),
             _percent(each.model),
-            str(each.model.n),
             _metres(each.mean.rmse_m),
             _metres(each.previous.rmse_m),
+            str(each.model.n),
         ]
         for each in evaluation.scores
     ]
     header = [
-        'horizon (ticks)', '(s)', 'RMSE (m)', 'median (m)', 'in 68 / 95 % ellipse', 'n',
-        'mean: RMSE (m)', 'previous: RMSE (m)',
+        'ticks ahead', 'seconds', 'RMSE (m)', 'median (m)', 'in 68/95 % ellipse',
+        'mean: RMSE', 'previous: RMSE', 'n',
     ]  # fmt: skip
     print_table('position error', header, rows)
-    content = evaluation.to_json()
+
+
+def _print_times(content: dict[str, Any]) -> None:
     print(
         f'{content["ticks"]} ticks, {content["valid_ticks"]} of them valid; '
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
@@ -104,4 +107,4 @@ def _metres(value: float | None) -> str:
 def _percent(score: Score) -> str:
     if score.coverage68 is None or score.coverage95 is None:
         return '-'
-    return f'{100 * score.coverage68:.0f} / {100 * score.coverage95:.0f}'
+    return f'{100 * score.coverage68:.0f}/{100 * score.coverage95:.0f}'

@@ -99,17 +99,34 @@ def evaluate(
         If a recording does not fit the model, or no estimate could be compared.
 
     """
-    runs, truths = [], []
+    runs = []
     for recording in recordings:
         check_fit(model, recording)
-        run = run_filter(model, recording, progress)
-        runs.append(run)
-        truths.append(_truths(model, recording, run))
-    names = ', '.join(recording.name for recording in recordings)
+        runs.append(run_filter(model, recording, progress))
     if not sum(len(run.seconds_per_tick) for run in runs):
+        names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
         raise InputError(msg)
+    return compare(model, recordings, runs)
+
+
+def compare(
+    model: Model, recordings: Sequence[Recording], runs: Sequence[FilterRun]
+) -> Evaluation:
+    """
+    Compare runs, wherever they were made, with the positions of their recordings.
+
+    Raises
+    ------
+    InputError
+        If no estimate has a true position to compare with.
+
+    """
+    truths = [
+        _truths(model, recording, run) for recording, run in zip(recordings, runs, strict=True)
+    ]
     if not any(np.isfinite(truth).any() for truth in truths):
+        names = ', '.join(recording.name for recording in recordings)
         msg = (
             f'{names}: no estimate has a true position to compare with; give more than one '
             f'window of {model.window / model.rate_hz:.1f} s, with positions'

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.model.model import Model
 
-TRUE, MODEL, MEAN, PREVIOUS = 'black', 'tab:blue', 'tab:gray', 'tab:orange'
+TRUE, ERROR = 'black', 'tab:red'
+MODEL, MEAN, PREVIOUS = 'tab:blue', 'tab:gray', 'tab:orange'
 
 
 def draw_evaluation(
@@ -46,6 +47,10 @@ def _draw_track(axes: Any, evaluation: Evaluation, model: Model) -> None:  # noq
     for index, (run, truth) in enumerate(zip(evaluation.runs, evaluation.truths, strict=True)):
         first = index == 0
         axes.plot(*truth[:, 0].T, color=TRUE, lw=1.0, label='true' if first else None)
+        # On the track a point may still be ahead of or behind the vehicle: show by how much.
+        error = np.stack([truth[:, 0], run.positions[:, 0], np.full_like(truth[:, 0], np.nan)])
+        error = error.transpose(1, 0, 2).reshape(-1, 2)
+        axes.plot(*error.T, color=ERROR, lw=0.7, label='error' if first else None)
         axes.plot(
             *run.positions[:, 0].T, '.', color=MODEL, ms=3.0, label='filtered' if first else None
         )

@@ -25,7 +25,7 @@ class Score:
     rmse_m, median_m
         Root mean square and median distance, metres.
     coverage68, coverage95
-        Share of true positions inside the 68 % and 95 % ellipse.
+        Share of true positions inside the 68 % and 95 % ellipse; ``None`` without ellipses.
     n
         Predictions whose truth is known. With none, the other numbers are ``None``.
 
@@ -47,6 +47,7 @@ def score(errors: Floats, covariances: Floats) -> Score:
     errors : (T, 2)
         Predicted minus true, NaN where the truth is not known.
     covariances : (T, 2, 2)
+        NaN where there is no ellipse.
 
     """
     known = np.isfinite(errors).all(axis=1)
@@ -54,7 +55,9 @@ def score(errors: Floats, covariances: Floats) -> Score:
     if not count:
         return Score(None, None, None, None, 0)
     distances = np.linalg.norm(errors[known], axis=1)
+    rmse, median = float(np.sqrt(np.mean(np.square(distances)))), float(np.median(distances))
+    if not np.isfinite(covariances[known]).all():
+        return Score(rmse, median, None, None, count)
     squared = squared_mahalanobis(errors[known], covariances[known])
     inside68, inside95 = (float(np.mean(squared <= limit)) for limit in CHI_SQUARE)
-    rmse = float(np.sqrt(np.mean(np.square(distances))))
-    return Score(rmse, float(np.median(distances)), inside68, inside95, count)
+    return Score(rmse, median, inside68, inside95, count)

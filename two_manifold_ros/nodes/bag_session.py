@@ -1,0 +1,133 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Play the IMU of a bag onto a live topic and record what the filter node answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from rclpy.utilities import ok
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.quality import quality
+from two_manifold_ros.nodes.translating import message_class
+from two_manifold_ros.outputs.topics import DIAGNOSTICS, IMU, TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.recordings.bag_writer import BagWriter
+
+MATCHING_TIMEOUT_S = 30.0
+DRAINING_S = 0.5
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A serialised message and when it was recorded, ns."""
+
+    stamp_ns: int
+    raw: bytes
+
+
+class BagSession(Node):
+    """
+    A node that plays and records at once.
+
+    Parameters
+    ----------
+    bag
+        Open bag that everything received is written to.
+
+    """
+
+    def __init__(self, bag: BagWriter) -> None:
+        super().__init__('bag_session')
+        self.received: dict[str, int] = {}
+        self._bag = bag
+        self._now_ns = 0
+        self._heard = False
+        reliable = QoSProfile(depth=IMU.depth, reliability=ReliabilityPolicy.RELIABLE)
+        self._imu = self.create_publisher(message_class(IMU.msgtype), IMU.name, reliable)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self)
+        for topic in TOPICS.values():
+            self.create_subscription(
+                message_class(topic.msgtype),
+                topic.name,
+                self._recorder(topic.name, topic.msgtype),
+                quality(topic),
+                raw=True,
+            )
+
+    def wait_for_filter(self, first: bytes, alive: Callable[[], bool]) -> None:
+        """
+        Wait until the filter node says that it hears the IMU, and all of its topics are heard.
+
+        That our publisher has found a reader does not mean that the reader has found us, and a
+        best-effort reader loses what is sent before. So the first message is sent until the node
+        counts it in its diagnostics; it drops the copies as duplicates.
+
+        Raises
+        ------
+        InputError
+            If the node ended or did not appear in time.
+
+        """
+        deadline = monotonic() + MATCHING_TIMEOUT_S
+        while not (self._heard and all(self.count_publishers(name) for name in TOPICS)):
+            if not alive():
+                msg = 'the filter node ended before it was ready; its log is above'
+                raise InputError(msg)
+            if monotonic() > deadline:
+                msg = (
+                    f'the filter node was not found on the network within '
+                    f'{MATCHING_TIMEOUT_S:.0f} s; is the loopback interface up?'
+                )
+                raise InputError(msg)
+            if self._imu.get_subscription_count():
+                self._imu.publish(first)
+            self._spin_until(monotonic() + 0.1)
+
+    def play(
+        self, messages: Sequence[Timed], speed: float, progress: Callable[[float], None]
+    ) -> None:
+        """Publish the messages at the pace of their stamps times ``speed``, recording answers."""
+        first, began = messages[0].stamp_ns, monotonic()
+        for index, message in enumerate(messages):
+            due = began + (message.stamp_ns - first) * 1e-9 / speed
+            self._spin_until(due)
+            self._now_ns = message.stamp_ns
+            self._imu.publish(message.raw)
+            if index % 100 == 0:
+                progress(index / len(messages))
+        self._spin_until(monotonic() + DRAINING_S)
+
+    def end(self) -> None:
+        """Stop listening."""
+        self._executor.shutdown()
+        self.destroy_node()
+
+    def _spin_until(self, due: float) -> None:
+        while ok():
+            left = due - monotonic()
+            self._executor.spin_once(timeout_sec=max(left, 0.0))
+            if left <= 0.0:
+                return
+
+    def _recorder(self, name: str, msgtype: str) -> Callable[[bytes], None]:
+        def record(raw: bytes) -> None:
+            self._bag.write_raw(f'/{name}', msgtype, self._now_ns, raw)
+            self.received[name] = self.received.get(name, 0) + 1
+            if name == DIAGNOSTICS.name and not self._heard:
+                report = deserialize_message(raw, message_class(msgtype))
+                values = {each.key: each.value for each in report.status[0].values}
+                self._heard = values.get('received', '0') != '0'
+
+        return record
