@@ -84,7 +84,7 @@ def test_records_until_told_to_finish(
         fields = reference_message(stamp, drive.positions[index], drive.quaternions[index])
         reference.publish(to_message('geometry_msgs/msg/PoseStamped', fields))
         talk.spin(0.0002)
-    health.until('recording until finish is called')
+    health.until('recording until the service finish is called')
     assert health.values['reference_type'] == 'geometry_msgs/msg/PoseStamped'
     assert health.values['imu_messages'] == str(len(drive.stamps_ns))
     assert talk.call(Trigger, 'finish').success

@@ -40,12 +40,15 @@ class LiveTopics:
         Guards the callbacks.
     reference_type
         Type of the reference; empty means the one it is published with.
+    ending
+        When the recording ends, in words.
 
     """
 
-    def __init__(self, node: Node, guard: Guard, reference_type: str) -> None:
+    def __init__(self, node: Node, guard: Guard, reference_type: str, ending: str) -> None:
         self._node = node
         self._guard = guard
+        self._ending = ending
         self._imu_topic = node.resolve_topic_name(IMU.name)
         self._reference_topic = node.resolve_topic_name(REFERENCE)
         self._recording = LiveRecording(self._imu_topic, self._reference_topic)
@@ -68,7 +71,7 @@ class LiveTopics:
             return f'waiting for the first IMU message on {self._imu_topic}'
         if not self._recording.reference_count:
             return f'recording, but no position came on {self._reference_topic} yet'
-        return 'recording until finish is called'
+        return f'recording {self._ending}'
 
     @property
     def counts(self) -> dict[str, float | str]:

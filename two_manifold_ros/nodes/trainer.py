@@ -50,7 +50,9 @@ class TrainerNode(Node):
                 lambda: read_bags(chosen), training_settings(chosen), chosen['model']
             )
         else:
-            self._live = LiveTopics(self, self._guard, chosen['reference_type'])
+            seconds = chosen['record_seconds']
+            ending = f'for {seconds:g} s' if seconds else 'until the service finish is called'
+            self._live = LiveTopics(self, self._guard, chosen['reference_type'], ending)
         # Not the ROS clock: without /clock progress must still be told.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(0.5, self._guard(self._look), clock=steady)

@@ -1,0 +1,132 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every launch file, executed on stand-ins and checked against what the package has."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from launch_double import describe, everything, named, Remembered
+import pytest
+
+from two_manifold_ros.nodes.parameters import PARAMETERS
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / 'launch').iterdir())
+TOPICS = {
+    'filter_node': {'imu'},
+    'trainer_node': {'imu', 'reference'},
+    'slot_car_node': {'imu', 'reference'},
+}
+TYPES = {
+    'bool': bool,
+    'double': float,
+    'integer': int,
+    'string': str,
+    'string_array': list[str],
+}
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.name)
+def path(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
+@pytest.fixture
+def description(path: Path) -> Remembered:
+    return describe(path)
+
+
+def our_nodes(description: Remembered) -> list[dict[str, Any]]:
+    nodes = [node.kwargs for node in named(description, 'Node')]
+    return [node for node in nodes if node['package'] == 'two_manifold_ros']
+
+
+def argument_names(description: Remembered) -> set[str]:
+    return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
+
+
+def test_the_four_files_are_there() -> None:
+    names = [path.name.removesuffix('.launch.py') for path in FILES]
+    assert names == ['demo', 'onboard', 'replay', 'train']
+
+
+def test_every_argument_is_described(description: Remembered) -> None:
+    for argument in named(description, 'DeclareLaunchArgument'):
+        assert argument.kwargs['description'].endswith('.'), argument.args
+
+
+def test_only_declared_arguments_are_used(description: Remembered) -> None:
+    used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
+    assert used == argument_names(description)
+
+
+def test_packages_and_executables_exist(description: Remembered) -> None:
+    for node in named(description, 'Node'):
+        assert node.kwargs['package'] in {'two_manifold_ros', 'rviz2'}
+    for node in our_nodes(description):
+        assert callable(
+            importlib.import_module(f'two_manifold_ros.nodes.{node["executable"]}').main
+        )
+        assert (ROOT / 'resource' / 'lib' / node['executable']).is_file()
+
+
+def test_parameters_are_in_the_table_with_their_type(description: Remembered) -> None:
+    for node in our_nodes(description):
+        kinds = {each.name: each.kind for each in PARAMETERS[node['executable']]}
+        kinds['use_sim_time'] = 'bool'
+        given = {}
+        for part in node['parameters']:
+            given.update(part if isinstance(part, dict) else {})
+        for name, value in given.items():
+            assert value.kwargs['value_type'] == TYPES[kinds[name]], name
+
+
+def test_parameter_files_belong_to_their_node(description: Remembered) -> None:
+    defaults = {
+        each.args[0]: each.kwargs.get('default_value')
+        for each in named(description, 'DeclareLaunchArgument')
+    }
+    for node in our_nodes(description):
+        (chosen,) = (part for part in node['parameters'] if isinstance(part, Remembered))
+        source = (
+            chosen if type(chosen).__name__ != 'LaunchConfiguration' else defaults[chosen.args[0]]
+        )
+        words = [word for part in everything(source) for word in flat(part.args)]
+        assert f'{node["executable"]}.yaml' in words
+        assert (ROOT / 'config' / f'{node["executable"]}.yaml').is_file()
+
+
+def test_remapped_topics_are_topics_of_the_node(description: Remembered) -> None:
+    for node in our_nodes(description):
+        for source, _ in node.get('remappings', ()):
+            assert source in TOPICS[node['executable']]
+
+
+def test_included_files_exist_and_know_the_arguments(description: Remembered) -> None:
+    for include in named(description, 'IncludeLaunchDescription'):
+        words = [word for part in everything(include.args) for word in flat(part.args)]
+        (name,) = (word for word in words if word.endswith('.launch.py'))
+        known = argument_names(describe(ROOT / 'launch' / name))
+        assert {key for key, _ in include.kwargs['launch_arguments']} <= known
+
+
+def test_files_that_are_named_exist(description: Remembered) -> None:
+    words = {word for part in everything(description) for word in flat(part.args)}
+    words |= {
+        word for part in everything(description) for word in flat(part.kwargs.get('arguments', ()))
+    }
+    for word in words:
+        if word.endswith(('.rviz', '.yaml')):
+            assert (ROOT / 'config' / word).is_file()
+
+
+def flat(part: object) -> list[str]:
+    """Return all words in nested lists."""
+    if isinstance(part, str):
+        return [part]
+    if isinstance(part, list | tuple):
+        return [word for each in part for word in flat(each)]
+    return []

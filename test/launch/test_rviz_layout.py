@@ -1,0 +1,113 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The rviz layout, against what the nodes advertise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.outputs.frames import FALLBACK_TRACK, Frames
+from two_manifold_ros.outputs.markers import markers_message
+from two_manifold_ros.outputs.topics import Topic, TOPICS
+from two_manifold_ros.simulation.slot_car_messages import REFERENCE_TYPE, TRACK_FRAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+
+LAYOUT = Path(__file__).resolve().parents[2] / 'config' / 'two_manifold.rviz'
+DISPLAYS = {
+    'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
+    'rviz_default_plugins/Path': 'nav_msgs/msg/Path',
+    'rviz_default_plugins/PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
+    'rviz_default_plugins/Pose': 'geometry_msgs/msg/PoseStamped',
+}
+OTHERS = {
+    'rviz_common/Displays',
+    'rviz_common/Views',
+    'rviz_default_plugins/FocusCamera',
+    'rviz_default_plugins/Grid',
+    'rviz_default_plugins/Interact',
+    'rviz_default_plugins/Measure',
+    'rviz_default_plugins/MoveCamera',
+    'rviz_default_plugins/TopDownOrtho',
+}
+ADVERTISED = {f'/{name}': topic for name, topic in TOPICS.items()}
+ADVERTISED['/reference'] = Topic('reference', REFERENCE_TYPE)
+
+
+@pytest.fixture(scope='module')
+def layout() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(LAYOUT.read_text())
+    return content
+
+
+@pytest.fixture(scope='module')
+def displays(layout: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in layout['Visualization Manager']['Displays'] if 'Topic' in each]
+
+
+def classes(part: object) -> Iterator[str]:
+    if isinstance(part, dict):
+        if part.get('Class'):
+            yield part['Class']
+        for each in part.values():
+            yield from classes(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from classes(each)
+
+
+def test_every_class_is_one_that_rviz_knows(layout: dict[str, Any]) -> None:
+    assert set(classes(layout)) <= OTHERS | set(DISPLAYS)
+
+
+def test_topics_types_and_quality_are_what_is_advertised(displays: list[dict[str, Any]]) -> None:
+    for display in displays:
+        wanted = display['Topic']
+        topic = ADVERTISED[wanted['Value']]
+        assert DISPLAYS[display['Class']] == topic.msgtype
+        assert wanted['Reliability Policy'] == ('Reliable' if topic.reliable else 'Best Effort')
+        assert wanted['Durability Policy'] == ('Transient Local' if topic.latched else 'Volatile')
+        assert wanted['Depth'] == topic.depth
+        assert wanted['History Policy'] == 'Keep Last'
+
+
+def test_track_position_ellipse_and_path_are_shown(displays: list[dict[str, Any]]) -> None:
+    shown = {display['Topic']['Value']: display for display in displays if display['Enabled']}
+    assert {'/markers', '/position', '/predicted_path'} <= set(shown)
+    drawn = {marker['ns'] for marker in all_markers()}
+    assert shown['/markers']['Namespaces'] == dict.fromkeys(sorted(drawn), True)
+
+
+def all_markers() -> list[dict[str, Any]]:
+    """Return the markers of a tick at which the track is drawn as well."""
+    estimate = Estimate(
+        stamp_ns=0,
+        tick=0,
+        status=Status.TRACKING,
+        state=np.zeros(2),
+        positions=np.zeros((2, 2)),
+        covariances=np.stack([np.eye(2)] * 2),
+        velocity=np.zeros(2),
+        velocity_covariance=np.eye(2),
+        evidence=1.0,
+        familiarity=1.0,
+    )
+    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)
+    markers: list[dict[str, Any]] = markers_message(estimate, model, Frames('map', 'car'))[
+        'markers'
+    ]
+    return markers
+
+
+def test_the_fixed_frame_is_the_usual_track_frame(layout: dict[str, Any]) -> None:
+    frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
+    assert frame == FALLBACK_TRACK == TRACK_FRAME

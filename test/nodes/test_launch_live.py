@@ -1,0 +1,99 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The launch files executed for real, where launch_ros is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip('launch', reason='launch is not installed (it is with apt ROS 2)')
+pytest.importorskip('launch_ros', reason='launch_ros is not installed (it is with apt ROS 2)')
+
+from ament_index_python.packages import get_package_share_path
+from launch.actions import EmitEvent, IncludeLaunchDescription, RegisterEventHandler, TimerAction
+from launch.event_handlers import OnProcessExit, OnProcessIO
+from launch.events import Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+from launch import LaunchDescription, LaunchService
+from two_manifold_ros.simulation.slot_car_bag import write_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from launch.events.process import ProcessExited, ProcessIO
+
+    from launch import LaunchDescriptionEntity
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+PATIENCE_S = 60.0
+
+
+def run(name: str, until: str, **arguments: object) -> tuple[str, dict[str, int]]:
+    """Run a launch file until these words are printed; return all words and exit statuses."""
+    try:
+        share = get_package_share_path('two_manifold_ros')
+    except (LookupError, OSError):
+        pytest.skip('two_manifold_ros is not installed in an ament prefix: source its workspace')
+    printed: list[str] = []
+    statuses: dict[str, int] = {}
+    stop = EmitEvent(event=Shutdown(reason='seen'))
+
+    def hear(event: ProcessIO) -> list[LaunchDescriptionEntity]:
+        printed.append(event.text.decode())
+        return [stop] if until in printed[-1] else []
+
+    def remember(event: ProcessExited, _: object) -> None:
+        statuses[event.process_name.rpartition('-')[0]] = event.returncode
+
+    service = LaunchService()
+    included = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(share / 'launch' / f'{name}.launch.py')),
+        launch_arguments={key: str(value) for key, value in arguments.items()}.items(),
+    )
+    handlers = [
+        RegisterEventHandler(OnProcessIO(on_stdout=hear, on_stderr=hear)),
+        RegisterEventHandler(OnProcessExit(on_exit=remember)),
+    ]
+    limit = TimerAction(period=PATIENCE_S, actions=[stop])
+    service.include_launch_description(LaunchDescription([*handlers, included, limit]))
+    service.run()
+    return ''.join(printed), statuses
+
+
+@pytest.mark.usefixtures('domain')
+def test_onboard(model_path: Path) -> None:
+    printed, statuses = run('onboard', 'Frames: positions in', model=model_path, imu='driver/imu')
+    assert 'Subscribes /driver/imu' in printed
+    assert statuses == {'filter_node': 0}
+
+
+@pytest.mark.usefixtures('domain')
+def test_demo_with_a_model(model_path: Path) -> None:
+    printed, statuses = run('demo', 'State: tracking', model=model_path, train='false', seed=5)
+    assert 'State: tracking' in printed
+    assert statuses == {'filter_node': 0, 'slot_car_node': 0}
+
+
+@pytest.mark.usefixtures('domain')
+def test_train_ends_the_launch(tmp_path: Path) -> None:
+    bag = tmp_path / 'none'
+    printed, statuses = run('train', 'never', model=tmp_path / 'm.npz', bags=f"['{bag}']")
+    assert str(bag) in printed
+    assert statuses == {'trainer_node': 1}
+
+
+@pytest.mark.usefixtures('domain')
+def test_replay(drive: SlotCarRun, model_path: Path, tmp_path: Path) -> None:
+    ros2 = shutil.which('ros2')
+    if ros2 is None or subprocess.run([ros2, 'bag', '--help'], check=False).returncode:
+        pytest.skip('ros2 bag is not installed')
+    write_run(drive, tmp_path / 'bag')
+    printed, _ = run(
+        'replay', 'State: tracking', bag=tmp_path / 'bag', model=model_path, rviz='false'
+    )
+    assert 'State: tracking' in printed

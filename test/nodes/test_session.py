@@ -1,0 +1,68 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A filter fed with serialised messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import numpy as np
+from rclpy.serialization import serialize_message
+
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes.session import REJECTIONS, Session
+from two_manifold_ros.nodes.translating import to_message
+from two_manifold_ros.simulation.slot_car_messages import imu_message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+
+def raw(stamp_ns: int, sample: np.ndarray) -> bytes:
+    fields = imu_message(stamp_ns, sample, np.zeros(6))
+    return serialize_message(to_message('sensor_msgs/msg/Imu', fields))
+
+
+def test_counts_what_it_takes_and_what_it_cannot(drive: SlotCarRun, model_path: Path) -> None:
+    session = Session(load_model(model_path))
+    published: list[Estimate] = []
+    for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True):
+        session.take(raw(stamp, sample), published.append)
+    session.take(b'garbage', published.append)
+    session.take(raw(0, drive.imu[0]), published.append)
+    counts = session.counts()
+    assert counts['received'] == 152
+    assert counts['used'] == 150
+    assert {cause: counts[cause] for cause in REJECTIONS if counts[cause]} == {
+        'malformed': 1,
+        'zero_stamp': 1,
+    }
+    assert len(published) == counts['published'] == 10
+    assert session.latest is published[-1]
+
+
+def test_reset_forgets_the_latest_estimate(drive: SlotCarRun, model_path: Path) -> None:
+    session = Session(load_model(model_path))
+    for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True):
+        session.take(raw(stamp, sample), lambda _: None)
+    session.reset('a test')
+    assert session.latest is None
+    assert session.filter.why == 'reset: a test'
+
+
+def test_a_clock_gives_the_stamps_where_that_is_asked_for(
+    drive: SlotCarRun, model_path: Path
+) -> None:
+    now = iter(range(10**9, 10**12, 20_000_000))
+    session = Session(load_model(model_path), lambda: next(now))
+    published: list[Estimate] = []
+    for sample in drive.imu[:150]:
+        session.take(raw(0, sample), published.append)
+    assert [each.stamp_ns for each in published[:2]] == [3_000_000_000, 3_100_000_000]

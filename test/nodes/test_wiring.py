@@ -1,0 +1,35 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a filter node says about itself when it is configured."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from two_manifold_ros.nodes.wiring import wiring
+from two_manifold_ros.outputs.frames import Frames
+
+MODEL: Any = SimpleNamespace(
+    rate_hz=20.0,
+    period_ns=50_000_000,
+    window=60,
+    states=12,
+    horizons=(0, 10),
+    summary={'seconds': 120.5, 'segments': 1, 'validation': {'much': 'more'}},
+    live_channels=('angular_velocity.z',),
+    imu_frame_id='',
+)
+
+
+def test_topics_rates_frames_and_channels_in_force_are_named() -> None:
+    topics = {'position': '/position', 'odometry': '/car/odom'}
+    text = '\n'.join(wiring(MODEL, 'm.npz', '/driver/imu', topics, Frames('map', 'car')))
+    for part in (
+        'm.npz: 20 Hz, windows of 60 ticks (3 s), 12 states, horizons 0, 0.5 s',
+        'seconds 120.5, segments 1',
+        '/driver/imu (sensor_msgs/msg/Imu',
+        'at least 20 Hz; uses angular_velocity.z',
+        'Publishes position, odometry -> /car/odom',
+        'positions in map, velocities in car; training used an IMU in an unnamed frame',
+    ):
+        assert part in text
+    assert 'much' not in text
