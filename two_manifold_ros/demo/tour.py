@@ -10,9 +10,6 @@ import random
 import shutil
 from typing import TYPE_CHECKING
 
-from rclpy import init as start_rclpy
-from rclpy.utilities import try_shutdown
-
 from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.demo.filter_process import filter_node
 from two_manifold_ros.demo.recorded_run import read_run
@@ -22,7 +19,7 @@ from two_manifold_ros.evaluation.evaluate import compare, evaluate
 from two_manifold_ros.evaluation.figure import draw_evaluation
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.nodes.bag_session import BagSession, Timed
+from two_manifold_ros.nodes.bag_session import play_and_record, Timed
 from two_manifold_ros.outputs.topics import TOPICS
 from two_manifold_ros.recordings.bag import Bag
 from two_manifold_ros.recordings.bag_writer import BagWriter
@@ -109,20 +106,12 @@ def _filter_live(
             for _, received, raw in bag.messages(topics)
             if first <= received <= last
         ]
-    start_rclpy()
-    try:
-        latched = tuple(f'/{topic.name}' for topic in TOPICS.values() if topic.latched)
-        with (
-            BagWriter(folder / 'predictions', latched=latched) as output,
-            filter_node(folder / 'model.npz', folder / 'filter_node.log') as process,
-        ):
-            session = BagSession(output)
-            session.wait_for_filter(messages[0].raw, lambda: process.poll() is None)
-            session.play(messages, SPEED, show)
-            session.end()
-    finally:
-        try_shutdown()
-    return session.received
+    latched = tuple(f'/{topic.name}' for topic in TOPICS.values() if topic.latched)
+    with (
+        BagWriter(folder / 'predictions', latched=latched) as output,
+        filter_node(folder / 'model.npz', folder / 'filter_node.log') as process,
+    ):
+        return play_and_record(output, messages, SPEED, lambda: process.poll() is None, show)
 
 
 def _score(folder: Path, model: Model, held_out: Recording) -> None:

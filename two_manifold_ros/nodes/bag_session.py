@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
-from rclpy.utilities import ok
+from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.quality import quality
@@ -34,6 +35,51 @@ class Timed:
 
     stamp_ns: int
     raw: bytes
+
+
+def play_and_record(
+    bag: BagWriter,
+    messages: Sequence[Timed],
+    speed: float,
+    alive: Callable[[], bool],
+    progress: Callable[[float], None],
+) -> dict[str, int]:
+    """
+    Play IMU messages to a running filter node and record its topics.
+
+    Parameters
+    ----------
+    bag
+        Open bag that everything received is written to.
+    messages
+        At least one, in order.
+    speed
+        Times real time.
+    alive
+        Whether the node still runs.
+    progress
+        Called with the share played.
+
+    Returns
+    -------
+    dict
+        How many messages of each topic were received.
+
+    Raises
+    ------
+    InputError
+        If the node ended or did not appear in time.
+
+    """
+    rclpy.init()
+    try:
+        session = BagSession(bag)
+        session.wait_for_filter(messages[0].raw, alive)
+        session.play(messages, speed, progress)
+        session.end()
+    finally:
+        try_shutdown()
+    return session.received
 
 
 class BagSession(Node):

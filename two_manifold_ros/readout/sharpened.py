@@ -12,7 +12,7 @@ from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 from two_manifold_ros.readout.reading import second_moments
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 FAINTEST = 0.1
 """
@@ -115,7 +115,7 @@ def moment_rows(targets: Floats, centre: Floats) -> Floats:
         1, x, y, x^2, x y and y^2 of every target, all zero where it is unknown.
 
     """
-    known = np.isfinite(targets).all(axis=2)
+    known: Bools = np.isfinite(targets).all(axis=2)
     x, y = np.moveaxis(np.where(known[..., None], targets - centre, 0.0), 2, 0)
     return np.hstack([known.astype(np.float64), x, y, x * x, x * y, y * y])
 
