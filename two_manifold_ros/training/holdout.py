@@ -21,14 +21,14 @@ def hold_out(segments: Sequence[Segment], window: int) -> tuple[list[Segment], l
     """
     Split segments into a part to fit and blocks to validate on.
 
-    One block at the end of a short recording; up to four, evenly spread, where each is still
-    long enough. What is left on either side of a block is kept where it is longer than two
-    windows.
+    One block at the end of the longest segment of a short recording; up to four, evenly spread,
+    where each is still long enough. What is left on either side of a block is kept where it is
+    longer than two windows.
 
     Returns
     -------
     fit, held
-        ``held`` is empty if the recording is too short to spare a block.
+        ``held`` is empty if no segment is long enough to spare a block.
 
     """
     total = sum(len(segment) for segment in segments)
@@ -37,20 +37,31 @@ def hold_out(segments: Sequence[Segment], window: int) -> tuple[list[Segment], l
     length = int(SHARE * total / blocks)
     if length < least:
         return list(segments), []
+    begins = _begins(segments)
+    ends = _block_ends(segments, begins, blocks, length)
     fit: list[Segment] = []
     held: list[Segment] = []
-    for segment, begin in zip(segments, _begins(segments), strict=True):
+    for segment, begin in zip(segments, begins, strict=True):
         position = 0
-        for block in range(blocks):
-            end = total if blocks == 1 else int((block + 0.5) * total / blocks + length / 2)
-            start, stop = end - length - begin, end - begin
-            start, stop = max(start, position), min(stop, len(segment))
+        for end in ends:
+            start, stop = max(end - length - begin, position), min(end - begin, len(segment))
             if stop - start >= least:
                 fit.append(segment.part(position, start))
                 held.append(segment.part(start, stop))
                 position = stop
         fit.append(segment.part(position, len(segment)))
     return [part for part in fit if len(part) > 2 * window], held
+
+
+def _block_ends(
+    segments: Sequence[Segment], begins: Sequence[int], blocks: int, length: int
+) -> list[int]:
+    if blocks == 1:
+        # Anywhere else a seam could cut the only block in two that are both too short.
+        longest = max(range(len(segments)), key=lambda index: len(segments[index]))
+        return [begins[longest] + len(segments[longest])]
+    total = begins[-1] + len(segments[-1])
+    return [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
 
 
 def _begins(segments: Sequence[Segment]) -> list[int]:

@@ -1,0 +1,200 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Training: what it refuses, what it says, and that everything on offer learns the track."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
+
+
+@pytest.fixture(scope='session')
+def laps(slot_car_laps: tuple[Recording, Recording]) -> Recording:
+    return slot_car_laps[0]
+
+
+def seconds(recording: Recording) -> float:
+    return float(np.ptp(recording.imu.stamps)) / 1e9
+
+
+def with_positions(recording: Recording, **changes: Any) -> Recording:  # noqa: ANN401 - passed on
+    assert recording.positions is not None
+    return replace(recording, positions=replace(recording.positions, **changes))
+
+
+def refusal(recordings: list[Recording], settings: TrainingSettings = QUICK) -> str:
+    with pytest.raises(InputError) as caught:
+        train_model(recordings, settings)
+    assert '\n' not in str(caught.value)
+    return str(caught.value)
+
+
+def test_two_trainings_give_the_same_file(
+    laps: Recording, slot_car_model: Model, tmp_path: Path
+) -> None:
+    again = train_model([laps], TrainingSettings(window=20, horizons=(0, 5, 20)))
+    save_model(slot_car_model, tmp_path / 'one')
+    save_model(again, tmp_path / 'two')
+    assert (tmp_path / 'one').read_bytes() == (tmp_path / 'two').read_bytes()
+
+
+def test_what_the_model_says_of_its_training(slot_car_model: Model, laps: Recording) -> None:
+    model, summary = slot_car_model, slot_car_model.summary
+    assert model.rate_hz == 10.0
+    assert model.window == 20
+    assert model.horizons == (0, 5, 20)
+    assert model.states == summary['states'] == summary['validation']['chosen']['states']
+    assert (model.imu_topic, model.position_topic) == ('/imu', '/reference')
+    assert model.frame_id == 'map'
+    assert summary['recordings'] == [laps.name]
+    assert summary['samples']['received'] == len(laps.imu.stamps)
+    assert summary['seconds'] == pytest.approx(seconds(laps), abs=0.11)
+    assert summary['training_ticks'] == len(model.track) - 2 * model.window
+    assert 0.0 < summary['spectral_radius'] <= 1.0 + 1e-9
+    assert summary['singular_values'][0] == 1.0
+    assert set(summary['validation']['covariance_factors']) == {
+        'horizon 0', 'horizon 5', 'horizon 20', 'velocity'
+    }  # fmt: skip
+    np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'readout': 'ridge'},
+        {'coupling': 'gram-product'},
+        {'observation': 'ridge'},
+        {'kernel': 'gaussian'},
+    ],
+    ids=str,
+)
+def test_every_method_is_far_ahead_of_the_mean(
+    change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], slot_car_model: Model
+) -> None:
+    training, test = slot_car_laps
+    model = train_model([training], replace(QUICK, **change))
+    own, usual = evaluate(model, [test]), evaluate(slot_car_model, [test])
+    assert not np.allclose(own.runs[0].positions, usual.runs[0].positions, atol=1e-6)
+    for each in own.scores:
+        assert each.model.rmse_m is not None
+        assert each.mean.rmse_m is not None
+        assert each.model.rmse_m < 0.3 * each.mean.rmse_m
+
+
+def test_states_asked_for_are_taken(laps: Recording) -> None:
+    assert train_model([laps.between(None, 30.0)], replace(QUICK, states=7)).states == 7
+
+
+def test_states_that_the_windows_do_not_share_are_said_aloud(laps: Recording) -> None:
+    model = train_model([laps.between(None, 30.0)], replace(QUICK, dimension=10))
+    assert model.states == 11
+    assert 'the windows share only 11 of the 40 states asked for' in model.summary['notes']
+
+
+def test_two_recordings_in_either_order(slot_car_laps: tuple[Recording, Recording]) -> None:
+    """The same drive in two bags is as good as in one, whatever the order."""
+    training, test = slot_car_laps
+    half = 0.5 * seconds(training)
+    first, second = training.between(None, half), training.between(half, None)
+    second = replace(second, name='second half')
+    for bags in ([first, second], [second, first]):
+        model = train_model(bags, QUICK)
+        assert model.summary['recordings'] == [bag.name for bag in bags]
+        assert model.summary['segments'] == 2
+        assert np.isnan(model.track).all(axis=1).sum() == 1
+        now = evaluate(model, [test]).scores[0]
+        assert now.model.rmse_m is not None
+        assert now.model.rmse_m < 0.3
+
+
+def test_no_recording_is_refused() -> None:
+    assert refusal([]) == 'there is no recording to train on'
+
+
+def test_mixed_frames_are_refused(laps: Recording) -> None:
+    message = refusal([laps, with_positions(laps, frame_id='odom')])
+    assert 'the positions are in different frames (map, odom)' in message
+
+
+def test_a_recording_without_positions_is_refused(laps: Recording) -> None:
+    bare = replace(laps, name='bare', positions=None)
+    assert refusal([laps, bare]).startswith('bare: training needs positions, but there are none')
+
+
+def test_an_empty_part_is_refused(laps: Recording) -> None:
+    assert 'no IMU sample in the part asked for; check --until' in refusal([laps.between(0, 0)])
+
+
+def test_a_horizon_beyond_all_positions_is_refused(laps: Recording) -> None:
+    message = refusal([laps], replace(QUICK, horizons=(0, 5000)))
+    assert message.startswith('no position is known 5000 ticks after any training tick; shorten')
+
+
+def test_a_drive_that_never_closes_a_lap(laps: Recording) -> None:
+    """It trains: what was driven once can be recognised, but nothing tells how well."""
+    model = train_model([laps.between(None, 7.0)], replace(QUICK, window=5))
+    assert model.summary['validation'] is None
+    notes = ' '.join(model.summary['notes'])
+    assert 'no block with positions could be held out' in notes
+    assert model.familiar_squared > 0.0
+    evaluate(model, [laps.between(None, 7.0)])
+
+
+@pytest.mark.parametrize('keep', ['first', 'last'])
+def test_positions_of_a_part_only(keep: str, laps: Recording) -> None:
+    """Blocks are held out blindly; where no position falls into one, it says nothing."""
+    assert laps.positions is not None
+    share = np.arange(len(laps.positions.stamps)) / len(laps.positions.stamps)
+    mask = share < 0.2 if keep == 'first' else share > 0.8
+    part = replace(laps, positions=laps.positions.select(mask))
+    model = train_model([part], replace(QUICK, window=60))
+    assert model.summary['validation'] is None
+    assert any('not validated' in note for note in model.summary['notes'])
+
+
+def test_dead_channels_are_said_aloud(laps: Recording) -> None:
+    samples = laps.imu.samples.copy()
+    samples[:, 2:5] = 0.0
+    dead = replace(laps, imu=replace(laps.imu, samples=samples))
+    model = train_model([dead.between(None, 30.0)], QUICK)
+    assert model.live_channels == (
+        'linear_acceleration.x', 'linear_acceleration.y', 'angular_velocity.z'
+    )  # fmt: skip
+    assert (
+        'channels without a signal left out: linear_acceleration.z, angular_velocity.x, '
+        'angular_velocity.y'
+    ) in model.summary['notes']
+
+
+def test_notes_of_the_recordings_are_passed_on(laps: Recording) -> None:
+    noted = replace(laps, notes=('receive times are used',))
+    short = noted.between(None, 15.0)
+    assert 'receive times are used' in train_model([short], QUICK).summary['notes']
+
+
+def test_progress_goes_from_0_to_1_in_words(laps: Recording) -> None:
+    told: list[tuple[str, float]] = []
+    train_model([laps.between(None, 30.0)], QUICK, lambda *each: told.append(each))
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert {stage for stage, _ in told} == {
+        'averaging samples over ticks', 'comparing settings', 'learning from everything'
+    }  # fmt: skip

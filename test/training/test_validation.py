@@ -1,0 +1,119 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Closed-loop validation takes the best, and the narrowest kernel among those alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.training import validation
+from two_manifold_ros.training.assembly import Candidate
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.validation import usual_candidate, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.recordings.recording import Recording
+
+USUAL = TrainingSettings(window=20, horizons=(0, 5))
+
+
+def silent(stage: str, share: float) -> None:
+    assert stage == 'comparing settings'
+    assert 0.0 < share <= 1.0
+
+
+@pytest.fixture
+def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, list[Any]]]:
+    """Return a function that lets given scores decide."""
+
+    def chosen(
+        score: Callable[[Candidate], float], settings: TrainingSettings = USUAL
+    ) -> tuple[Candidate, list[Any]]:
+        bench = SimpleNamespace(
+            score=score,
+            calibrate=lambda _: (np.ones(3), np.ones(3), 7),
+            familiar_squared=lambda: 1.0,
+        )
+        monkeypatch.setattr(validation, '_Bench', lambda *_: bench)
+        found = validate([], [], SimpleNamespace(), settings, silent)
+        return found.candidate, list(found.table)
+
+    return chosen
+
+
+def test_the_best_is_chosen(choose: Callable[..., tuple[Candidate, list[Any]]]) -> None:
+    best, table = choose(
+        lambda each: 9 * abs(each.bandwidth_factor - 2) + abs(each.states - 60) + 1
+    )
+    assert best == Candidate(60, 2.0)
+    assert [(row['states'], row['bandwidth_factor']) for row in table] == [
+        (40, 1.0), (40, 1.4), (40, 2.0), (40, 2.8), (20, 2.0), (60, 2.0)
+    ]  # fmt: skip
+
+
+def test_among_alike_the_narrowest_is_chosen(
+    choose: Callable[..., tuple[Candidate, list[Any]]],
+) -> None:
+    scores = {1.0: 1.06, 1.4: 1.04, 2.0: 1.0, 2.8: 1.02}
+    best, _ = choose(lambda each: scores[each.bandwidth_factor] + abs(each.states - 40))
+    assert best == Candidate(40, 1.4)
+
+
+def test_at_one_bandwidth_the_better_number_of_states_is_chosen(
+    choose: Callable[..., tuple[Candidate, list[Any]]],
+) -> None:
+    best, _ = choose(lambda each: {20: 0.99, 40: 1.0, 60: 1.01}[each.states])
+    assert best == Candidate(20, 1.0)
+
+
+def test_states_asked_for_are_not_compared(
+    choose: Callable[..., tuple[Candidate, list[Any]]],
+) -> None:
+    best, table = choose(lambda _: 1.0, replace(USUAL, states=7))
+    assert best == Candidate(7, 1.0)
+    assert {row['states'] for row in table} == {7}
+
+
+def test_ridges_are_compared_when_asked_for(
+    choose: Callable[..., tuple[Candidate, list[Any]]],
+) -> None:
+    settings = replace(USUAL, observation='ridge', states=7)
+    best, table = choose(lambda each: {0.3: 2.0, 1.0: 1.0}[each.ridge or 0.0], settings)
+    assert best == Candidate(7, 1.0, 1.0)
+    assert len(table) == 4
+
+
+def test_what_is_usual_without_validation() -> None:
+    assert usual_candidate(USUAL) == Candidate(40, 1.4, None)
+    assert usual_candidate(replace(USUAL, states=9, observation='ridge')) == Candidate(9, 1.4, 1.0)
+
+
+def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
+    """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
+    settings = replace(USUAL, states=40)
+    dataset = build_dataset([slot_car_laps[0]], settings)
+    fit, held = hold_out(dataset.segments, dataset.window)
+    found = validate(fit, held, dataset, settings, silent)
+    scores = [row['score_m'] for row in found.table]
+    positions = np.concatenate([segment.positions for segment in fit])
+    lost = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
+    assert all(0.0 < score < 0.5 * lost for score in scores if score is not None)
+    assert found.ticks == sum(len(block) - dataset.window for block in held)
+    assert (found.factors > 0.0).all()
+    assert found.counts[0] == found.ticks
+    assert found.familiar_squared > 0.0
+
+    scrambled = [replace(block, positions=-block.positions[::-1]) for block in held]
+    wrong = validate(fit, scrambled, dataset, settings, silent)
+    assert min(row['score_m'] or 0.0 for row in wrong.table) > 2.0 * max(scores)
+    assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost
+    assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()
