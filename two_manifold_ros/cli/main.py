@@ -10,6 +10,7 @@ import sys
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,8 @@ _BROKEN_PIPE = 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 2 on bad input, 130 when interrupted."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    # Before the chosen command's module imports NumPy.
+    one_blas_thread()
     try:
         status = _run(arguments)
         # A closed pipe has to show here, not in the interpreter's last flush.

@@ -115,7 +115,7 @@ def moment_rows(targets: Floats, centre: Floats) -> Floats:
         1, x, y, x^2, x y and y^2 of every target, all zero where it is unknown.
 
     """
-    known: Bools = np.isfinite(targets).all(axis=2)
+    known: Bools = np.asarray(np.isfinite(targets).all(axis=2))
     x, y = np.moveaxis(np.where(known[..., None], targets - centre, 0.0), 2, 0)
     return np.hstack([known.astype(np.float64), x, y, x * x, x * y, y * y])
 
