@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 READOUTS = ('sharpened', 'ridge')
 
+FLOOR = 1e-4
+"""Added to each variance, m^2: one centimetre, so that no covariance is singular."""
+
 
 class Readout(Protocol):
     """
@@ -57,7 +60,7 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
     Returns
     -------
     means : (c, 2), covariances : (c, 2, 2)
-        Zero mean and unit covariance for a target that is never known.
+        Positive definite; zero mean and unit covariance for a target that is never known.
 
     """
     means = np.zeros(values.shape[1:])
@@ -66,5 +69,5 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
         known = values[np.isfinite(values[:, column]).all(axis=1), column]
         if len(known) > 1:
             means[column] = known.mean(axis=0)
-            covariances[column] = np.cov(known.T, bias=True)
+            covariances[column] = np.cov(known.T, bias=True) + FLOOR * np.eye(2)
     return means, covariances

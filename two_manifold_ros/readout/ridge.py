@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.readout.reading import second_moments
-from two_manifold_ros.readout.sharpened import FLOOR
+from two_manifold_ros.readout.reading import FLOOR, second_moments
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
-from two_manifold_ros.readout.reading import second_moments
+from two_manifold_ros.readout.reading import FLOOR, second_moments
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -19,9 +19,6 @@ FAINTEST = 0.1
 Weights below this share of the largest are left out. To the sixth power they are at most 1e-6 of
 it, and leaving them out is what makes reading eight horizons cheap.
 """
-
-FLOOR = 1e-4
-"""Added to each variance, m^2: one centimetre, so that no covariance is singular."""
 
 
 @compiled
