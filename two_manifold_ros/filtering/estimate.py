@@ -47,9 +47,9 @@ class Estimate:
         Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
         (section 6.5).
     familiarity
-        Squared distance of the newest window to the nearest training window, divided by the 99 %
-        quantile of that on held-out training data: up to about 1 is familiar; NaN until a whole
-        window was seen.
+        Squared distance of the newest window to the nearest training window, divided by the median
+        of that over held-out training data: about 1 on the trained route, more elsewhere; NaN
+        until a whole window was seen.
 
     """
 

@@ -32,7 +32,7 @@ class Step:
     accepted
         Whether the observation moved the belief.
     familiarity
-        Squared distance to the nearest training window in units of the familiar one, NaN until
+        Squared distance to the nearest training window in units of the typical one, NaN until
         the window is full.
     restarted
         Whether the belief had to be started anew.

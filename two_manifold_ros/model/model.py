@@ -45,7 +45,7 @@ class Model:
     series : (d, N), starts : (n,)
         Standardised training series and first tick of each past window, for familiarity.
     familiar_squared
-        Squared window distance up to which a window is familiar.
+        Squared distance of a typical unseen window of the route to the nearest training window.
     warm_start
         From a past window to the state without its constant.
     state_bound

@@ -17,7 +17,7 @@ from two_manifold_ros.training.assembly import assemble
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.structure import learn_structure
-from two_manifold_ros.training.validation import usual_candidate, validate
+from two_manifold_ros.training.validation import FAMILIAR_QUANTILE, usual_candidate, validate
 from two_manifold_ros.windows.spacing import spacing_quantile
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def train_model(
         familiar = validation.familiar_squared
     else:
         readout = assembly.readout
-        familiar = spacing_quantile(structure.training.pasts, 0.99)
+        familiar = spacing_quantile(structure.training.pasts, FAMILIAR_QUANTILE)
     tell('learning from everything', 1.0)
     positions = np.concatenate([segment.positions for segment in dataset.segments])
     imu = recordings[0].imu

@@ -40,7 +40,7 @@ RIDGES = (0.3, 1.0)
 MOST_TICKS = 1500
 """Held-out ticks on which candidates are compared; the calibration uses all of them."""
 
-FAMILIAR_QUANTILE = 0.99
+FAMILIAR_QUANTILE = 0.5
 
 LOST_SHARE = 0.25
 """Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
@@ -62,7 +62,7 @@ class Validation:
     factors, counts : (c,)
         Calibration of the covariance of each target, and on how many errors it rests.
     familiar_squared
-        Squared window distance below which 99 % of the held-out windows found a training window.
+        Median over the held-out windows of the squared distance to the nearest training window.
     table
         Score of every candidate, metres: mean error over horizons and ticks, each error at most
         ``LOST_SHARE`` of the spread of the track.
