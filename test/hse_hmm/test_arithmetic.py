@@ -33,6 +33,7 @@ def test_gaussian_factors(form: str) -> None:
             np.testing.assert_allclose(factors, expected, rtol=1e-10)
 
 
+@pytest.mark.filterwarnings('ignore:overflow encountered')
 @pytest.mark.parametrize('form', FORMS)
 def test_gaussian_factors_stay_positive_far_away(form: str) -> None:
     fill = form_of('gaussian', form)

@@ -108,6 +108,7 @@ def test_cancelling_evidence_is_passed_over() -> None:
         assert belief.weights.sum() == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.filterwarnings('ignore:overflow encountered')
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e3, 1e9, 1e155, 1e300])
 def test_no_observation_makes_the_belief_infinite(
     operator: ObservationOperator, value: float

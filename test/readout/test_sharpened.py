@@ -81,11 +81,11 @@ def test_prior_of_a_straight_track_has_an_inverse() -> None:
 def test_scaled_covariances() -> None:
     readout, weights = make_readout(), RNG.normal(size=N)
     means, covariances = readout.read(weights, STATE)
-    for twice in (readout.scaled(np.array([0.5, 1.0, 4.0])).scaled(np.full(3, 2.0)),):
-        scaled_means, scaled_covariances = twice.read(weights, STATE)
-        np.testing.assert_array_equal(scaled_means, means)
-        expected = covariances * np.array([1.0, 2.0, 8.0])[:, None, None]
-        np.testing.assert_allclose(scaled_covariances, expected, rtol=1e-14)
+    twice = readout.scaled(np.array([0.5, 1.0, 4.0])).scaled(np.full(3, 2.0))
+    scaled_means, scaled_covariances = twice.read(weights, STATE)
+    np.testing.assert_array_equal(scaled_means, means)
+    expected = covariances * np.array([1.0, 2.0, 8.0])[:, None, None]
+    np.testing.assert_allclose(scaled_covariances, expected, rtol=1e-14)
 
 
 def test_far_from_the_origin_no_digits_are_lost() -> None:
@@ -126,3 +126,17 @@ def test_sums_of_rows(sum_rows: Callable[..., None]) -> None:
     np.testing.assert_allclose(sums, shares @ rows[chosen], rtol=1e-10)
     sum_rows(chosen[:0], shares[:0], rows, sums)
     np.testing.assert_array_equal(sums, 0.0)
+
+
+def test_filled_moments_are_the_same_uncompiled() -> None:
+    sums = np.abs(RNG.normal(size=18))
+    sums[1] = 0.0
+    answers = []
+    for fill in (module.fill_moments, getattr(module.fill_moments, 'py_func', None)):
+        means, covariances = np.ones((3, 2)), np.tile(np.eye(2), (3, 1, 1))
+        (fill or module.fill_moments)(sums, np.array([1.0, 2.0, 3.0]), means, covariances)
+        answers.append((means, covariances))
+    np.testing.assert_allclose(answers[0][0], answers[1][0], rtol=1e-10)
+    np.testing.assert_allclose(answers[0][1], answers[1][1], rtol=1e-10)
+    np.testing.assert_array_equal(answers[0][0][1], 1.0)
+    np.testing.assert_array_equal(answers[0][1][1], 2.0 * np.eye(2))
