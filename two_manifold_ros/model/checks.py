@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 LARGEST_RADIUS = 1.0 + 1e-6
 
+_REALS = np.dtype(np.float64)
+_KINDS = {
+    'starts': np.dtype(np.int64),
+    'members': np.dtype(np.int64),
+    'live': np.dtype(np.bool_),
+}
+
 
 def check_model(model: Model) -> None:
     """
@@ -31,6 +38,7 @@ def check_model(model: Model) -> None:
         Naming the first thing that does not fit.
 
     """
+    _check_words(model)
     _check_numbers(model)
     _check_shapes(model)
     _check_finite(model)
@@ -45,6 +53,14 @@ def check_model(model: Model) -> None:
 def _refuse(cause: str) -> None:
     msg = f'the model is refused: {cause}; train it anew'
     raise InputError(msg)
+
+
+def _check_words(model: Model) -> None:
+    for name in ('kernel', 'imu_topic', 'imu_frame_id', 'position_topic', 'frame_id'):
+        if not isinstance(getattr(model, name), str):
+            _refuse(f'{name} is no text')
+    if not isinstance(model.summary, dict):
+        _refuse('its summary is no table')
 
 
 def _check_numbers(model: Model) -> None:
@@ -66,7 +82,11 @@ def _check_numbers(model: Model) -> None:
             _refuse(f'{name} is no whole number')
     if model.period_ns != round(1e9 / model.rate_hz):
         _refuse('its rate and the length of its tick disagree')
+    if model.warm_start.neighbours < 0:
+        _refuse('its warm start has a negative number of neighbours')
     ahead = model.horizons
+    if not all(isinstance(horizon, int) for horizon in ahead):
+        _refuse('its horizons are no whole numbers')
     if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
         _refuse('its horizons do not begin with 0 and increase')
 
@@ -131,8 +151,9 @@ def _check_finite(model: Model) -> None:
         for name, value in vars(group).items():
             if not isinstance(value, np.ndarray) or name.startswith('_'):
                 continue
-            if value.dtype.kind not in 'fib':
-                _refuse(f'{name} holds no numbers')
+            kind = _KINDS.get(name, _REALS)
+            if value.dtype != kind:
+                _refuse(f'{name} holds {value.dtype} instead of {kind}')
             # Unknown targets and the seams of the track are NaN by design.
             bad = np.isinf(value) if name in {'targets', 'track'} else ~np.isfinite(value)
             if bad.any():

@@ -46,19 +46,22 @@ def write_container(
     text = json.dumps(dict(header), sort_keys=True, allow_nan=False)
     sealed = {'content': json.loads(text), 'sha256': _checksum(text, arrays)}
     head = np.frombuffer(json.dumps(sealed, sort_keys=True).encode(), dtype=np.uint8)
-    temporary = ''
+    temporary: Path | None = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
+        temporary = Path(name)
         with os.fdopen(handle, 'wb') as file:
             np.savez(file, allow_pickle=False, header=head, **dict(arrays))
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
+        temporary.chmod(0o644)
+        temporary.replace(target)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True) if temporary else None
         msg = f'{target}: the model cannot be written ({error.strerror}); choose another folder'
         raise InputError(msg) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def read_container(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -80,16 +83,16 @@ def read_container(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[
         with np.load(source, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         sealed = json.loads(arrays.pop('header').tobytes().decode())
-        content, expected = sealed['content'], sealed['sha256']
+        content, expected = dict(sealed['content']), sealed['sha256']
+        text = json.dumps(content, sort_keys=True, allow_nan=False)
     except InputError:
         raise
-    except ValueError as error:
-        pickled = 'pickle' in str(error).lower()
-        cause = 'it holds pickled objects, which are never read' if pickled else 'it is damaged'
+    except Exception as error:
+        # On bad bytes zipfile and NumPy raise a dozen kinds, MemoryError and TokenError too.
+        pickled = isinstance(error, ValueError) and 'pickle' in str(error).lower()
+        damaged = 'it is damaged or no model file'
+        cause = 'it holds pickled objects, which are never read' if pickled else damaged
         raise _refusal(source, cause) from error
-    except (OSError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise _refusal(source, 'it is damaged or no model file') from error
-    text = json.dumps(content, sort_keys=True, allow_nan=False)
     if expected != _checksum(text, arrays):
         raise _refusal(source, 'its checksum does not match its content')
     return content, arrays
