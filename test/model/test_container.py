@@ -1,0 +1,273 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A container is written whole or not at all, and read only if nothing in it is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+import pickle
+from typing import Any
+import zipfile
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model import container
+from two_manifold_ros.model.container import read_container, write_container
+
+HEADER: dict[str, Any] = {'name': 'thing', 'numbers': [1, 2.5, None], 'nested': {'yes': True}}
+ARRAYS: dict[str, Any] = {
+    'reals': np.random.default_rng(0).normal(size=(40, 7)),
+    'whole': np.arange(5),
+    'flags': np.array([True, False]),
+    'nothing': np.zeros((0, 3)),
+    'unknown': np.array([np.nan, 1.0]),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    target = tmp_path / 'model.npz'
+    write_container(target, HEADER, ARRAYS)
+    return target
+
+
+def refusal(path: Path) -> str:
+    """Return the one sentence, naming the file, with which it is refused."""
+    with pytest.raises(InputError) as caught:
+        read_container(path)
+    message = str(caught.value)
+    assert message.startswith(f'{path}: ')
+    assert '\n' not in message
+    return message
+
+
+def zipped(path: Path, **members: bytes) -> Path:
+    """Write a zip file with members of any bytes."""
+    with zipfile.ZipFile(path, 'w') as archive:
+        for name, content in members.items():
+            archive.writestr(f'{name}.npy', content)
+    return path
+
+
+def claiming(shape: tuple[int, ...]) -> bytes:
+    """Return the head of an array of a shape, and no content."""
+    buffer = io.BytesIO()
+    described = {'descr': '<f8', 'fortran_order': False, 'shape': shape}
+    np.lib.format.write_array_header_1_0(buffer, described)
+    return buffer.getvalue()
+
+
+def test_what_is_written_is_read(path: Path) -> None:
+    header, arrays = read_container(path)
+    assert header == HEADER
+    assert set(arrays) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        assert arrays[name].shape == array.shape
+        assert arrays[name].tobytes() == array.tobytes()
+
+
+def test_the_same_content_gives_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
+    assert (tmp_path / 'again').read_bytes() == path.read_bytes()
+
+
+def test_others_may_read_the_file(path: Path) -> None:
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_no_temporary_file_is_left(path: Path) -> None:
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize('error', [OSError(28, 'No space left on device'), KeyboardInterrupt()])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    error: BaseException, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = path.read_bytes()
+
+    def fail(file: Any, **_: object) -> None:  # noqa: ANN401 - an open file
+        file.write(b'half of it')
+        raise error
+
+    monkeypatch.setattr(np, 'savez', fail)
+    with pytest.raises((InputError, KeyboardInterrupt)) as caught:
+        write_container(path, {'other': 1}, {})
+    if isinstance(error, OSError):
+        assert str(caught.value).startswith(f'{path}: the model cannot be written (No space left')
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    target = tmp_path / 'none' / 'model.npz'
+    with pytest.raises(InputError, match=r'cannot be written \(No such file or directory\)'):
+        write_container(target, HEADER, ARRAYS)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A permission would not stop root, so the system's answer is made up."""
+
+    def refuse(**_: object) -> tuple[int, str]:
+        raise PermissionError(13, 'Permission denied')
+
+    monkeypatch.setattr(container.tempfile, 'mkstemp', refuse)
+    with pytest.raises(InputError, match=r'cannot be written \(Permission denied\)'):
+        write_container(tmp_path / 'model.npz', HEADER, ARRAYS)
+
+
+def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / 'model.npz').mkdir()
+    with pytest.raises(InputError, match=r'cannot be written \(Is a directory\)'):
+        write_container(tmp_path / 'model.npz', HEADER, ARRAYS)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize('make', [lambda _: None, Path.mkdir], ids=['missing', 'folder'])
+def test_no_file_at_all(make: Any, tmp_path: Path) -> None:  # noqa: ANN401 - a function
+    make(tmp_path / 'model')
+    assert 'there is no such model file; train one with' in refusal(tmp_path / 'model')
+
+
+@pytest.mark.parametrize('share', [0.0, 0.001, 0.3, 0.9, 0.9999])
+def test_a_truncated_file(share: float, path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    assert 'the model is refused: it is damaged or no model file; train it anew' in refusal(path)
+
+
+def test_a_flipped_bit_is_refused_or_harmless(path: Path) -> None:
+    """Every byte of this small file once; what is read nevertheless is what was written."""
+    content = path.read_bytes()
+    bits = np.random.default_rng(0).integers(0, 8, size=len(content))
+    harmless = 0
+    for place in range(0, len(content), 3):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << int(bits[place])
+        path.write_bytes(flipped)
+        try:
+            header, arrays = read_container(path)
+        except InputError:
+            continue
+        harmless += 1
+        assert header == HEADER
+        assert {name: array.tobytes() for name, array in arrays.items()} == {
+            name: array.tobytes() for name, array in ARRAYS.items()
+        }
+    assert harmless < len(content) // 10
+
+
+@pytest.mark.parametrize(
+    'content',
+    [
+        b'',
+        b'rate: 20\n',
+        pickle.dumps({'weights': [1, 2]}),
+        b'\x93NUMPY\x01\x00',
+        b'SQLite format 3\x00' + bytes(4096),
+    ],
+    ids=['empty', 'text', 'pickle', 'npy', 'sqlite'],
+)
+def test_other_files(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / 'other').write_bytes(content)
+    assert 'the model is refused: ' in refusal(tmp_path / 'other')
+
+
+def test_somebody_elses_npz(tmp_path: Path) -> None:
+    np.savez(tmp_path / 'other.npz', weights=np.zeros(3))
+    assert 'it is damaged or no model file' in refusal(tmp_path / 'other.npz')
+
+
+class Trap:
+    """An object that does something when it is unpickled."""
+
+    sprung = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return setattr, (Trap, 'sprung', True)
+
+
+@pytest.mark.parametrize('name', ['header', 'reals'])
+def test_pickled_objects_are_never_loaded(name: str, path: Path) -> None:
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays[name] = np.array([Trap()], dtype=object)
+    np.savez(path, **arrays)
+    assert 'it holds pickled objects, which are never read; train it anew' in refusal(path)
+    assert not Trap.sprung
+
+
+@pytest.mark.parametrize(
+    'content',
+    [
+        claiming((10**14,)),
+        claiming((2**70,)),
+        claiming((-3,)),
+        claiming((40,)),
+        b'\x93NUMPY\x01\x00\x10\x00' + 15 * b'(' + b'\n',
+        b'no array',
+        b'',
+    ],
+    ids=['huge', 'overflow', 'negative', 'short', 'unreadable', 'raw', 'empty'],
+)
+def test_members_that_lie_about_themselves(content: bytes, tmp_path: Path) -> None:
+    assert 'it is damaged' in refusal(zipped(tmp_path / 'lies', header=content))
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, 'LARGEST_BYTES', 10**6)
+    monkeypatch.setattr(np, 'load', lambda *_, **__: pytest.fail('it was unpacked'))
+    with zipfile.ZipFile(tmp_path / 'bomb', 'w', zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr('header.npy', bytes(2 * 10**6))
+    assert (tmp_path / 'bomb').stat().st_size < 10_000
+    assert 'it declares 2000000 bytes, more than 1000000' in refusal(tmp_path / 'bomb')
+
+
+def reseal(path: Path, sealed: object) -> None:
+    """Put another sealed header into a container."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays['header'] = np.frombuffer(json.dumps(sealed).encode(), dtype=np.uint8)
+    with path.open('wb') as file:
+        np.savez(file, **arrays)
+
+
+def test_a_changed_header_does_not_match_the_checksum(path: Path) -> None:
+    with np.load(path) as archive:
+        sealed = json.loads(archive['header'].tobytes())
+    sealed['content']['name'] = 'another'
+    reseal(path, sealed)
+    assert 'its checksum does not match its content' in refusal(path)
+
+
+def test_a_changed_array_does_not_match_the_checksum(path: Path) -> None:
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays['whole'] = arrays['whole'] + 1
+    with path.open('wb') as file:
+        np.savez(file, **arrays)
+    assert 'its checksum does not match its content' in refusal(path)
+
+
+@pytest.mark.parametrize(
+    'sealed',
+    [
+        [],
+        'text',
+        {},
+        {'content': {}},
+        {'content': [1], 'sha256': hashlib.sha256(b'[1]').hexdigest()},
+        {'content': {'rate': float('nan')}, 'sha256': ''},
+    ],
+    ids=str,
+)
+def test_headers_of_another_form(sealed: object, path: Path) -> None:
+    reseal(path, sealed)
+    assert 'it is damaged or no model file' in refusal(path)

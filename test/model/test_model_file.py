@@ -1,0 +1,254 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A model comes back from its file bit by bit, and one that cannot be filtered with is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.filter_run import estimates_along
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.container import read_container, write_container
+from two_manifold_ros.model.model_file import array_sizes, header_of, load_model, save_model
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+    Change = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+@pytest.fixture(scope='session')
+def model_path(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
+    save_model(slot_car_model, path)
+    return path
+
+
+@pytest.fixture
+def altered(model_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
+    """Return a function that writes the model with a changed header and arrays, well sealed."""
+
+    def write(change: Change) -> Path:
+        header, arrays = read_container(model_path)
+        change(header, arrays)
+        write_container(tmp_path / 'altered.npz', header, arrays)
+        return tmp_path / 'altered.npz'
+
+    return write
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_model(path)
+    message = str(caught.value)
+    assert message.startswith(f'{path}: ')
+    assert '\n' not in message
+    return message
+
+
+def run_of(model: Model, recording: Recording) -> list[bytes]:
+    """Return the bytes of everything that the filter says."""
+    estimates = [each for each, _ in estimates_along(Filter(model), recording, lambda *_: None)]
+    return [
+        b''.join(np.asarray(value).tobytes() for value in vars(each).values()
+                 if not hasattr(value, 'name'))
+        for each in estimates
+    ]  # fmt: skip
+
+
+def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
+    slot_car_model: Model, model_path: Path, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    test = slot_car_laps[1].between(0, 15)
+    trained = run_of(slot_car_model, test)
+    assert len(trained) > 100
+    assert run_of(load_model(model_path), test) == trained
+
+
+@pytest.mark.parametrize(
+    'change', [{'observation': 'ridge'}, {'readout': 'ridge'}, {'kernel': 'gaussian'}], ids=str
+)
+def test_every_kind_of_model_has_a_file(
+    change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], tmp_path: Path
+) -> None:
+    short = slot_car_laps[0].between(0, 25)
+    model = train_model([short], TrainingSettings(window=20, states=9, horizons=(0, 5), **change))
+    save_model(model, tmp_path / 'model')
+    loaded = load_model(tmp_path / 'model')
+    assert run_of(loaded, short) == run_of(model, short)
+    assert type(loaded.operator) is type(model.operator)
+    assert type(loaded.readout) is type(model.readout)
+
+
+def test_saving_what_was_loaded_gives_the_same_file(model_path: Path, tmp_path: Path) -> None:
+    save_model(load_model(model_path), tmp_path / 'again')
+    assert (tmp_path / 'again').read_bytes() == model_path.read_bytes()
+
+
+def test_the_origin_of_the_plane_is_kept(slot_car_model: Model, tmp_path: Path) -> None:
+    origin = GeodeticOrigin(49.0123456789, -8.4, 115.25)
+    save_model(replace(slot_car_model, origin=origin), tmp_path / 'model')
+    assert load_model(tmp_path / 'model').origin == origin
+
+
+def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Model) -> None:
+    header = header_of(model_path)
+    assert header['format'] == 'two_manifold_ros model'
+    assert header['version'] == 1
+    assert header['rate_hz'] == 10.0
+    assert header['window'] == 20
+    assert header['horizons'] == [0, 5, 20]
+    assert header['channel_units'] == ['m/s^2'] * 3 + ['rad/s'] * 3
+    assert header['frame_id'] == 'map'
+    assert header['summary'] == slot_car_model.summary
+
+
+def test_the_sizes_of_the_arrays(model_path: Path, slot_car_model: Model) -> None:
+    sizes = array_sizes(model_path)
+    assert sizes['tables.weights'] == slot_car_model.tables.weights.shape
+    assert sizes['series'] == slot_car_model.series.shape
+
+
+def test_another_version_is_refused_and_named(altered: Callable[[Change], Path]) -> None:
+    path = altered(lambda header, _: header.update(version=2))
+    assert 'the model has version 2, but this program reads version 1' in refusal(path)
+
+
+def test_another_kind_of_container_is_refused(altered: Callable[[Change], Path]) -> None:
+    path = altered(lambda header, _: header.update(format='recipe'))
+    assert 'this is not a two_manifold_ros model' in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ('field', 'value'),
+    [('channel_names', ['x'] * 6), ('channel_units', ['g'] * 3 + ['deg/s'] * 3)],
+)
+def test_other_channels_or_units_are_refused(
+    field: str, value: list[str], altered: Callable[[Change], Path]
+) -> None:
+    assert 'channels' in refusal(altered(lambda header, _: header.update({field: value})))
+
+
+@pytest.mark.parametrize(
+    ('values', 'words'),
+    [
+        ({'rate_hz': 0.0}, 'rate_hz is 0.0, not a positive number'),
+        ({'rate_hz': 20.0}, 'its rate and the length of its tick disagree'),
+        ({'rate_hz': '10'}, 'its content does not fit together'),
+        ({'window': 0}, 'window is 0, not a positive number'),
+        ({'window': 20.5}, 'window is no whole number'),
+        ({'window': 10**6}, 'its windows lie outside its series'),
+        ({'max_gap_ns': -1}, 'max_gap_ns is -1, not a positive number'),
+        ({'familiar_squared': 0.0}, 'familiar_squared is 0.0, not a positive number'),
+        ({'state_bound': -2.0}, 'state_bound is -2.0, not a positive number'),
+        ({'observation_bandwidth': 0.0}, 'observation bandwidth is 0.0, not a positive number'),
+        ({'horizons': []}, 'its horizons do not begin with 0 and increase'),
+        ({'horizons': [0, 9, 5]}, 'its horizons do not begin with 0 and increase'),
+        ({'horizons': [0, 2.5, 7]}, 'its horizons are no whole numbers'),
+        ({'horizons': [0, 5]}, 'readout.targets has the shape'),
+        ({'frame_id': 7}, 'frame_id is no text'),
+        ({'summary': None}, 'its summary is no table'),
+        ({'warm_start': {'bandwidth': 1.0, 'neighbours': -4}}, 'a negative number of neighbours'),
+        ({'warm_start': {}}, 'its content does not fit together'),
+    ],
+    ids=str,
+)
+def test_a_header_that_makes_no_sense(
+    values: dict[str, Any], words: str, altered: Callable[[Change], Path]
+) -> None:
+    assert words in refusal(altered(lambda header, _: header.update(values)))
+
+
+@pytest.mark.parametrize('name', ['rate_hz', 'window', 'origin', 'summary', 'channel_names'])
+def test_a_header_with_something_missing(name: str, altered: Callable[[Change], Path]) -> None:
+    assert name in refusal(altered(lambda header, _: header.pop(name)))
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'series', 'starts', 'track', 'mean_position', 'channels.mean', 'channels.live',
+        'tables.weights', 'tables.states', 'warm_start.members', 'warm_start.table',
+        'warm_start.offset', 'operator.observations', 'readout.targets', 'readout.factors',
+    ],
+)  # fmt: skip
+class TestArrays:
+    """Each array is needed, in its shape, of its type, and finite."""
+
+    def test_missing(self, name: str, altered: Callable[[Change], Path]) -> None:
+        assert 'refused' in refusal(altered(lambda _, arrays: arrays.pop(name)))
+
+    def test_of_another_shape(self, name: str, altered: Callable[[Change], Path]) -> None:
+        def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+            arrays[name] = np.concatenate([arrays[name], arrays[name][:1]])
+            if name == 'track':
+                arrays[name] = arrays[name][:, :1]
+
+        assert 'refused' in refusal(altered(change))
+
+    def test_of_another_type(self, name: str, altered: Callable[[Change], Path]) -> None:
+        def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+            arrays[name] = arrays[name].astype(np.float32)
+
+        assert 'holds float32 instead of' in refusal(altered(change))
+
+    def test_not_finite(self, name: str, altered: Callable[[Change], Path]) -> None:
+        def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+            arrays[name] = arrays[name].astype(float)
+            arrays[name].flat[-1] = np.inf
+
+        assert 'refused' in refusal(altered(change))
+
+
+def test_unknown_targets_and_seams_of_the_track_are_allowed(
+    altered: Callable[[Change], Path],
+) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays['readout.targets'][0] = np.nan
+        arrays['track'][0] = np.nan
+
+    assert np.isnan(load_model(altered(change)).track[0]).all()
+
+
+def test_a_transition_that_grows_is_refused(altered: Callable[[Change], Path]) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays['tables.states'][:, 1:] *= 3.0
+
+    assert 'its transition grows without bound' in refusal(altered(change))
+
+
+def test_weights_that_lose_their_sum_are_refused(altered: Callable[[Change], Path]) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays['tables.weights'][:, 0] *= 0.9
+
+    assert 'its tables do not keep the sum of the weights' in refusal(altered(change))
+
+
+@pytest.mark.parametrize(('name', 'words'), [('starts', 'windows lie'), ('members', 'warm start')])
+@pytest.mark.parametrize('value', [-1, 10**6])
+def test_indices_that_point_nowhere(
+    name: str, words: str, value: int, altered: Callable[[Change], Path]
+) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[name if name == 'starts' else f'warm_start.{name}'][3] = value
+
+    assert words in refusal(altered(change))
+
+
+def test_a_scale_of_zero_is_refused(altered: Callable[[Change], Path]) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays['channels.scale'][0] = 0.0
+
+    assert 'the scale of a live channel is not positive' in refusal(altered(change))
