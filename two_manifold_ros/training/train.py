@@ -4,19 +4,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.training.assembly import assemble
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.structure import learn_structure
+from two_manifold_ros.training.summary import summarise
 from two_manifold_ros.training.validation import FAMILIAR_QUANTILE, usual_candidate, validate
 from two_manifold_ros.windows.spacing import spacing_quantile
 
@@ -72,56 +72,29 @@ def train_model(
     streams = _position_streams(recordings)
     tell('averaging samples over ticks', 0.0)
     dataset = build_dataset(recordings, settings)
-    fit, held = hold_out(dataset.segments, dataset.window)
-    validation = _validate(fit, held, dataset, settings, tell)
-    tell('learning from everything', 0.5 if held else 0.1)
+    validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
+    tell('learning from everything', 0.5)
     structure = learn_structure(
         [dataset.channels.standardise(segment.values) for segment in dataset.segments],
         dataset.window,
         settings,
     )
-    targets = training_targets(
-        [segment.positions for segment in dataset.segments],
-        structure.training.ticks,
-        settings.horizons,
-        dataset.period_ns * 1e-9,
-    )
-    _check_horizons(targets, settings)
-    candidate = validation.candidate if validation else usual_candidate(settings)
-    assembly = assemble(structure, targets, candidate, settings.readout)
-    if validation:
-        readout = assembly.readout.scaled(validation.factors)
-        familiar = validation.familiar_squared
-    else:
-        readout = assembly.readout
-        familiar = spacing_quantile(structure.training.pasts, FAMILIAR_QUANTILE)
+    assembly, familiar_squared = _final_assembly(dataset, structure, validation, settings)
+    summary = summarise(recordings, dataset, structure, assembly, validation, settings)
     tell('learning from everything', 1.0)
-    positions = np.concatenate([segment.positions for segment in dataset.segments])
-    imu = recordings[0].imu
-    return Model(
-        rate_hz=dataset.rate_hz,
-        period_ns=dataset.period_ns,
-        max_gap_ns=dataset.max_gap_ns,
-        window=dataset.window,
+    return _as_model(
+        dataset,
+        structure,
+        assembly,
         horizons=settings.horizons,
         kernel=settings.kernel,
-        imu_topic=imu.topic,
-        imu_frame_id=imu.frame_id,
+        imu_topic=recordings[0].imu.topic,
+        imu_frame_id=recordings[0].imu.frame_id,
         position_topic=streams[0].topic,
         frame_id=streams[0].frame_id,
         origin=streams[0].origin,
-        channels=dataset.channels,
-        tables=assembly.tables,
-        operator=assembly.operator,
-        readout=readout,
-        series=structure.series,
-        starts=structure.training.pasts.starts,
-        familiar_squared=familiar,
-        warm_start=structure.warm_start(assembly.directions),
-        state_bound=_state_bound(assembly),
-        track=_track(dataset),
-        mean_position=np.nanmean(positions, axis=0),
-        summary=_summary(recordings, dataset, structure, assembly, validation, settings),
+        familiar_squared=familiar_squared,
+        summary=summary,
     )
 
 
@@ -152,21 +125,17 @@ def _position_streams(recordings: Sequence[Recording]) -> list[PositionStream]:
 
 
 def _validate(
-    fit: Sequence[Segment],
-    held: Sequence[Segment],
-    dataset: Dataset,
-    settings: TrainingSettings,
-    tell: Callable[[str, float], None],
-) -> Validation | None:
+    dataset: Dataset, settings: TrainingSettings, tell: Callable[[str, float], None]
+) -> Validation | str:
+    """Return what held-out blocks say, or why none could be held out."""
+    fit, held = hold_out(dataset.segments, dataset.window)
     if not (_any_position(fit) and _any_position(held)):
-        return None
+        return 'no block with positions could be held out; record longer'
     try:
-        return validate(
-            fit, held, dataset, settings, lambda stage, share: tell(stage, 0.5 * share)
-        )
-    except InputError:
+        return validate(fit, held, dataset, settings, tell)
+    except InputError as error:
         # What is left of a short recording without its held-out block may be too short to fit.
-        return None
+        return f'without the held-out part {error}'
 
 
 def _any_position(segments: Sequence[Segment]) -> bool:
@@ -183,6 +152,54 @@ def _check_horizons(targets: Floats, settings: TrainingSettings) -> None:
             raise InputError(msg)
 
 
+def _final_assembly(
+    dataset: Dataset,
+    structure: Structure,
+    validation: Validation | str,
+    settings: TrainingSettings,
+) -> tuple[Assembly, float]:
+    """Return the HMM learned from everything, and the distance of a familiar window."""
+    targets = training_targets(
+        [segment.positions for segment in dataset.segments],
+        structure.training.ticks,
+        settings.horizons,
+        dataset.period_ns * 1e-9,
+    )
+    _check_horizons(targets, settings)
+    if isinstance(validation, str):
+        assembly = assemble(structure, targets, usual_candidate(settings), settings.readout)
+        return assembly, spacing_quantile(structure.training.pasts, FAMILIAR_QUANTILE)
+    assembly = assemble(structure, targets, validation.candidate, settings.readout)
+    calibrated = replace(assembly, readout=assembly.readout.scaled(validation.factors))
+    return calibrated, validation.familiar_squared
+
+
+def _as_model(
+    dataset: Dataset,
+    structure: Structure,
+    assembly: Assembly,
+    **named: Any,  # noqa: ANN401 - the remaining fields of the model, by name
+) -> Model:
+    positions = np.concatenate([segment.positions for segment in dataset.segments])
+    return Model(
+        rate_hz=dataset.rate_hz,
+        period_ns=dataset.period_ns,
+        max_gap_ns=dataset.max_gap_ns,
+        window=dataset.window,
+        channels=dataset.channels,
+        tables=assembly.tables,
+        operator=assembly.operator,
+        readout=assembly.readout,
+        series=structure.series,
+        starts=structure.training.pasts.starts,
+        warm_start=structure.warm_start(assembly.directions),
+        state_bound=_state_bound(assembly),
+        track=_track(dataset),
+        mean_position=np.nanmean(positions, axis=0),
+        **named,
+    )
+
+
 def _state_bound(assembly: Assembly) -> float:
     norms = np.linalg.norm(assembly.tables.states[:, 1:], axis=1)
     return STATE_BOUND_FACTOR * float(np.quantile(norms, 0.99))
@@ -192,58 +209,3 @@ def _track(dataset: Dataset) -> Floats:
     seam = np.full((1, 2), np.nan)
     parts = [part for segment in dataset.segments for part in (segment.positions, seam)]
     return np.concatenate(parts[:-1])
-
-
-def _summary(
-    recordings: Sequence[Recording],
-    dataset: Dataset,
-    structure: Structure,
-    assembly: Assembly,
-    validation: Validation | None,
-    settings: TrainingSettings,
-) -> dict[str, Any]:
-    values = assembly.directions.singular_values
-    matrix = transition(assembly.tables.weights, assembly.tables.states)
-    notes = [note for recording in recordings for note in recording.notes]
-    notes += structure.notes
-    if dataset.channels.dead_names:
-        notes.append(
-            f'channels without a signal left out: {", ".join(dataset.channels.dead_names)}'
-        )
-    states = assembly.tables.weights.shape[1]
-    if settings.states is not None and states < settings.states:
-        notes.append(f'the windows share only {states} of the {settings.states} states asked for')
-    if validation is None:
-        notes.append(
-            'no block with positions could be held out: settings are not validated and '
-            'covariances not calibrated; record longer'
-        )
-    return {
-        'package_version': __version__,
-        'recordings': [recording.name for recording in recordings],
-        'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
-        'segments': len(dataset.segments),
-        'training_ticks': len(structure.training.ticks),
-        'samples': dict(dataset.counts),
-        'neighbours': settings.neighbours,
-        'coupling': settings.coupling,
-        'readout': settings.readout,
-        'states': states,
-        'singular_values': [round(float(value / values[0]), 6) for value in values],
-        'spectral_radius': round(spectral_radius(matrix), 9),
-        'validation': _validation_summary(validation, settings) if validation else None,
-        'notes': list(dict.fromkeys(notes)),
-    }
-
-
-def _validation_summary(validation: Validation, settings: TrainingSettings) -> dict[str, Any]:
-    names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
-    return {
-        'chosen': validation.candidate.as_json(),
-        'ticks': validation.ticks,
-        'covariance_factors': {
-            name: round(float(factor), 4)
-            for name, factor in zip(names, validation.factors, strict=True)
-        },
-        'compared': list(validation.table),
-    }

@@ -1,0 +1,93 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a model remembers of its training, as JSON values."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros import __version__
+from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.assembly import Assembly
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.structure import Structure
+    from two_manifold_ros.training.validation import Validation
+
+
+def summarise(
+    recordings: Sequence[Recording],
+    dataset: Dataset,
+    structure: Structure,
+    assembly: Assembly,
+    validation: Validation | str,
+    settings: TrainingSettings,
+) -> dict[str, Any]:
+    """
+    Summarise a training.
+
+    Parameters
+    ----------
+    recordings, dataset, structure, assembly, settings
+        What went in and came out.
+    validation
+        What the held-out blocks said, or why there is no validation.
+
+    """
+    values = assembly.directions.singular_values
+    matrix = transition(assembly.tables.weights, assembly.tables.states)
+    states = assembly.tables.weights.shape[1]
+    notes = [note for recording in recordings for note in recording.notes]
+    notes += structure.notes
+    notes += _training_notes(dataset, states, validation, settings)
+    validated = None
+    if not isinstance(validation, str):
+        validated = _validation_summary(validation, settings)
+    return {
+        'package_version': __version__,
+        'recordings': [recording.name for recording in recordings],
+        'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
+        'segments': len(dataset.segments),
+        'training_ticks': len(structure.training.ticks),
+        'samples': dict(dataset.counts),
+        'neighbours': settings.neighbours,
+        'coupling': settings.coupling,
+        'readout': settings.readout,
+        'states': states,
+        'singular_values': [round(float(value / values[0]), 6) for value in values],
+        'spectral_radius': round(spectral_radius(matrix), 9),
+        'validation': validated,
+        'notes': list(dict.fromkeys(notes)),
+    }
+
+
+def _training_notes(
+    dataset: Dataset, states: int, validation: Validation | str, settings: TrainingSettings
+) -> list[str]:
+    notes = []
+    if dataset.channels.dead_names:
+        dead = ', '.join(dataset.channels.dead_names)
+        notes.append(f'channels without a signal left out: {dead}')
+    if settings.states is not None and states < settings.states:
+        notes.append(f'the windows share only {states} of the {settings.states} states asked for')
+    if isinstance(validation, str):
+        notes.append(f'settings are not validated and covariances not calibrated: {validation}')
+    return notes
+
+
+def _validation_summary(validation: Validation, settings: TrainingSettings) -> dict[str, Any]:
+    names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
+    return {
+        'chosen': validation.candidate.as_json(),
+        'ticks': validation.ticks,
+        'covariance_factors': {
+            name: round(float(factor), 4)
+            for name, factor in zip(names, validation.factors, strict=True)
+        },
+        'compared': list(validation.table),
+    }
