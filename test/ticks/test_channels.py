@@ -58,8 +58,16 @@ def test_standardised_channels_have_mean_0_and_variance_1(channels: Channels) ->
 
 
 def test_the_limit_leaves_room_beyond_the_largest_sample(channels: Channels) -> None:
-    np.testing.assert_allclose(channels.limit, LIMIT_FACTOR * (LARGEST + np.abs(MEANS)))
+    live = channels.live
+    np.testing.assert_allclose(
+        channels.limit[live], LIMIT_FACTOR * (LARGEST + np.abs(MEANS))[live]
+    )
     assert (np.abs(channels.mean) + channels.limit >= LARGEST).all()
+
+
+def test_a_channel_left_out_may_be_anything(channels: Channels) -> None:
+    assert (channels.limit[~channels.live] > 1e300).all()
+    assert np.isfinite(channels.limit).all()
 
 
 def test_rounding_noise_on_a_large_constant_is_no_signal() -> None:

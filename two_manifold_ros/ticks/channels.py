@@ -32,7 +32,8 @@ class Channels:
     mean, scale : (6,)
         Per-channel mean and standard deviation of the ticks, in the units of the IMU.
     limit : (6,)
-        Largest believable distance of one sample from the mean, same units.
+        Largest believable distance of one sample from the mean, same units; a channel that is
+        left out may be anything finite.
     live : (6,) bool
         Channels that vary; the others are left out.
 
@@ -84,4 +85,5 @@ def fit_channels(segments: Sequence[Segment], largest: Floats) -> Channels:
     if not live.any():
         msg = 'no IMU channel varies during training; record while the vehicle drives'
         raise InputError(msg)
-    return Channels(mean, scale, LIMIT_FACTOR * (largest + np.abs(mean)), live)
+    limit = np.where(live, LIMIT_FACTOR * (largest + np.abs(mean)), np.finfo(np.float64).max)
+    return Channels(mean, scale, limit, live)
