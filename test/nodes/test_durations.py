@@ -7,12 +7,12 @@ import math
 from two_manifold_ros.nodes.durations import Durations
 
 
-def test_quantiles_are_of_the_last_two_thousand_in_microseconds() -> None:
+def test_quantiles_are_of_the_last_thousand_in_microseconds() -> None:
     durations = Durations()
     assert math.isnan(durations.microseconds()['p50'])
     for _ in range(100):
         durations.add(10**9)
-    for _ in range(2000):
+    for _ in range(1000):
         durations.add(5000)
     assert durations.microseconds() == {'p50': 5.0, 'p99': 5.0, 'max': 5.0}
     durations.add(9000)

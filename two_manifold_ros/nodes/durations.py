@@ -8,11 +8,11 @@ from collections import deque
 
 import numpy as np
 
-_KEPT = 2000
+_KEPT = 1000
 
 
 class Durations:
-    """Quantiles of the last two thousand durations."""
+    """Quantiles of the last thousand durations."""
 
     def __init__(self) -> None:
         self._nanoseconds: deque[int] = deque(maxlen=_KEPT)

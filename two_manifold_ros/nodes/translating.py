@@ -12,10 +12,12 @@ from typing import Any, TypeAlias
 
 # Messages are generated classes without types of their own.
 Convert: TypeAlias = Callable[[Any], Any]
+Fill: TypeAlias = Callable[[Any, Any], None]
 
 _REPEATED = re.compile(r'sequence<(?P<sequence>[^,>]+)(, \d+)?>|(?P<array>.+)\[\d+\]')
 
 
+@cache
 def message_class(msgtype: str) -> Any:  # noqa: ANN401 - a generated class
     """Return the class of a type such as ``nav_msgs/msg/Path`` or ``nav_msgs/Path``."""
     package, _, name = msgtype.partition('/')
@@ -32,32 +34,40 @@ def to_message(msgtype: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 
         If the type has no such field.
 
     """
-    return _message_converter(msgtype)(fields)
+    message = message_class(msgtype)()
+    _filler(msgtype)(message, fields)
+    return message
 
 
 @cache
-def _message_converter(msgtype: str) -> Convert:
-    create = message_class(msgtype)
-    converters = {
-        name: _field_converter(kind) for name, kind in create.get_fields_and_field_types().items()
-    }
+def _filler(msgtype: str) -> Fill:
+    """Return how a message is filled in place; making its parts anew would cost as much again."""
+    kinds = message_class(msgtype).get_fields_and_field_types()
+    fillers = {name: _field_filler(name, kind) for name, kind in kinds.items()}
 
-    def convert(fields: Mapping[str, Any]) -> object:
-        message = create()
+    def fill(message: object, fields: Mapping[str, Any]) -> None:
         for name, value in fields.items():
-            converter = converters[name]
-            setattr(message, name, value if converter is None else converter(value))
-        return message
+            fillers[name](message, value)
 
-    return convert
+    return fill
 
 
-def _field_converter(kind: str) -> Convert | None:
-    """Return how a field is converted, or nothing where rclpy takes the value as it is."""
+def _field_filler(name: str, kind: str) -> Fill:
+    if '/' in kind and not _REPEATED.fullmatch(kind):
+        fill_part = _filler(kind)
+        return lambda message, value: fill_part(getattr(message, name), value)
+    convert = _value_converter(kind)
+    if convert is None:
+        return lambda message, value: setattr(message, name, value)
+    return lambda message, value: setattr(message, name, convert(value))
+
+
+def _value_converter(kind: str) -> Convert | None:
+    """Return how a value is converted, or nothing where rclpy takes it as it is."""
     if kind == 'octet':
         return lambda value: bytes([value])
     repeated = _REPEATED.fullmatch(kind)
     if repeated is None:
-        return _message_converter(kind) if '/' in kind else None
-    each = _field_converter(repeated['sequence'] or repeated['array'])
+        return (lambda value: to_message(kind, value)) if '/' in kind else None
+    each = _value_converter(repeated['sequence'] or repeated['array'])
     return None if each is None else lambda values: [each(value) for value in values]

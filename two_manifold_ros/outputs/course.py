@@ -44,11 +44,14 @@ class Course:
 
 def course_of(estimate: Estimate) -> Course:
     """Return the course over ground of an estimate."""
-    east, north = (float(value) for value in estimate.velocity)
+    east, north = estimate.velocity.tolist()
     yaw, speed = math.atan2(north, east), math.hypot(east, north)
-    turn = np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
-    covariance = turn.T @ estimate.velocity_covariance @ turn
-    across = float(covariance[1, 1])
+    cosine, sine = math.cos(yaw), math.sin(yaw)
+    (xx, xy), (_, yy) = estimate.velocity_covariance.tolist()
+    along = cosine**2 * xx + 2 * cosine * sine * xy + sine**2 * yy
+    across = sine**2 * xx - 2 * cosine * sine * xy + cosine**2 * yy
+    mixed = cosine * sine * (yy - xx) + (cosine**2 - sine**2) * xy
+    covariance = np.array([[along, mixed], [mixed, across]])
     # Comparing before dividing keeps a standstill finite.
     known = across < UNIFORM_ANGLE_VARIANCE * speed**2
     variance = across / speed**2 if known else UNIFORM_ANGLE_VARIANCE

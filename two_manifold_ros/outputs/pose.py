@@ -47,6 +47,8 @@ def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> 
         Variance about z; the three other axes get `UNKNOWN_VARIANCE`.
 
     """
-    covariance = np.diag([0.0, 0.0, *[UNKNOWN_VARIANCE] * 3, yaw_variance])
-    covariance[:2, :2] = plane
-    return covariance.ravel()
+    covariance = np.zeros(36)
+    covariance[14:29:7] = UNKNOWN_VARIANCE
+    covariance[35] = yaw_variance
+    covariance[0:2], covariance[6:8] = plane
+    return covariance
