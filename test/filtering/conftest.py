@@ -1,0 +1,21 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A stream of samples that the model was not trained on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from filter_runs import Stream
+
+    from two_manifold_ros.recordings.recording import Recording
+
+
+@pytest.fixture(scope='session')
+def stream(slot_car_laps: tuple[Recording, Recording]) -> Stream:
+    """Return 25 s of the laps to test on: 250 samples, one a tick."""
+    imu = slot_car_laps[1].imu
+    return list(zip(imu.stamps[:250].tolist(), imu.samples[:250], strict=True))

@@ -1,0 +1,162 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Gaps, jumps back, resets: when the filter goes on, and when it starts anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from filter_runs import bits, feed, shifted, stamps
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.filtering.filter import Filter
+
+if TYPE_CHECKING:
+    from filter_runs import Stream
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.model import Model
+
+PERIOD = 100_000_000
+WINDOW = 20
+CUT = 150
+
+
+def statuses(estimates: list[Estimate]) -> list[Status]:
+    return [estimate.status for estimate in estimates]
+
+
+def with_gap(stream: Stream, ticks: int) -> tuple[Stream, Stream]:
+    """Leave out samples so that the step from one to the next is so many ticks."""
+    return stream[:CUT], stream[CUT + ticks - 1 :]
+
+
+def test_nothing_is_valid_until_a_window_is_full(slot_car_model: Model, stream: Stream) -> None:
+    found = feed(Filter(slot_car_model), stream)
+    wanted = [Status.FILLING] * (WINDOW - 1) + [Status.TRACKING] * (len(found) - WINDOW + 1)
+    assert statuses(found) == wanted
+    assert [each.valid for each in found] == [each is Status.TRACKING for each in wanted]
+    assert [bool(np.isnan(each.familiarity)) for each in found] == [
+        each is Status.FILLING for each in wanted
+    ]
+    assert [each.tick for each in found] == list(range(len(found)))
+
+
+@pytest.mark.parametrize('ticks', [4, 10, WINDOW])
+def test_after_a_short_gap_the_belief_goes_on(
+    ticks: int, slot_car_model: Model, stream: Stream
+) -> None:
+    before, after = with_gap(stream, ticks)
+    live = Filter(slot_car_model)
+    tracked = feed(live, before)
+    recovered = feed(live, after)
+    assert statuses(recovered[: WINDOW + 1]) == [
+        *[Status.RECOVERING] * (WINDOW - 1), Status.TRACKING, Status.TRACKING
+    ]  # fmt: skip
+    assert all(each.valid for each in recovered)
+    assert all(np.isnan(each.familiarity) for each in recovered[: WINDOW - 1])
+    assert recovered[0].stamp_ns == after[0][0] + PERIOD
+    assert recovered[0].tick == tracked[-1].tick + 1
+    assert live.counters['gaps'] == 1
+    assert live.counters['resets'] == 0
+
+
+def test_coasting_moves_on_along_the_track(slot_car_model: Model, stream: Stream) -> None:
+    """After the gap the filter is about where it would have been without one."""
+    whole = {each.stamp_ns: each for each in feed(Filter(slot_car_model), stream)}
+    before, after = with_gap(stream, 8)
+    live = Filter(slot_car_model)
+    last = feed(live, before)[-1]
+    first = feed(live, after)[0]
+    there = whole[first.stamp_ns].positions[0]
+    assert np.linalg.norm(first.positions[0] - there) < 0.4
+    assert np.linalg.norm(last.positions[0] - there) > 0.8
+
+
+def test_a_gap_while_the_window_fills(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    feed(live, stream[:10])
+    found = feed(live, stream[15:50])
+    assert statuses(found[:WINDOW]) == [Status.FILLING] * (WINDOW - 1) + [Status.TRACKING]
+
+
+def test_two_gaps_in_a_row_are_still_recovering(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    feed(live, stream[:100])
+    feed(live, stream[105:110])
+    assert statuses(feed(live, stream[115:120])) == [Status.RECOVERING] * 4
+
+
+@pytest.mark.parametrize('ticks', [WINDOW + 1, 60])
+def test_a_longer_gap_starts_anew(ticks: int, slot_car_model: Model, stream: Stream) -> None:
+    before, after = with_gap(stream, ticks)
+    live = Filter(slot_car_model)
+    feed(live, before)
+    found = feed(live, after)
+    assert bits(found) == bits(feed(Filter(slot_car_model), after))
+    assert found[0].tick == 0
+    assert found[0].status is Status.FILLING
+    assert live.counters['gaps'] == 1
+
+
+def test_a_step_that_is_no_gap_holds_the_sample(slot_car_model: Model, stream: Stream) -> None:
+    assert slot_car_model.max_gap_ns == 3 * PERIOD
+    before, after = with_gap(stream, 3)
+    live = Filter(slot_car_model)
+    found = feed(live, [*before, *after])
+    ends = np.diff(stamps(found))
+    assert set(ends.tolist()) == {PERIOD}
+    assert live.counters['gaps'] == 0
+    assert live.counters['ticks'] == len(stream) - 1
+
+
+def test_a_bag_played_twice_resets_once(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    first = feed(live, stream)
+    second = feed(live, stream)
+    assert bits(second) == bits(first)
+    assert stamps(second) == stamps(first)
+    assert live.counters['resets'] == 1
+    assert live.counters['used'] == 2 * len(stream)
+
+
+def test_a_jump_back_while_the_window_fills(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    feed(live, stream[:12])
+    assert bits(feed(live, stream[:40])) == bits(feed(Filter(slot_car_model), stream[:40]))
+
+
+@pytest.mark.parametrize('shift', [0, -(10**9), 10**12])
+def test_a_reset_forgets_everything_but_the_counters(
+    shift: int, slot_car_model: Model, stream: Stream
+) -> None:
+    live = Filter(slot_car_model)
+    feed(live, stream[:77])
+    before = live.counters.copy()
+    live.reset('asked for')
+    assert live.counters == before + Counter(resets=1)
+    again = shifted(stream, shift)
+    assert bits(feed(live, again)) == bits(feed(Filter(slot_car_model), again))
+    assert live.counters['resets'] == 1
+
+
+def test_why_in_plain_words(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    assert live.why == 'waiting for the first IMU sample'
+    feed(live, stream[:1])
+    assert live.why == 'filling the first window: 0 of 20 ticks'
+    feed(live, stream[1:13])
+    assert live.why == 'filling the first window: 12 of 20 ticks'
+    feed(live, stream[13:100])
+    assert live.why == 'tracking'
+    feed(live, stream[105:110])
+    assert live.why == 'tracking again after a gap, the window not yet full: 4 of 20 ticks'
+    live.reset('the service was called')
+    assert live.why == 'reset: the service was called'
+    feed(live, stream[:5])
+    assert live.why == 'filling the first window: 4 of 20 ticks'
+    feed(live, stream[200:210])
+    assert live.why == 'filling the first window: 9 of 20 ticks'

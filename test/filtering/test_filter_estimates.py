@@ -1,0 +1,150 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What estimates are made of: where they lie, what is familiar, and what filters share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from filter_runs import bits, feed, stamps
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from filter_runs import Stream
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def observations(model: Model, stream: Stream) -> np.ndarray:
+    """Return the standardised tick means of an even stream of one sample a tick: (T, d)."""
+    return model.channels.standardise(np.array([sample for _, sample in stream[:-1]]))
+
+
+def squared_distances(model: Model, window: np.ndarray) -> np.ndarray:
+    """Return the squared distance of a (w, d) window to every training window."""
+    width = model.window
+    return np.array(
+        [np.square(model.series[:, s : s + width].T - window).sum() for s in model.starts]
+    )
+
+
+def test_positions_lie_in_the_hull_of_the_training_positions(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    assert isinstance(slot_car_model.readout, SharpenedReadout)
+    known = slot_car_model.track[np.isfinite(slot_car_model.track).all(axis=1)]
+    hull = ConvexHull(known).equations
+    generator = np.random.default_rng(0)
+    noisy = [
+        (stamp, sample + generator.normal(scale=slot_car_model.channels.scale))
+        for stamp, sample in stream
+    ]
+    for found in (feed(Filter(slot_car_model), stream), feed(Filter(slot_car_model), noisy)):
+        points = np.concatenate([each.positions for each in found])
+        assert (points @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
+
+
+def test_horizon_0_is_where_the_car_is_at_the_stamp(
+    slot_car_model: Model, stream: Stream, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    """A tick earlier or later fits the truth worse."""
+    found = [each for each in feed(Filter(slot_car_model), stream) if each.valid]
+    positions = np.array([each.positions[0] for each in found])
+
+    def error(ticks: int) -> float:
+        moved = np.array(stamps(found)) + ticks * slot_car_model.period_ns
+        truth = positions_at(slot_car_laps[1].positions, moved)
+        distances = np.linalg.norm(positions - truth, axis=1)
+        return float(np.median(distances[np.isfinite(distances)]))
+
+    assert error(0) < 0.1
+    assert error(0) < 0.5 * min(error(-1), error(1))
+
+
+def test_the_velocity_is_that_of_the_car(
+    slot_car_model: Model, stream: Stream, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    found = [each for each in feed(Filter(slot_car_model), stream) if each.valid]
+    step = slot_car_model.period_ns
+    after, before = (
+        positions_at(slot_car_laps[1].positions, np.array(stamps(found)) + sign * step)
+        for sign in (1, -1)
+    )
+    truth = (after - before) / (2e-9 * step)
+    errors = np.linalg.norm(np.array([each.velocity for each in found]) - truth, axis=1)
+    assert float(np.nanmedian(errors)) < 0.1 * float(np.nanmedian(np.linalg.norm(truth, axis=1)))
+
+
+def test_familiarity_is_the_distance_to_the_nearest_training_window(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    width = slot_car_model.window
+    seen = observations(slot_car_model, stream)
+    found = feed(Filter(slot_car_model), stream)
+    for tick in (width - 1, width, width + 57, len(found) - 1):
+        window = seen[tick - width + 1 : tick + 1]
+        wanted = squared_distances(slot_car_model, window).min() / slot_car_model.familiar_squared
+        np.testing.assert_allclose(found[tick].familiarity, wanted, rtol=1e-9)
+
+
+def test_garbage_is_less_familiar_than_the_track(slot_car_model: Model, stream: Stream) -> None:
+    order = np.random.default_rng(0).permutation(len(stream))
+    garbage = [(stamp, stream[i][1]) for (stamp, _), i in zip(stream, order, strict=True)]
+    usual, strange = (
+        np.array([each.familiarity for each in feed(Filter(slot_car_model), each_stream)
+                  if each.valid])
+        for each_stream in (stream, garbage)
+    )  # fmt: skip
+    assert usual.max() < strange.min()
+
+
+def test_estimates_never_look_ahead(slot_car_model: Model, stream: Stream) -> None:
+    usual = feed(Filter(slot_car_model), stream)
+    changed = [*stream[:120], *[(stamp, -sample) for stamp, sample in stream[120:]]]
+    other = feed(Filter(slot_car_model), changed)
+    assert bits(other[:120]) == bits(usual[:120])
+    assert bits(other[120:121]) != bits(usual[120:121])
+
+
+def test_estimates_do_not_change_after_they_are_given(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    live = Filter(slot_car_model)
+    early = feed(live, stream[:60])
+    before = bits(early)
+    feed(live, stream[60:])
+    assert bits(early) == before
+
+
+def test_warming_up_leaves_no_trace(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    live.warm_up()
+    assert not live.counters
+    assert live.why == 'waiting for the first IMU sample'
+    assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))
+
+
+def test_warming_up_in_the_middle_leaves_no_trace(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    found = feed(live, stream[:100])
+    live.warm_up()
+    found += feed(live, stream[100:])
+    assert bits(found) == bits(feed(Filter(slot_car_model), stream))
+
+
+def test_filters_that_share_a_model_do_not_disturb_each_other(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    first, second = Filter(slot_car_model), Filter(slot_car_model)
+    found, other = [], []
+    for stamp, sample in stream:
+        found += first.push(stamp, sample)
+        other += second.push(stamp, -sample)
+    assert bits(found) == bits(feed(Filter(slot_car_model), stream))
+    assert bits(other) != bits(found)

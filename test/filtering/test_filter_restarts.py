@@ -1,0 +1,98 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A belief that escaped, or that no observation fits, is started anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from filter_runs import feed
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
+from two_manifold_ros.hse_hmm.observation import RidgeKernel
+
+if TYPE_CHECKING:
+    from filter_runs import Stream
+
+    from two_manifold_ros.model.model import Model
+
+
+def warm_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
+    """Return the state that the window ending with a tick stands for."""
+    width = model.window
+    samples = np.array([sample for _, sample in stream[tick - width + 1 : tick + 1]])
+    window = model.channels.standardise(samples).T
+    squared = np.array([np.square(model.series[:, s : s + width] - window).sum()
+                        for s in model.starts])  # fmt: skip
+    warm = model.warm_start.transform(squared)
+    assert warm is not None
+    return np.concatenate([[1.0], warm])
+
+
+def prior(model: Model) -> np.ndarray:
+    return np.eye(model.states)[0]
+
+
+@pytest.fixture
+def contrary_model(slot_car_model: Model) -> Model:
+    """Return a model whose observation operator is negative, so that nothing ever fits."""
+    landmarks = slot_car_model.operator.kernel_points[:50]
+    features = np.ones((len(slot_car_model.tables.weights), 1))
+    operator = RidgeKernel(landmarks, 2.0, -np.ones((50, 1)), features)
+    return replace(slot_car_model, operator=operator)
+
+
+def test_an_escaped_state_starts_from_the_window(slot_car_model: Model, stream: Stream) -> None:
+    narrow = replace(slot_car_model, state_bound=1e-9)
+    live = Filter(narrow)
+    found = feed(live, stream[:60])
+    assert live.counters['restarts'] == len(found)
+    for tick in range(narrow.window - 1):
+        np.testing.assert_array_equal(found[tick].state, prior(narrow))
+    for tick in range(narrow.window - 1, len(found)):
+        np.testing.assert_allclose(
+            found[tick].state, warm_state(narrow, stream, tick), rtol=1e-7, atol=1e-9
+        )
+
+
+def test_the_warm_start_knows_where_the_car_is(slot_car_model: Model, stream: Stream) -> None:
+    """Started anew at every tick, the filter still agrees with the one that never was."""
+    restarted = feed(Filter(replace(slot_car_model, state_bound=1e-9)), stream)
+    usual = feed(Filter(slot_car_model), stream)
+    apart = [
+        float(np.linalg.norm(left.positions[0] - right.positions[0]))
+        for left, right in zip(restarted, usual, strict=True)
+        if left.valid
+    ]
+    assert np.median(apart) < 0.3
+
+
+def test_a_belief_within_bounds_is_left_alone(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    feed(live, stream)
+    assert live.counters['restarts'] == 0
+    assert live.counters['rejected_observations'] == 0
+
+
+def test_observations_that_fit_nothing(contrary_model: Model, stream: Stream) -> None:
+    live = Filter(contrary_model)
+    found = feed(live, stream[: 1 + 4 * REJECTED_BEFORE_RESTART])
+    assert all(each.evidence <= 0.0 for each in found)
+    assert live.counters['rejected_observations'] == len(found)
+    assert live.counters['restarts'] == 4
+    first, second = found[REJECTED_BEFORE_RESTART - 1], found[2 * REJECTED_BEFORE_RESTART - 1]
+    np.testing.assert_array_equal(first.state, prior(contrary_model))
+    tick = 2 * REJECTED_BEFORE_RESTART - 1
+    np.testing.assert_allclose(second.state, warm_state(contrary_model, stream, tick), atol=1e-9)
+
+
+def test_a_gap_forgives_rejected_observations(contrary_model: Model, stream: Stream) -> None:
+    live = Filter(contrary_model)
+    feed(live, stream[:REJECTED_BEFORE_RESTART])
+    feed(live, stream[REJECTED_BEFORE_RESTART + 5 : 2 * REJECTED_BEFORE_RESTART + 5])
+    assert live.counters['rejected_observations'] == 2 * (REJECTED_BEFORE_RESTART - 1)
+    assert live.counters['restarts'] == 0

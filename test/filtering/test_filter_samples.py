@@ -1,0 +1,157 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter is deterministic, and samples that cannot be used leave no trace but a count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.filter import Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from filter_runs import Stream
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.typing import Floats
+
+    Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
+
+SECOND = 1_000_000_000
+
+
+def with_value(sample: Floats, channel: int, value: float) -> Floats:
+    changed = sample.copy()
+    changed[channel] = value
+    return changed
+
+
+FAULTS: dict[str, list[Fault]] = {
+    'non_finite': [
+        lambda stamp, sample, _: (stamp + 1, with_value(sample, 0, np.nan)),
+        lambda stamp, sample, _: (stamp + 1, with_value(sample, 5, np.inf)),
+        lambda stamp, sample, _: (stamp - 9 * SECOND, with_value(sample, 2, -np.inf)),
+        lambda stamp, _, model: (stamp + 1, np.append(model.channels.limit[:5] * 9, np.nan)),
+    ],
+    'out_of_range': [
+        lambda stamp, _, model: (stamp + 1, model.channels.mean + 1.001 * model.channels.limit),
+        lambda stamp, sample, model: (
+            stamp + 1,
+            with_value(sample, 3, model.channels.mean[3] - 1.001 * model.channels.limit[3]),
+        ),
+        lambda stamp, sample, _: (stamp + 9 * SECOND, with_value(sample, 1, 1e300)),
+    ],
+    'duplicate_stamp': [lambda stamp, sample, _: (stamp, -sample)],
+    'zero_stamp': [lambda _, sample, __: (0, -sample), lambda _, sample, __: (-5, -sample)],
+    'out_of_order': [
+        lambda stamp, sample, _: (stamp - 1, -sample),
+        lambda stamp, sample, _: (stamp - SECOND // 2 + 1, -sample),
+    ],
+}
+
+
+def test_the_same_samples_give_the_same_bits(slot_car_model: Model, stream: Stream) -> None:
+    first = feed(Filter(slot_car_model), stream)
+    second = feed(Filter(slot_car_model), stream)
+    assert len(first) == len(stream) - 1
+    assert bits(first) == bits(second)
+    assert stamps(first) == stamps(second)
+
+
+@settings(max_examples=8)
+@given(st.integers(1 - 1_767_225_600 * SECOND, 7_000_000_000 * SECOND))
+def test_shifting_all_stamps_changes_the_stamps_only(
+    slot_car_model: Model, stream: Stream, shift: int
+) -> None:
+    here, there = Filter(slot_car_model), Filter(slot_car_model)
+    usual = feed(here, stream)
+    moved = feed(there, shifted(stream, shift))
+    assert bits(moved) == bits(usual)
+    assert stamps(moved) == [stamp + shift for stamp in stamps(usual)]
+    assert there.counters == here.counters
+
+
+@pytest.mark.parametrize('kind', ['list', 'array', 'float32 array'])
+def test_samples_come_in_any_sequence(kind: str, slot_car_model: Model, stream: Stream) -> None:
+    single = [(stamp, sample.astype(np.float32)) for stamp, sample in stream]
+    wanted = feed(
+        Filter(slot_car_model), [(stamp, sample.astype(float)) for stamp, sample in single]
+    )
+    live = Filter(slot_car_model)
+    convert = {'list': np.ndarray.tolist, 'array': np.float64, 'float32 array': np.asarray}[kind]
+    found = [each for stamp, sample in single for each in live.push(stamp, convert(sample))]
+    assert bits(found) == bits(wanted)
+
+
+@pytest.mark.parametrize('cause', CAUSES)
+def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
+    cause: str, slot_car_model: Model, stream: Stream
+) -> None:
+    clean, live = Filter(slot_car_model), Filter(slot_car_model)
+    wanted = feed(clean, stream)
+    found = []
+    count = 0
+    for index, (stamp, sample) in enumerate(stream):
+        found += live.push(stamp, sample)
+        if index % 7 == 3:
+            for fault in FAULTS[cause]:
+                assert live.push(*fault(stamp, sample, slot_car_model)) == []
+                count += 1
+    assert bits(found) == bits(wanted)
+    assert stamps(found) == stamps(wanted)
+    assert live.counters == clean.counters + Counter({'received': count, cause: count})
+
+
+def test_faults_before_the_first_good_sample(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    stamp, sample = stream[0]
+    for cause in ('non_finite', 'out_of_range', 'zero_stamp'):
+        for fault in FAULTS[cause]:
+            assert live.push(*fault(stamp, sample, slot_car_model)) == []
+    assert live.why == 'waiting for the first IMU sample'
+    assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))
+
+
+def test_the_limit_itself_is_in_range(slot_car_model: Model) -> None:
+    live = Filter(slot_car_model)
+    channels = slot_car_model.channels
+    live.push(SECOND, channels.mean + (1.0 - 1e-12) * channels.limit)
+    assert live.counters['used'] == 1
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 400))
+def test_whatever_comes_every_number_is_sound(
+    slot_car_model: Model, seed: int, length: int
+) -> None:
+    """Garbage of all kinds mixed: values, stamps, gaps and jumps."""
+    generator = np.random.default_rng(seed)
+    channels = slot_car_model.channels
+    scale = channels.scale * 10.0 ** generator.integers(-3, 3)
+    samples = channels.mean + scale * generator.normal(size=(length, 6))
+    samples[generator.random(samples.shape) < 0.01] = np.nan
+    steps = generator.choice([100, 100, 100, 100, 37, 1, 0, -40, 350, 1500, -700, 5000], length)
+    live = Filter(slot_car_model)
+    estimates = []
+    stamp = 10**18
+    for step, sample in zip(steps.tolist(), samples, strict=True):
+        stamp += step * 1_000_000
+        estimates += live.push(0 if generator.random() < 0.01 else stamp, sample)
+    counters = live.counters
+    assert counters['received'] == length == counters['used'] + set_aside(counters)
+    assert counters['ticks'] == len(estimates)
+    for estimate in estimates:
+        assert all(np.isfinite(array).all() for array in numbers(estimate)[:-1])
+        assert -1.0 <= estimate.evidence <= 1.0
+        assert estimate.state[0] == pytest.approx(1.0)
+        for covariance in (*estimate.covariances, estimate.velocity_covariance):
+            assert covariance[0, 1] == covariance[1, 0]
+            assert np.linalg.eigvalsh(covariance)[0] > 0.0
