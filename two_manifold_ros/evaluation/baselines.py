@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 LEAST_VARIANCE = 1e-4
 """m^2, so that the ellipse of a baseline without error (previous at horizon 0) exists."""
@@ -26,9 +26,12 @@ def mean_covariance(model: Model) -> Floats:
 
 def previous_covariance(model: Model, horizon: int) -> Floats:
     """Return the (2, 2) mean square displacement of the training positions over a horizon."""
+    known: Bools = np.isfinite(model.track).all(axis=1)
+    # Equal counts: nothing unknown lies between, so both ends are of one segment.
+    passed = np.cumsum(~known)
     ahead = model.track[horizon:]
-    moved = ahead - model.track[: len(ahead)]
-    moved = moved[np.isfinite(moved).all(axis=1)]
+    together: Bools = np.equal(passed[horizon:], passed[: len(ahead)])
+    moved = (ahead - model.track[: len(ahead)])[together & known[: len(ahead)]]
     if not len(moved):
         return mean_covariance(model)
     covariance: Floats = moved.T @ moved / len(moved)
