@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from two_manifold_ros.errors import InputError
 
+if TYPE_CHECKING:
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.model.model import Model
+
+FORMATS = ('.png', '.pdf', '.svg')
 
 TRUE, ERROR = 'black', 'tab:red'
 MODEL, MEAN, PREVIOUS = 'tab:blue', 'tab:gray', 'tab:orange'
@@ -26,12 +29,17 @@ def draw_evaluation(
 
     Raises
     ------
+    InputError
+        If the path ends in something else.
     ModuleNotFoundError
         Without matplotlib, which is an offline extra.
 
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - an offline extra, slow to import
 
+    if Path(path).suffix.lower() not in FORMATS:
+        msg = f'{path}: a figure cannot be drawn into this; use a name in {", ".join(FORMATS)}'
+        raise InputError(msg)
     figure = Figure(figsize=(11.0, 5.0), layout='constrained')
     track, errors = figure.subplots(1, 2)
     _draw_track(track, evaluation, model)
