@@ -1,0 +1,60 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of an evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.figure import draw_evaluation
+
+pytest.importorskip('matplotlib')
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.evaluation.evaluate import Evaluation
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+
+@pytest.fixture(scope='session')
+def short(slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]) -> Evaluation:
+    """Return the evaluation of 3 s, in which the longest horizon has no truth."""
+    return evaluate(slot_car_model, [slot_car_laps[1].between(0, 3)])
+
+
+@pytest.mark.parametrize(
+    ('name', 'start'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
+)
+def test_it_is_written_in_the_format_of_its_name(
+    name: str, start: bytes, short: Evaluation, slot_car_model: Model, tmp_path: Path
+) -> None:
+    draw_evaluation(short, slot_car_model, tmp_path / name, 'a title')
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith(start)
+    assert len(content) > 10_000
+
+
+def test_the_title_is_in_the_picture(
+    short: Evaluation, slot_car_model: Model, tmp_path: Path
+) -> None:
+    draw_evaluation(short, slot_car_model, tmp_path / 'one.png')
+    draw_evaluation(short, slot_car_model, tmp_path / 'same.png')
+    draw_evaluation(short, slot_car_model, tmp_path / 'titled.png', 'a title')
+    plain = (tmp_path / 'one.png').read_bytes()
+    assert (tmp_path / 'same.png').read_bytes() == plain
+    assert (tmp_path / 'titled.png').read_bytes() != plain
+
+
+@pytest.mark.parametrize('name', ['figure', 'figure.docx'])
+def test_another_format_is_refused(
+    name: str, short: Evaluation, slot_car_model: Model, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r'use a name in \.png, \.pdf, \.svg'):
+        draw_evaluation(short, slot_car_model, tmp_path / name)
+    assert not list(tmp_path.iterdir())
