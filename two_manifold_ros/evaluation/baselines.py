@@ -26,7 +26,7 @@ def mean_covariance(model: Model) -> Floats:
 
 def previous_covariance(model: Model, horizon: int) -> Floats:
     """Return the (2, 2) mean square displacement of the training positions over a horizon."""
-    known: Bools = np.isfinite(model.track).all(axis=1)
+    known: Bools = np.all(np.isfinite(model.track), axis=1)
     # Equal counts: nothing unknown lies between, so both ends are of one segment.
     passed = np.cumsum(~known)
     ahead = model.track[horizon:]

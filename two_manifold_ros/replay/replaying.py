@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.filter_run import estimates_along
 from two_manifold_ros.evaluation.fitting import check_fit
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
 from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.messages import messages_of
-from two_manifold_ros.outputs.topics import DIAGNOSTICS
+from two_manifold_ros.outputs.topics import DIAGNOSTICS, POSITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def replay(
     Raises
     ------
     InputError
-        If the recording does not fit the model.
+        If the recording does not fit the model, or no estimate of it is valid.
 
     """
     check_fit(model, recording)
@@ -62,10 +63,17 @@ def replay(
     for estimate, _ in estimates_along(live, recording, progress):
         for topic, msgtype, message in messages_of(estimate, model, frames):
             write(topic, msgtype, estimate.stamp_ns, message)
-        if estimate.stamp_ns >= next_report:
+        # A recording may jump back, after which the next report would be far away.
+        if not next_report - SECOND_NS <= estimate.stamp_ns < next_report:
             next_report = estimate.stamp_ns + SECOND_NS
             report = _health(live, estimate, frames)
             write(DIAGNOSTICS.name, DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
+    if POSITION.name not in written:
+        msg = (
+            f'{recording.name}: there is nothing to write, the filter ended {live.why}; give more '
+            f'than one window of {model.window / model.rate_hz:.1f} s'
+        )
+        raise InputError(msg)
     return written
 
 
