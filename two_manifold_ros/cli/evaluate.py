@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
+from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of, seconds
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import load_model
@@ -34,12 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--from',
         dest='start',
-        type=float,
+        type=seconds,
         metavar='S',
         help='begin S seconds after the first IMU stamp; nothing older is seen',
     )
     parser.add_argument(
-        '--until', type=float, metavar='S', help='end S seconds after the first IMU stamp'
+        '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
     )
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'

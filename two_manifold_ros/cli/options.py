@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -44,6 +46,26 @@ def add_topics(parser: ArgumentParser) -> None:
         action='store_true',
         help="take the bag's receive times instead of the stamps in the messages",
     )
+
+
+def seconds(text: str) -> float:
+    """
+    Parse a number of seconds for argparse.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no finite number.
+
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        msg = f'{text!r} is no number of seconds'
+        raise ArgumentTypeError(msg)
+    return number
 
 
 def add_json(parser: ArgumentParser) -> None:

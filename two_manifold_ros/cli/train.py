@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
+from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of, seconds
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_bags(parser)
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     add_topics(parser)
-    parser.add_argument('--until', type=float, metavar='S', help='train on the first S seconds')
+    parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
     number = parser.add_argument_group('numbers')
     number.add_argument(
         '--rate', type=float, metavar='HZ', help='ticks per second (default: 20, or the IMU rate)'
@@ -92,22 +92,29 @@ def run(args: Namespace) -> int:
         readout=args.readout,
         horizons=parse_horizons(args.horizons),
     )
-    folder = Path(args.output).parent
-    if not folder.is_dir():
-        msg = f'The folder {folder} does not exist: make it before training a model.'
-        raise InputError(msg)
+    _check_output(Path(args.output))
     recordings = [each.between(None, args.until) for each in recordings_of(args)]
     _warn(recordings)
     began = time.monotonic()
     with Progress() as progress:
         model = train_model(recordings, settings, progress)
-    seconds = time.monotonic() - began
+    took_s = time.monotonic() - began
     save_model(model, args.output)
     if args.json:
-        print(json.dumps(_content(args, model, seconds), indent=2, allow_nan=False))
+        print(json.dumps(_content(args, model, took_s), indent=2, allow_nan=False))
     else:
-        _print(args, model, seconds)
+        _print(args, model, took_s)
     return 0
+
+
+def _check_output(path: Path) -> None:
+    """Refuse before a training what could not be written after it."""
+    if path.is_dir():
+        msg = f'{path} is a folder: name the model file to write, such as {path / "model.npz"}'
+        raise InputError(msg)
+    if not path.parent.is_dir():
+        msg = f'The folder {path.parent} does not exist: make it before training a model.'
+        raise InputError(msg)
 
 
 def parse_horizons(text: str) -> tuple[int, ...]:
@@ -137,10 +144,10 @@ def _warn(recordings: list[Recording]) -> None:
                 )
 
 
-def _content(args: Namespace, model: Model, seconds: float) -> dict[str, Any]:
+def _content(args: Namespace, model: Model, took_s: float) -> dict[str, Any]:
     return {
         'model': args.output,
-        'train_seconds': round(seconds, 3),
+        'train_seconds': round(took_s, 3),
         'rate_hz': model.rate_hz,
         'window': model.window,
         'horizons': list(model.horizons),
@@ -151,8 +158,8 @@ def _content(args: Namespace, model: Model, seconds: float) -> dict[str, Any]:
     }
 
 
-def _print(args: Namespace, model: Model, seconds: float) -> None:
+def _print(args: Namespace, model: Model, took_s: float) -> None:
     from two_manifold_ros.cli.info import print_model  # noqa: PLC0415 - needs rich, JSON does not
 
-    print(f'trained in {seconds:.1f} s, written to {args.output}')
+    print(f'trained in {took_s:.1f} s, written to {args.output}')
     print_model(model)
