@@ -27,3 +27,11 @@ def test_covariance_of_a_straight_track_has_an_inverse(known: int) -> None:
     values[:known, 0] = np.outer(np.arange(known), [3.0, 4.0])
     _, covariances = second_moments(values)
     assert np.linalg.eigvalsh(covariances[0]).min() > 1e-5
+
+
+def test_a_target_known_once_has_that_mean() -> None:
+    values = np.full((3, 1, 2), np.nan)
+    values[1, 0] = [4.0, -2.0]
+    means, covariances = second_moments(values)
+    assert means.tolist() == [[4.0, -2.0]]
+    assert covariances.tolist() == [np.eye(2).tolist()]

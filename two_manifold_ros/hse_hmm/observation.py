@@ -104,7 +104,7 @@ def gaussian_kernel(left: Floats, right: Floats, bandwidth: float) -> Floats:
 
 def median_observation_distance(observations: Floats) -> float:
     """
-    Return the median distance between observations, over at most 1,000 evenly spread ones.
+    Return the median distance between observations, over some 1,000 evenly spread ones.
 
     Raises
     ------

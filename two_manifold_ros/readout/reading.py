@@ -60,14 +60,16 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
     Returns
     -------
     means : (c, 2), covariances : (c, 2, 2)
-        Positive definite; zero mean and unit covariance for a target that is never known.
+        Positive definite; zero mean for a target that is never known, and unit covariance for
+        one that is known once at most.
 
     """
     means = np.zeros(values.shape[1:])
     covariances = np.tile(np.eye(2), (values.shape[1], 1, 1))
     for column in range(values.shape[1]):
         known = values[np.isfinite(values[:, column]).all(axis=1), column]
-        if len(known) > 1:
+        if len(known):
             means[column] = known.mean(axis=0)
+        if len(known) > 1:
             covariances[column] = np.cov(known.T, bias=True) + FLOOR * np.eye(2)
     return means, covariances

@@ -16,8 +16,8 @@ def spacing_quantile(windows: WindowSet, quantile: float) -> float:
     """
     Return a quantile of the squared distance to the nearest window that does not overlap.
 
-    Overlapping windows share observations, so they are near for no reason of the track. Windows
-    that all overlap give the quantile over all pairs of different windows.
+    Overlapping windows share observations, so they are near for no reason of the track. A window
+    that all others overlap is compared with the nearest of them.
     """
     nearest = []
     for index, row in windows.distance_rows():
