@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.quality import quality
-from two_manifold_ros.nodes.translating import message_class, to_message
+from two_manifold_ros.nodes.translating import filler, message_class, to_message
 from two_manifold_ros.outputs.messages import BUILDERS
 from two_manifold_ros.outputs.position import position_message
 from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS
@@ -58,6 +58,8 @@ class EstimatePublishers:
             )
             for topic in ESTIMATE_TOPICS
         }
+        # Every message of a topic names the same fields, so one object serves for all of them.
+        self._messages = {topic: message_class(topic.msgtype)() for topic in ESTIMATE_TOPICS}
 
     @property
     def topics(self) -> dict[str, str]:
@@ -69,8 +71,10 @@ class EstimatePublishers:
         for topic, publisher in self._publishers.items():
             # Building a message for nobody costs more than the filter itself.
             if publisher.get_subscription_count():
+                message = self._messages[topic]
                 fields = BUILDERS[topic.name](estimate, self._model, self._frames)
-                publisher.publish(to_message(topic.msgtype, fields))
+                filler(topic.msgtype)(message, fields)
+                publisher.publish(message)
         if self._tf is not None:
             self._tf.publish(self._transform(estimate))
 

@@ -35,13 +35,18 @@ def to_message(msgtype: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 
 
     """
     message = message_class(msgtype)()
-    _filler(msgtype)(message, fields)
+    filler(msgtype)(message, fields)
     return message
 
 
 @cache
-def _filler(msgtype: str) -> Fill:
-    """Return how a message is filled in place; making its parts anew would cost as much again."""
+def filler(msgtype: str) -> Fill:
+    """
+    Return the function that fills a message of this type in place.
+
+    Messages that are published often are filled again and again: making all their parts anew
+    would cost as much again.
+    """
     kinds = message_class(msgtype).get_fields_and_field_types()
     fillers = {name: _field_filler(name, kind) for name, kind in kinds.items()}
 
@@ -54,7 +59,7 @@ def _filler(msgtype: str) -> Fill:
 
 def _field_filler(name: str, kind: str) -> Fill:
     if '/' in kind and not _REPEATED.fullmatch(kind):
-        fill_part = _filler(kind)
+        fill_part = filler(kind)
         return lambda message, value: fill_part(getattr(message, name), value)
     convert = _value_converter(kind)
     if convert is None:

@@ -1,0 +1,30 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""docs/topics.md, against the table of topics and the diagnostics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+
+import pytest
+
+from two_manifold_ros.outputs.topics import IMU, Topic, TOPICS
+
+PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'topics.md').read_text()
+
+
+@pytest.mark.parametrize('topic', [IMU, *TOPICS.values()], ids=lambda topic: topic.name)
+def test_type_and_quality_of_every_topic(topic: Topic) -> None:
+    row = re.search(rf'^\| `{topic.name}`.*$', PAGE, re.MULTILINE)
+    assert row is not None
+    quality = 'reliable' if topic.reliable else 'best effort'
+    latched = ', transient local' if topic.latched else ''
+    assert f'| `{topic.msgtype}` | {quality}, depth {topic.depth}{latched} |' in row[0]
+
+
+def test_every_cause_of_rejection_is_explained() -> None:
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    from two_manifold_ros.nodes.session import REJECTIONS  # noqa: PLC0415 - needs ROS
+
+    assert all(f'`{cause}`' in PAGE for cause in REJECTIONS)
