@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 STATE_BOUND_FACTOR = 1.5
 """Times the 99 % quantile of the state's norm over training (section 6.5)."""
 
+SAME = 1e-9
+"""Mean square difference of two windows, in standard deviations, that is rounding."""
+
 
 def _silent(stage: str, share: float) -> None:
     pass
@@ -80,6 +83,7 @@ def train_model(
         settings,
     )
     assembly, familiar_squared = _final_assembly(dataset, structure, validation, settings)
+    _check_repetition(familiar_squared, dataset)
     summary = summarise(recordings, dataset, structure, assembly, validation, settings)
     tell('learning from everything', 1.0)
     return _as_model(
@@ -172,6 +176,17 @@ def _final_assembly(
     assembly = assemble(structure, targets, validation.candidate, settings.readout)
     calibrated = replace(assembly, readout=assembly.readout.scaled(validation.factors))
     return calibrated, validation.familiar_squared
+
+
+def _check_repetition(familiar_squared: float, dataset: Dataset) -> None:
+    """Refuse a drive that is there twice: whatever is held out of it would not be unseen."""
+    numbers = dataset.window * int(np.count_nonzero(dataset.channels.live))
+    if not familiar_squared > SAME * numbers:
+        msg = (
+            'most windows occur twice with the same samples, so nothing can be validated; name '
+            'each recording once'
+        )
+        raise InputError(msg)
 
 
 def _as_model(
