@@ -128,6 +128,13 @@ def test_no_recording_is_refused() -> None:
     assert refusal([]) == 'there is no recording to train on'
 
 
+def test_a_drive_that_is_held_out_and_trained_on_is_refused(laps: Recording) -> None:
+    """A model that takes nothing but its own training for familiar is worth nothing."""
+    part = laps.between(None, 15.0)
+    message = refusal([part, replace(part, name='copy')])
+    assert message.startswith('most windows occur twice with the same samples')
+
+
 def test_mixed_frames_are_refused(laps: Recording) -> None:
     message = refusal([laps, with_positions(laps, frame_id='odom')])
     assert 'the positions are in different frames (map, odom)' in message

@@ -1,0 +1,36 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A bag, and a model trained from it, for the commands that need them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.simulation.slot_car_bag import write_run
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.model.model import Model
+
+
+@pytest.fixture(scope='session')
+def slot_car_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag with other laps than the model was trained on, 46 s at 10 Hz."""
+    pytest.importorskip('rosbags')
+    path: Path = tmp_path_factory.mktemp('bags') / 'slot_car'
+    write_run(simulate(SlotCarSettings(seed=2, rate_hz=10.0), laps=5), path)
+    return path
+
+
+@pytest.fixture(scope='session')
+def model_file(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of `slot_car_model`."""
+    path: Path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
+    save_model(slot_car_model, path)
+    return path

@@ -1,0 +1,166 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold evaluate`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any, TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.cli.main import main
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.recordings.reading import read_recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.model.model import Model
+
+
+def scores(model_file: Path, bags: list[Path], *options: str) -> list[str]:
+    return ['evaluate', str(model_file), *map(str, bags), *options]
+
+
+def untimed(content: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the wall times, the only numbers that differ from run to run."""
+    return {name: value for name, value in content.items() if 'seconds' not in name}
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - passed on
+    assert main(scores(*arguments, '--json')) == 0
+    captured = capsys.readouterr()
+    assert not captured.err
+    content: dict[str, Any] = json.loads(captured.out)
+    return content
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    line: str = captured.err.splitlines()[-1]
+    assert line.startswith(('two-manifold: error: ', 'two-manifold evaluate: error: '))
+    return line
+
+
+def test_the_json_is_what_the_library_says(
+    model_file: Path,
+    slot_car_model: Model,
+    slot_car_bag: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    content = evaluated(capsys, model_file, [slot_car_bag])
+    wanted = evaluate(slot_car_model, [read_recording(str(slot_car_bag))]).to_json()
+    assert set(content) == {'model', 'bags', *wanted}
+    assert content['model'] == str(model_file)
+    assert content['bags'] == [str(slot_car_bag)]
+    assert untimed(content) == untimed(wanted) | {
+        'model': str(model_file), 'bags': [str(slot_car_bag)]
+    }  # fmt: skip
+    assert list(content['horizons']) == ['0', '5', '20']
+    assert content['horizons']['5']['rmse_m'] < 0.5 * content['horizons']['5']['mean']['rmse_m']
+
+
+def test_from_and_until_are_seconds_from_the_first_imu_stamp(
+    model_file: Path,
+    slot_car_model: Model,
+    slot_car_bag: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing outside is seen: neither samples, to fill the window, nor positions."""
+    content = evaluated(capsys, model_file, [slot_car_bag], '--from', '10', '--until', '30')
+    part = read_recording(str(slot_car_bag)).between(10.0, 30.0)
+    assert len(part.imu.stamps) == 200
+    assert content['samples']['received'] == 200
+    assert content['ticks'] == 199
+    assert [each['n'] for each in content['horizons'].values()] == [180, 175, 160]
+    assert untimed(content)['horizons'] == evaluate(slot_car_model, [part]).to_json()['horizons']
+
+
+def test_two_bags_are_filtered_each_from_a_cold_start(
+    model_file: Path, slot_car_bag: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = evaluated(capsys, model_file, [slot_car_bag], '--until', '20')
+    two = evaluated(capsys, model_file, [slot_car_bag, slot_car_bag], '--until', '20')
+    assert two['valid_ticks'] == 2 * one['valid_ticks']
+    assert two['horizons']['5']['n'] == 2 * one['horizons']['5']['n']
+    assert two['horizons']['5']['rmse_m'] == pytest.approx(one['horizons']['5']['rmse_m'])
+
+
+def test_a_table_and_a_figure_for_people(
+    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip('matplotlib')
+    figure = tmp_path / 'figure.png'
+    assert main(scores(model_file, [slot_car_bag], '--figure', str(figure))) == 0
+    text = capsys.readouterr().out
+    for words in ('RMSE (m)', 'median (m)', 'mean', 'previous', 'ticks', 'us a tick'):
+        assert words in text
+    assert figure.read_bytes().startswith(b'\x89PNG')
+
+
+def test_a_table_where_a_horizon_has_no_truth(
+    model_file: Path, slot_car_bag: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(scores(model_file, [slot_car_bag], '--until', '3')) == 0
+    last = [line.split() for line in capsys.readouterr().out.splitlines() if ' 20 ' in line][-1]
+    assert last == ['20', '2', *['-'] * 5, '0']
+
+
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        ('--from 900', 'no IMU sample'),
+        ('--from 20 --until 10', 'no IMU sample'),
+        ('--until 1', 'no estimate has a true position to compare with'),
+        ('--from nan', "argument --from: 'nan' is no number of seconds"),
+        ('--until inf', "argument --until: 'inf' is no number of seconds"),
+        ('--figure figure.docx', 'a figure cannot be drawn into this'),
+        ('--position-topic /imu', '--position-topic'),
+        ('--imu-topic /reference', '--imu-topic'),
+    ],
+)
+def test_bad_options(
+    options: str,
+    words: str,
+    model_file: Path,
+    slot_car_bag: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert words in refused(scores(model_file, [slot_car_bag], *options.split()), capsys)
+
+
+def test_bad_files_are_named(
+    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / 'none'
+    assert f'{missing}: there is no such model file' in refused(
+        scores(missing, [slot_car_bag]), capsys
+    )
+    assert f'{missing} does not exist' in refused(scores(model_file, [missing]), capsys)
+    metadata = slot_car_bag / 'metadata.yaml'
+    assert f'{metadata}: the model is refused' in refused(scores(metadata, [slot_car_bag]), capsys)
+
+
+def test_as_a_process(model_file: Path, slot_car_bag: Path) -> None:
+    """The entry point itself: pure JSON on standard output, status 2 and one line on bad input."""
+    program = [
+        sys.executable,
+        '-c',
+        'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())',
+    ]
+    arguments = scores(model_file, [slot_car_bag], '--until', '10', '--json')
+    good = subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
+    assert good.returncode == 0, good.stderr
+    assert json.loads(good.stdout)['samples']['received'] == 100
+    bad = subprocess.run(
+        [*program, *scores(slot_car_bag, [slot_car_bag])],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert bad.returncode == 2
+    assert not bad.stdout
+    assert len(bad.stderr.splitlines()) == 1

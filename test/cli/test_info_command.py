@@ -1,0 +1,80 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold info`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import json
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.cli.main import main
+from two_manifold_ros.model.model_file import header_of, save_model
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from two_manifold_ros.model.model import Model
+
+
+def text_of(model: Model, path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the table of a model, spaces squeezed."""
+    save_model(model, path)
+    assert main(['info', str(path)]) == 0
+    return ' '.join(capsys.readouterr().out.split())
+
+
+def test_the_json_is_the_header(model_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['info', str(model_file), '--json']) == 0
+    captured = capsys.readouterr()
+    assert not captured.err
+    assert json.loads(captured.out) == header_of(model_file)
+
+
+def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
+    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = text_of(slot_car_model, tmp_path / 'm', capsys)
+    chosen = slot_car_model.summary['validation']['chosen']
+    for words in (
+        'slot car with seed 1',
+        '10 Hz, windows of 20',
+        '0, 5, 20 ticks = 0, 0.5, 2 s',
+        '/imu -> /reference',
+        'frame map',
+        'angular_velocity.z',
+        'laplacian-eigenmap, cross-covariance, sharpened read-out',
+        'held-out ticks',
+        f'-> {chosen["states"]} {chosen["bandwidth_factor"]:g} raw kernel',
+    ):
+        assert words in text
+    assert 'origin' not in text
+    assert text.count('->') == 2
+
+
+def test_notes_origin_and_no_validation(
+    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = replace(
+        slot_car_model,
+        frame_id='',
+        origin=GeodeticOrigin(49.5, 8.25, 110.0),
+        summary=slot_car_model.summary | {'validation': None, 'notes': ['one thing', 'another']},
+    )
+    text = text_of(other, tmp_path / 'm', capsys)
+    assert 'note: one thing note: another' in text
+    assert 'origin 49.5000000, 8.2500000 deg' in text
+    assert 'frame (not named)' in text
+    assert 'held-out' not in text
+
+
+def test_no_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options in ([], ['--json']):
+        assert main(['info', str(tmp_path / 'none'), *options]) == 2
+        captured = capsys.readouterr()
+        assert not captured.out
+        assert captured.err.startswith(f'two-manifold: error: {tmp_path / "none"}: there is no')
+        assert len(captured.err.splitlines()) == 1

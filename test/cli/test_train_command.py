@@ -1,0 +1,204 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold train`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.cli import train
+from two_manifold_ros.cli.main import main
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.simulation.slot_car_bag import write_run
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.recording import Recording
+
+SETTINGS = TrainingSettings(window=20, states=9, horizons=(0, 5))
+OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the last line of what is said about bad input."""
+    assert main(['train', *arguments]) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    line: str = captured.err.splitlines()[-1]
+    assert line.startswith(('two-manifold: error: ', 'two-manifold train: error: '))
+    return line.partition('error: ')[2]
+
+
+def test_the_model_is_the_one_that_the_library_trains(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / 'model.npz'
+    arguments = [str(slot_car_bag), '-o', str(path), '--until', '30', *OPTIONS, '--json']
+    assert main(['train', *arguments]) == 0
+    content = json.loads(capsys.readouterr().out)
+    wanted = train_model([read_recording(str(slot_car_bag)).between(None, 30.0)], SETTINGS)
+    save_model(wanted, tmp_path / 'wanted.npz')
+    assert path.read_bytes() == (tmp_path / 'wanted.npz').read_bytes()
+    assert content['model'] == str(path)
+    assert content['rate_hz'] == 10.0
+    assert content['window'] == 20
+    assert content['states'] == 9
+    assert content['horizons'] == [0, 5]
+    assert content['kernel'] == 'laplacian-eigenmap'
+    assert content['recordings'] == [str(slot_car_bag)]
+    assert content['seconds'] == pytest.approx(29.9, abs=0.1)
+    assert content['train_seconds'] >= 0.0
+    assert set(content['validation']) == {'chosen', 'ticks', 'covariance_factors', 'compared'}
+
+
+def test_two_bags_and_a_table_for_people(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), tmp_path / 'other')
+    bags = [str(slot_car_bag), str(tmp_path / 'other')]
+    assert main(['train', *bags, '-o', str(tmp_path / 'm'), '--until', '15', *OPTIONS]) == 0
+    text = ' '.join(capsys.readouterr().out.split())
+    for words in ('trained in', f'written to {tmp_path / "m"}', '10 Hz, windows of 20',
+                  '/imu -> /reference', 'laplacian-eigenmap', 'states 9'):  # fmt: skip
+        assert words in text
+    assert load_model(tmp_path / 'm').summary['recordings'] == bags
+
+
+@pytest.mark.parametrize(
+    ('options', 'settings'),
+    [
+        ('', TrainingSettings()),
+        ('--rate 5 --window 33 --states 12', TrainingSettings(5.0, 33, 12)),
+        ('--kernel gaussian --neighbours 7', TrainingSettings(kernel='gaussian', neighbours=7)),
+        ('--dimension 30', TrainingSettings(dimension=30)),
+        ('--coupling gram-product', TrainingSettings(coupling='gram-product')),
+        ('--observation ridge', TrainingSettings(observation='ridge')),
+        ('--readout ridge', TrainingSettings(readout='ridge')),
+        ('--horizons 0,3,9', TrainingSettings(horizons=(0, 3, 9))),
+    ],
+)
+def test_what_is_asked_for_is_passed_on(
+    options: str,
+    settings: TrainingSettings,
+    slot_car_bag: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def stop(recordings: list[Recording], given: TrainingSettings, _: Any) -> None:  # noqa: ANN401 - the progress
+        assert len(recordings) == 1
+        assert given == settings
+        msg = 'far enough'
+        raise InputError(msg)
+
+    monkeypatch.setattr(train, 'train_model', stop)
+    arguments = [str(slot_car_bag), '-o', str(tmp_path / 'm'), *options.split()]
+    assert refused(arguments, capsys) == 'far enough'
+
+
+def test_the_topics_asked_for_are_read(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(slot_car_bag), '-o', str(tmp_path / 'm')]
+    assert '/wheel' in refused([*arguments, '--imu-topic', '/wheel'], capsys)
+    assert '/gps' in refused([*arguments, '--position-topic', '/gps'], capsys)
+
+
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        ('--horizons 0,a', "--horizons '0,a' must be whole numbers of ticks such as 0,10,50"),
+        ('--horizons 5', "horizons '5' must begin with 0 and increase"),
+        ('--horizons 0,9999', 'no position is known 9999 ticks after any training tick'),
+        ('--rate 500', 'runs at 10.0 Hz, slower than the 500 Hz asked for'),
+        ('--rate nan', 'a rate of nan Hz is outside'),
+        ('--window 400', 'training needs more than two windows of 400 ticks (80.0 s)'),
+        ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
+        ('--until 0', 'no IMU samples in this stretch'),
+        ('--until -1', 'no IMU samples in this stretch'),
+        ('--until nan', "argument --until: 'nan' is no number of seconds"),
+        ('--until inf', "argument --until: 'inf' is no number of seconds"),
+        ('--until soon', "argument --until: 'soon' is no number of seconds"),
+        ('--kernel cosine', "argument --kernel: invalid choice: 'cosine'"),
+        ('--states 1', 'states is 1, but must be at least 2'),
+    ],
+)
+def test_bad_options_leave_no_model(
+    options: str,
+    words: str,
+    slot_car_bag: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / 'model.npz'
+    assert words in refused([str(slot_car_bag), '-o', str(path), *options.split()], capsys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_bags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / 'none'
+    assert str(missing) in refused([str(missing), '-o', str(tmp_path / 'm')], capsys)
+    text = tmp_path / 'notes.txt'
+    text.write_text('no bag')
+    assert str(text) in refused([str(text), '-o', str(tmp_path / 'm')], capsys)
+
+
+@pytest.mark.parametrize(
+    ('place', 'words'), [('none/m.npz', 'does not exist: make it before'), ('.', 'is a folder')]
+)
+def test_a_place_that_cannot_be_written_is_refused_before_training(
+    place: str,
+    words: str,
+    slot_car_bag: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
+    assert words in refused([str(slot_car_bag), '-o', str(tmp_path / place)], capsys)
+
+
+def test_an_old_model_survives_a_training_that_fails(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / 'model.npz'
+    path.write_bytes(b'old')
+    refused([str(slot_car_bag), '-o', str(path), '--window', '400'], capsys)
+    assert path.read_bytes() == b'old'
+
+
+def test_wrong_units_are_warned_of_on_standard_error(
+    slot_car_bag: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What comes out of a training on g and deg/s may be what somebody wants, but hardly is."""
+    recording = read_recording(str(slot_car_bag)).between(None, 15.0)
+    scale = np.array([1 / 9.81] * 3 + [180 / np.pi] * 3)
+    in_g = type(recording)(
+        recording.name,
+        type(recording.imu)(
+            recording.imu.topic, recording.imu.frame_id, recording.imu.stamps,
+            recording.imu.samples * scale, recording.imu.receive_stamps,
+        ),
+        recording.positions,
+    )  # fmt: skip
+    monkeypatch.setattr(train, 'recordings_of', lambda _: [in_g])
+    assert main(['train', 'bag', '-o', str(tmp_path / 'm'), *OPTIONS, '--json']) == 0
+    captured = capsys.readouterr()
+    json.loads(captured.out)
+    warnings = [line for line in captured.err.splitlines() if 'warning: ' in line]
+    assert any('m/s' in line for line in warnings)
+    assert any('rad/s' in line for line in warnings)
