@@ -1,0 +1,91 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the model reaches on recordings of real cars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+pytest.importorskip('rosbags')
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.evaluation.evaluate import Evaluation
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def read(folder: Path) -> Recording:
+    if not folder.is_dir():
+        pytest.skip(f'the real recording {folder.name} is not beside the checkout')
+    return read_recording(str(folder))
+
+
+def first_and_rest(recording: Recording, share: float) -> tuple[Recording, Recording]:
+    seconds = share * float(np.ptp(recording.imu.stamps)) / 1e9
+    return recording.between(None, seconds), recording.between(seconds, None)
+
+
+def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
+    """Each horizon is within its bound, and far ahead of predicting the mean."""
+    assert [each.horizon for each in evaluation.scores] == list(most)
+    for each in evaluation.scores:
+        assert each.model.n >= fewest
+        assert each.model.rmse_m is not None
+        assert each.mean.rmse_m is not None
+        assert each.model.rmse_m <= most[each.horizon]
+        assert each.model.rmse_m < 0.3 * each.mean.rmse_m
+
+
+def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
+    training, test = first_and_rest(read(recordings_folder / 'f1tenth_ipz10'), 0.7)
+    settings = TrainingSettings(rate_hz=20.0, window=60)
+    model = train_model([training], settings)
+    check(evaluate(model, [test]), {0: 0.25, 10: 0.28, 50: 0.32, 100: 0.40}, 200)
+
+
+@pytest.fixture(scope='module')
+def six_runs(recordings_folder: Path) -> Model:
+    """Return a model of six runs of a car, of whose six channels three are dead."""
+    runs = [read(recordings_folder / 'f1tenth_ipz20' / f'run_{i}') for i in range(1, 7)]
+    return train_model(runs, TrainingSettings(rate_hz=25.0, window=75, horizons=(0, 25, 50)))
+
+
+def test_another_run_of_the_same_track(six_runs: Model, recordings_folder: Path) -> None:
+    seventh = read(recordings_folder / 'f1tenth_ipz20' / 'run_7')
+    check(evaluate(six_runs, [seventh]), {0: 0.45, 25: 0.60, 50: 0.85}, 700)
+
+
+def test_dead_channels_of_a_real_car_are_named(six_runs: Model) -> None:
+    assert six_runs.live_channels == (
+        'linear_acceleration.x', 'linear_acceleration.y', 'angular_velocity.z'
+    )  # fmt: skip
+    assert any('linear_acceleration.z' in note for note in six_runs.summary['notes'])
+
+
+def test_g_and_degrees_uneven_stamps_and_a_hole(recordings_folder: Path) -> None:
+    """It is warned of before training; training gets by with what is there."""
+    recording = read(recordings_folder / 'f1tenth_frictionmaps_ds2')
+    warnings = [
+        finding.sentence
+        for finding in inspect_recording(recording).findings
+        if finding.severity == 'warning'
+    ]
+    assert any('m/s' in sentence for sentence in warnings)
+    assert any('rad/s' in sentence for sentence in warnings)
+    model = train_model([recording], TrainingSettings())
+    samples = model.summary['samples']
+    assert samples['gaps'] == 5
+    assert samples['received'] == samples['used'] == len(recording.imu.stamps)
+    assert model.summary['segments'] == 2
+    assert model.rate_hz == 20.0
