@@ -142,7 +142,13 @@ class Health:
 
     @property
     def values(self) -> dict[str, str]:
+        if not self._messages:
+            return {}
         return {each.key: each.value for each in self._messages[-1].status[0].values}
+
+    def clear(self) -> None:
+        """Forget what was heard until now."""
+        self._messages.clear()
 
     def until(self, part: str) -> None:
         """Wait until the reason holds these words."""
@@ -156,6 +162,8 @@ class Health:
     def until_value(self, key: str, value: str) -> None:
         """Wait until a key of the diagnostics has this value."""
         self._messages.clear()
-        self._talk.until(
-            lambda: self._messages and self.values.get(key) == value, f'{key} to be {value}'
-        )
+        try:
+            self._talk.until(lambda: self.values.get(key) == value, f'{key} to be {value}')
+        except AssertionError as error:
+            msg = f'{error}; the last values were {self.values}'
+            raise AssertionError(msg) from error

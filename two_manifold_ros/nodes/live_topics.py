@@ -53,6 +53,7 @@ class LiveTopics:
         self._reference_topic = node.resolve_topic_name(REFERENCE)
         self._recording = LiveRecording(self._imu_topic, self._reference_topic)
         self._reference_type = ''
+        self._problem = ''
         self._first_s: float | None = None
         self._notices = Notices(node.get_logger().warning, node.get_logger().info)
         node.create_subscription(Imu, IMU.name, guard(self._on_imu), quality(IMU), raw=True)
@@ -67,6 +68,8 @@ class LiveTopics:
     @property
     def why(self) -> str:
         """What it is doing, the same words as long as it does."""
+        if self._problem:
+            return self._problem
         if not self._recording.imu_count:
             return f'waiting for the first IMU message on {self._imu_topic}'
         if not self._recording.reference_count:
@@ -103,26 +106,25 @@ class LiveTopics:
 
     def look(self, now_s: float) -> None:
         """Subscribe the reference once its type is known, and tell what is wrong."""
-        causes = {}
-        if not self._reference_type:
-            causes = self._discover()
+        self._problem = '' if self._reference_type else self._discover()
+        causes = {'reference_type': self._problem} if self._problem else {}
         if self._recording.malformed:
             causes['malformed'] = f'{self._recording.malformed} messages could not be decoded'
         self._notices.update(causes, now_s)
 
-    def _discover(self) -> dict[str, str]:
+    def _discover(self) -> str:
+        """Subscribe the reference if its type can be told, or say why it cannot."""
         found = self._node.get_publishers_info_by_topic(self._reference_topic)
         types = sorted({info.topic_type for info in found})
         usable = [kind for kind in types if kind in POSITION.msgtypes]
         if len(usable) == 1:
             self._subscribe_reference(usable[0])
         elif types:
-            sentence = (
+            return (
                 f'{self._reference_topic} is published as {", ".join(types)}: set reference_type '
-                f'to one of {", ".join(POSITION.msgtypes)} or remap reference.'
+                f'to one of {", ".join(POSITION.msgtypes)} or remap reference'
             )
-            return {'reference_type': sentence}
-        return {}
+        return ''
 
     def _subscribe_reference(self, msgtype: str) -> None:
         self._reference_type = msgtype
