@@ -81,6 +81,15 @@ def test_others_may_read_the_file(path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o644
 
 
+def test_who_reads_the_old_file_reads_it_to_its_end(path: Path) -> None:
+    """The new file takes the name; the bytes of the old one are never touched."""
+    before = path.read_bytes()
+    with path.open('rb') as old:
+        write_container(path, {'other': 1}, {})
+        assert old.read() == before
+    assert path.read_bytes() != before
+
+
 def test_no_temporary_file_is_left(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 

@@ -72,8 +72,14 @@ def test_a_rate_above_that_of_the_imu_is_refused() -> None:
     )
 
 
+def test_a_rate_too_far_above_to_be_jitter_is_refused() -> None:
+    assert 'slower than the 26 Hz asked for' in refusal(
+        [drive(rate_hz=20.0)], TrainingSettings(rate_hz=26.0)
+    )
+
+
 def test_a_rate_a_little_above_that_of_the_imu_is_jitter() -> None:
-    assert build_dataset([drive(30.0, 24.0)], TrainingSettings(rate_hz=25.0)).rate_hz == 25.0
+    assert build_dataset([drive(30.0, 20.5)], TrainingSettings(rate_hz=25.0)).rate_hz == 25.0
 
 
 @pytest.mark.parametrize('seconds', [0.0, 1.0, 6.0])
