@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
@@ -22,12 +24,14 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from two_manifold_ros.evaluation.evaluate import HorizonScore
     from two_manifold_ros.recordings.recording import Recording
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
 KERNELS = ('laplacian-eigenmap', 'gaussian')
+SEEDS = range(5)
 
 
 @dataclass(frozen=True)
@@ -66,41 +70,61 @@ def real_cases() -> Iterator[Case]:
     )
 
 
-def slot_car_cases() -> Iterator[Case]:
-    """3,000 samples at 10 Hz, 2,000 to train, last 500 to test, as in the paper."""
-    for seed in range(3):
-        whole = run_to_recording(simulate(SlotCarSettings(seed=seed, rate_hz=10.0), samples=3000))
-        for window, states in ((150, 20), (150, 6), (25, 20)):
-            yield Case(
-                f'slot car, seed {seed}, w = {window}, k = {states}',
-                [whole.between(None, 200.0)],
-                whole.between(250.0, None),
-                {'rate_hz': 10.0, 'window': window, 'states': states},
-                (),
-            )
+def slot_car_case(seed: int, window: int, states: int) -> Case:
+    """Return 3,000 samples at 10 Hz, 2,000 to train and the last 500 to test, as in the paper."""
+    whole = run_to_recording(simulate(SlotCarSettings(seed=seed, rate_hz=10.0), samples=3000))
+    return Case(
+        f'slot car, w = {window}, k = {states}',
+        [whole.between(None, 200.0)],
+        whole.between(250.0, None),
+        {'rate_hz': 10.0, 'window': window, 'states': states},
+        (),
+    )
 
 
-def show(case: Case) -> None:
+def scores_of(case: Case, kernel: str) -> tuple[HorizonScore, ...]:
+    settings = TrainingSettings(kernel=kernel, **case.settings)  # type: ignore[arg-type]
+    return evaluate(train_model(case.training, settings), [case.test]).scores
+
+
+def show_real(case: Case) -> None:
     print(f'\n{case.name}')
     for kernel in KERNELS:
-        settings = TrainingSettings(kernel=kernel, **case.settings)  # type: ignore[arg-type]
-        model = train_model(case.training, settings)
-        scores = evaluate(model, [case.test]).scores
-        print(f'  {kernel:20s}' + _line([each.model.rmse_m for each in scores]))
-    print(f'  {"mean":20s}' + _line([each.mean.rmse_m for each in scores]))
-    print(f'  {"previous":20s}' + _line([each.previous.rmse_m for each in scores]))
-    if case.wanted:
-        print(f'  {"to reach":20s}' + _line(case.wanted))
+        scores = scores_of(case, kernel)
+        show_line(kernel, [each.model.rmse_m for each in scores])
+    show_line('mean', [each.mean.rmse_m for each in scores])
+    show_line('previous', [each.previous.rmse_m for each in scores])
+    show_line('to reach', case.wanted)
 
 
-def _line(values: object) -> str:
-    return ''.join('     -  ' if value is None else f'{value:8.3f}' for value in values)  # type: ignore[attr-defined]
+def show_slot_car(window: int, states: int) -> None:
+    print(f'\nslot car, w = {window}, k = {states}: mean over seeds {SEEDS[0]} to {SEEDS[-1]}')
+    found: dict[str, list[list[float]]] = {}
+    for seed in SEEDS:
+        case = slot_car_case(seed, window, states)
+        for kernel in KERNELS:
+            scores = scores_of(case, kernel)
+            found.setdefault(kernel, []).append([each.model.rmse_m or np.nan for each in scores])
+        for name in ('mean', 'previous'):
+            row = [getattr(each, name).rmse_m for each in scores]
+            found.setdefault(name, []).append(row)
+    means = {name: np.mean(rows, axis=0) for name, rows in found.items()}
+    for name, values in means.items():
+        show_line(name, values)
+    show_line('gaussian / eigenmap', means[KERNELS[1]] / means[KERNELS[0]])
+
+
+def show_line(name: str, values: Iterable[float | None]) -> None:
+    cells = ('     -  ' if value is None else f'{value:8.3f}' for value in values)
+    print(f'  {name:20s}' + ''.join(cells))
 
 
 def main() -> None:
     print('RMSE in metres at the horizons of each model (0, 10, 50, 100 ticks unless named)')
-    for case in (*real_cases(), *slot_car_cases()):
-        show(case)
+    for case in real_cases():
+        show_real(case)
+    for window, states in ((150, 20), (150, 6), (25, 20), (25, 6)):
+        show_slot_car(window, states)
 
 
 if __name__ == '__main__':

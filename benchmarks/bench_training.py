@@ -11,6 +11,7 @@ from all windows; `train` adds the held-out fit, the comparison of settings and 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -61,7 +62,11 @@ def main() -> None:
     for count, wanted in CASES:
         for kernel in KERNELS:
             command = [sys.executable, __file__, str(count), kernel]
-            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            # As the command line and the nodes do: see two_manifold_ros/threads.py.
+            environment = {**os.environ, 'OPENBLAS_NUM_THREADS': '1'}
+            output = subprocess.run(
+                command, check=True, capture_output=True, text=True, env=environment
+            ).stdout
             found = json.loads(output)
             print(
                 f'{found["windows"]:6d} windows, {kernel:18s}: fit {found["fit_s"]:6.2f} s, '

@@ -39,11 +39,12 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
         score: Callable[[Candidate], float], settings: TrainingSettings = USUAL
     ) -> tuple[Candidate, list[Any]]:
         bench = SimpleNamespace(
+            windows=0,
             score=score,
             calibrate=lambda _: (np.ones(3), np.ones(3), 7),
             familiar_squared=lambda: 1.0,
         )
-        monkeypatch.setattr(validation, '_Bench', lambda *_: bench)
+        monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: bench)
         found = validate([], [], SimpleNamespace(), settings, silent)
         return found.candidate, list(found.table)
 

@@ -68,6 +68,7 @@ def _print_validation(model: Model) -> None:
     rows = [
         [
             '-> ' if {**row, 'score_m': None} == {**validation['chosen'], 'score_m': None} else '',
+            str(row['neighbours']),
             str(row['states']),
             f'{row["bandwidth_factor"]:g}',
             'raw kernel' if row['ridge'] is None else f'ridge {row["ridge"]:g}',
@@ -76,5 +77,5 @@ def _print_validation(model: Model) -> None:
         for row in validation['compared']
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
-    header = ['', 'states', 'bandwidth (medians)', 'observation', 'mean error (m)']
+    header = ['', 'neighbours', 'states', 'bandwidth (medians)', 'observation', 'mean error (m)']
     print_table(title, header, rows)

@@ -53,9 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     number.add_argument(
         '--neighbours',
         type=int,
-        default=_DEFAULTS.neighbours,
         metavar='N',
-        help='neighbours in the graph of the eigenmap (default: %(default)s)',
+        help='neighbours in the graph of the eigenmap (default: chosen)',
     )
     number.add_argument(
         '--dimension',

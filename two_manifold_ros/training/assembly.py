@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
+USUAL_NEIGHBOURS = 30
+
+
 @dataclass(frozen=True)
 class Candidate:
     """
@@ -42,12 +45,15 @@ class Candidate:
         Bandwidth of the observation kernel, in median distances between observations.
     ridge
         Ridge of the observation operator, or ``None`` for the raw kernel.
+    neighbours
+        In the graph of the eigenmap; other kernels pass over it.
 
     """
 
     states: int
     bandwidth_factor: float
     ridge: float | None = None
+    neighbours: int = USUAL_NEIGHBOURS
 
     def as_json(self) -> dict[str, float | None]:
         """Return the choices by name."""

@@ -54,7 +54,7 @@ class TrainingSettings:
     window: int | None = None
     states: int | None = None
     kernel: str = 'laplacian-eigenmap'
-    neighbours: int = 30
+    neighbours: int | None = None
     dimension: int = 100
     coupling: str = 'cross-covariance'
     observation: str = 'raw'

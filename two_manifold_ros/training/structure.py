@@ -86,10 +86,21 @@ class Structure:
 
 
 def learn_structure(
-    observations: Sequence[Floats], window: int, settings: TrainingSettings
+    observations: Sequence[Floats], window: int, settings: TrainingSettings, neighbours: int
 ) -> Structure:
     """
     Embed past and future windows of standardised segments (T, d).
+
+    Parameters
+    ----------
+    observations
+        Standardised observations of each segment.
+    window
+        Ticks in a window.
+    settings
+        Kernel, dimension and coupling.
+    neighbours
+        In the graph of the eigenmap.
 
     Raises
     ------
@@ -107,7 +118,7 @@ def learn_structure(
         )
         raise InputError(msg)
     dimension = min(settings.dimension, count // 3)
-    learner = make_learner(settings.kernel, dimension, min(settings.neighbours, count // 3))
+    learner = make_learner(settings.kernel, dimension, min(neighbours, count // 3))
     past = learner.fit(training.pasts)
     future = learner.fit(training.futures)
     own = future.coordinates[training.own]

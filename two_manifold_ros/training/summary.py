@@ -8,6 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros import __version__
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
+from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,13 +42,15 @@ def summarise(
     """
     values = assembly.directions.singular_values
     matrix = transition(assembly.tables.weights, assembly.tables.states)
+    validated = None
+    neighbours = settings.neighbours or USUAL_NEIGHBOURS
+    if not isinstance(validation, str):
+        validated = _validation_summary(validation, settings)
+        neighbours = validation.candidate.neighbours
     states = assembly.tables.weights.shape[1]
     notes = [note for recording in recordings for note in recording.notes]
     notes += structure.notes
     notes += _training_notes(dataset, states, validation, settings)
-    validated = None
-    if not isinstance(validation, str):
-        validated = _validation_summary(validation, settings)
     return {
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
@@ -55,7 +58,7 @@ def summarise(
         'segments': len(dataset.segments),
         'training_ticks': len(structure.training.ticks),
         'samples': dict(dataset.counts),
-        'neighbours': settings.neighbours,
+        'neighbours': neighbours,
         'coupling': settings.coupling,
         'readout': settings.readout,
         'states': states,

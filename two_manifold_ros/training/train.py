@@ -14,10 +14,11 @@ from two_manifold_ros.model.model import Model
 from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.training.assembly import assemble
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.held_out_bench import FAMILIAR_QUANTILE
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import summarise
-from two_manifold_ros.training.validation import FAMILIAR_QUANTILE, usual_candidate, validate
+from two_manifold_ros.training.validation import usual_candidate, validate
 from two_manifold_ros.windows.spacing import spacing_quantile
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.assembly import Assembly
+    from two_manifold_ros.training.assembly import Assembly, Candidate
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import Structure
@@ -52,9 +53,9 @@ def train_model(
     """
     Train a model.
 
-    Blocks are held out first, on which the observation operator and, if not given, the number of
-    states are chosen in closed loop and the covariances calibrated; then everything is learned
-    from all of the recordings.
+    Blocks are held out first, on which the bandwidth of the observation kernel and, if not given,
+    the neighbours and the number of states are chosen in closed loop and the covariances
+    calibrated; then everything is learned from all of the recordings.
 
     Parameters
     ----------
@@ -77,12 +78,19 @@ def train_model(
     dataset = build_dataset(recordings, settings)
     validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
     tell('learning from everything', 0.5)
+    candidate = usual_candidate(settings) if isinstance(validation, str) else validation.candidate
     structure = learn_structure(
         [dataset.channels.standardise(segment.values) for segment in dataset.segments],
         dataset.window,
         settings,
+        candidate.neighbours,
     )
-    assembly, familiar_squared = _final_assembly(dataset, structure, validation, settings)
+    assembly = _final_assembly(dataset, structure, candidate, settings)
+    if isinstance(validation, str):
+        familiar_squared = spacing_quantile(structure.training.pasts, FAMILIAR_QUANTILE)
+    else:
+        assembly = replace(assembly, readout=assembly.readout.scaled(validation.factors))
+        familiar_squared = validation.familiar_squared
     _check_repetition(familiar_squared, dataset)
     summary = summarise(recordings, dataset, structure, assembly, validation, settings)
     tell('learning from everything', 1.0)
@@ -157,12 +165,8 @@ def _check_horizons(targets: Floats, settings: TrainingSettings) -> None:
 
 
 def _final_assembly(
-    dataset: Dataset,
-    structure: Structure,
-    validation: Validation | str,
-    settings: TrainingSettings,
-) -> tuple[Assembly, float]:
-    """Return the HMM learned from everything, and the distance of a familiar window."""
+    dataset: Dataset, structure: Structure, candidate: Candidate, settings: TrainingSettings
+) -> Assembly:
     targets = training_targets(
         [segment.positions for segment in dataset.segments],
         structure.training.ticks,
@@ -170,12 +174,7 @@ def _final_assembly(
         dataset.period_ns * 1e-9,
     )
     _check_horizons(targets, settings)
-    if isinstance(validation, str):
-        assembly = assemble(structure, targets, usual_candidate(settings), settings.readout)
-        return assembly, spacing_quantile(structure.training.pasts, FAMILIAR_QUANTILE)
-    assembly = assemble(structure, targets, validation.candidate, settings.readout)
-    calibrated = replace(assembly, readout=assembly.readout.scaled(validation.factors))
-    return calibrated, validation.familiar_squared
+    return assemble(structure, targets, candidate, settings.readout)
 
 
 def _check_repetition(familiar_squared: float, dataset: Dataset) -> None:

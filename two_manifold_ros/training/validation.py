@@ -12,38 +12,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from two_manifold_ros.readout.calibration import calibration_factors
-from two_manifold_ros.readout.targets import segment_targets, training_targets
-from two_manifold_ros.training.assembly import assemble, Candidate
-from two_manifold_ros.training.closed_loop import run_closed_loop
-from two_manifold_ros.training.structure import learn_structure
-from two_manifold_ros.windows.sliding import nearest_along
+from two_manifold_ros.training.assembly import Candidate, USUAL_NEIGHBOURS
+from two_manifold_ros.training.held_out_bench import HeldOutBench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.assembly import Assembly
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.typing import Floats
+
+NEIGHBOURS = (USUAL_NEIGHBOURS, 100)
+"""Few for a few laps, more for many alike ones, where the graph would follow the speed first."""
+
+FEWEST_PER_NEIGHBOUR = 10
+"""Windows for each neighbour: with less, a graph of so many neighbours joins places far apart."""
 
 USUAL_STATES = 40
 OTHER_STATES = (20, 60)
 BANDWIDTH_FACTORS = (1.0, 1.4, 2.0, 2.8)
 RIDGES = (0.3, 1.0)
 """In units of a unit-diagonal kernel; at 0.1 and below the filter is unstable (section 5)."""
-
-MOST_TICKS = 1500
-"""Held-out ticks on which candidates are compared; the calibration uses all of them."""
-
-FAMILIAR_QUANTILE = 0.5
-
-LOST_SHARE = 0.25
-"""Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
 
 ALIKE = 1.05
 """Scores within 5 % of the best are alike; among those the narrowest kernel is taken, because it
@@ -65,7 +55,7 @@ class Validation:
         Median over the held-out windows of the squared distance to the nearest training window.
     table
         Score of every candidate, metres: mean error over horizons and ticks, each error at most
-        ``LOST_SHARE`` of the spread of the track.
+        ``LOST_SHARE`` of the spread of the track (see ``HeldOutBench``).
     ticks
         Held-out ticks scored.
 
@@ -82,7 +72,8 @@ class Validation:
 def usual_candidate(settings: TrainingSettings) -> Candidate:
     """Return the choices made without validation."""
     ridge = RIDGES[-1] if settings.observation == 'ridge' else None
-    return Candidate(settings.states or USUAL_STATES, 1.4, ridge)
+    neighbours = settings.neighbours or NEIGHBOURS[0]
+    return Candidate(settings.states or USUAL_STATES, 1.4, ridge, neighbours)
 
 
 def validate(
@@ -93,21 +84,22 @@ def validate(
     progress: Callable[[str, float], None],
 ) -> Validation:
     """Compare candidates on the held-out blocks, then calibrate the best of them."""
-    bench = _Bench(fit, held, dataset, settings)
+    bench = HeldOutBench(fit, held, dataset, settings)
     table: dict[Candidate, float] = {}
 
     def compare(candidates: Sequence[Candidate]) -> Candidate:
         for candidate in candidates:
             if candidate not in table:
                 table[candidate] = bench.score(candidate)
-                progress(
-                    'comparing settings', len(table) / (len(BANDWIDTH_FACTORS) + len(OTHER_STATES))
-                )
+                progress('comparing settings', len(table) / (len(table) + 4))
         limit = ALIKE * min(table.values())
         alike = [candidate for candidate in table if table[candidate] <= limit]
         return min(alike, key=lambda known: (known.bandwidth_factor, table[known]))
 
-    best = compare(_operators(settings))
+    usual = usual_candidate(settings)
+    best = compare(_operators(usual))
+    for neighbours in _other_neighbours(settings, bench.windows):
+        best = compare(_operators(replace(usual, neighbours=neighbours)))
     if settings.states is None:
         best = compare([replace(best, states=states) for states in OTHER_STATES])
     factors, counts, ticks = bench.calibrate(best)
@@ -115,82 +107,17 @@ def validate(
     return Validation(best, factors, counts, bench.familiar_squared(), rows, ticks)
 
 
-def _operators(settings: TrainingSettings) -> list[Candidate]:
-    usual = usual_candidate(settings)
-    if settings.observation == 'ridge':
+def _other_neighbours(settings: TrainingSettings, windows: int) -> list[int]:
+    if settings.neighbours is not None or settings.kernel != 'laplacian-eigenmap':
+        return []
+    return [count for count in NEIGHBOURS[1:] if windows >= FEWEST_PER_NEIGHBOUR * count]
+
+
+def _operators(usual: Candidate) -> list[Candidate]:
+    if usual.ridge is not None:
         return [
             replace(usual, bandwidth_factor=factor, ridge=ridge)
             for factor in BANDWIDTH_FACTORS[:2]
             for ridge in RIDGES
         ]
     return [replace(usual, bandwidth_factor=factor) for factor in BANDWIDTH_FACTORS]
-
-
-class _Bench:
-    """The embeddings of the fit part, and the held-out blocks to run candidates over."""
-
-    def __init__(
-        self,
-        fit: Sequence[Segment],
-        held: Sequence[Segment],
-        dataset: Dataset,
-        settings: TrainingSettings,
-    ) -> None:
-        period_s = dataset.period_ns * 1e-9
-        standardise = dataset.channels.standardise
-        self._settings = settings
-        self._window = dataset.window
-        self._structure: Structure = learn_structure(
-            [standardise(segment.values) for segment in fit], dataset.window, settings
-        )
-        self._targets = training_targets(
-            [segment.positions for segment in fit],
-            self._structure.training.ticks,
-            settings.horizons,
-            period_s,
-        )
-        self._blocks = [standardise(segment.values) for segment in held]
-        self._truths = [
-            segment_targets(segment.positions, settings.horizons, period_s) for segment in held
-        ]
-        positions = np.concatenate([segment.positions for segment in fit])
-        self._lost = LOST_SHARE * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
-
-    def _assemble(self, candidate: Candidate) -> Assembly:
-        return assemble(self._structure, self._targets, candidate, self._settings.readout)
-
-    def score(self, candidate: Candidate) -> float:
-        """Return the mean error in metres, each error cut at ``LOST_SHARE`` of the spread."""
-        assembly = self._assemble(candidate)
-        belief = assembly.belief()
-        most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
-        scores = []
-        for block, truth in zip(self._blocks, self._truths, strict=True):
-            run = run_closed_loop(belief, assembly.readout, block[:most])
-            errors = run.means[:, :-1] - truth[: len(run.means), :-1]
-            distances = np.linalg.norm(errors, axis=2)[self._window :]
-            scores.append(np.minimum(distances[np.isfinite(distances)], self._lost))
-        every = np.concatenate(scores)
-        return float(every.mean()) if len(every) else self._lost
-
-    def calibrate(self, candidate: Candidate) -> tuple[Floats, Floats, int]:
-        """Return the covariance factors, their counts, and how many ticks were scored."""
-        assembly = self._assemble(candidate)
-        belief = assembly.belief()
-        errors, covariances = [], []
-        for block, truth in zip(self._blocks, self._truths, strict=True):
-            run = run_closed_loop(belief, assembly.readout, block)
-            errors.append((run.means - truth)[self._window :])
-            covariances.append(run.covariances[self._window :])
-        every = np.concatenate(errors)
-        factors, counts = calibration_factors(every, np.concatenate(covariances))
-        return factors, counts, len(every)
-
-    def familiar_squared(self) -> float:
-        """Return the quantile of the nearest squared distance over the held-out windows."""
-        structure = self._structure
-        starts = structure.training.pasts.starts
-        nearest = [
-            nearest_along(structure.series, starts, self._window, block) for block in self._blocks
-        ]
-        return float(np.quantile(np.concatenate(nearest), FAMILIAR_QUANTILE))

@@ -1,0 +1,128 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Run candidates over the blocks that were held out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.readout.calibration import calibration_factors
+from two_manifold_ros.readout.targets import segment_targets, training_targets
+from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
+from two_manifold_ros.training.closed_loop import run_closed_loop
+from two_manifold_ros.training.structure import learn_structure
+from two_manifold_ros.windows.sliding import nearest_along
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.training.assembly import Assembly, Candidate
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.structure import Structure
+    from two_manifold_ros.typing import Floats
+
+MOST_TICKS = 1500
+"""Held-out ticks on which candidates are compared; the calibration uses all of them."""
+
+FAMILIAR_QUANTILE = 0.5
+
+LOST_SHARE = 0.25
+"""Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
+
+
+class HeldOutBench:
+    """
+    The embeddings of the fit part, and the held-out blocks to run candidates over.
+
+    Parameters
+    ----------
+    fit, held
+        From ``hold_out``.
+    dataset, settings
+        What the segments came from.
+
+    Attributes
+    ----------
+    windows
+        Training ticks of the fit part.
+
+    """
+
+    def __init__(
+        self,
+        fit: Sequence[Segment],
+        held: Sequence[Segment],
+        dataset: Dataset,
+        settings: TrainingSettings,
+    ) -> None:
+        period_s = dataset.period_ns * 1e-9
+        standardise = dataset.channels.standardise
+        self._settings = settings
+        self._window = dataset.window
+        self._fit = [standardise(segment.values) for segment in fit]
+        self._structures: dict[int, Structure] = {}
+        structure = self._structure(settings.neighbours or USUAL_NEIGHBOURS)
+        self.windows = len(structure.training.ticks)
+        self._targets = training_targets(
+            [segment.positions for segment in fit],
+            structure.training.ticks,
+            settings.horizons,
+            period_s,
+        )
+        self._blocks = [standardise(segment.values) for segment in held]
+        self._truths = [
+            segment_targets(segment.positions, settings.horizons, period_s) for segment in held
+        ]
+        positions = np.concatenate([segment.positions for segment in fit])
+        self._lost = LOST_SHARE * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
+
+    def _structure(self, neighbours: int) -> Structure:
+        if neighbours not in self._structures:
+            self._structures[neighbours] = learn_structure(
+                self._fit, self._window, self._settings, neighbours
+            )
+        return self._structures[neighbours]
+
+    def _assemble(self, candidate: Candidate) -> Assembly:
+        structure = self._structure(candidate.neighbours)
+        return assemble(structure, self._targets, candidate, self._settings.readout)
+
+    def score(self, candidate: Candidate) -> float:
+        """Return the mean error in metres, each error cut at ``LOST_SHARE`` of the spread."""
+        assembly = self._assemble(candidate)
+        belief = assembly.belief()
+        most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
+        scores = []
+        for block, truth in zip(self._blocks, self._truths, strict=True):
+            run = run_closed_loop(belief, assembly.readout, block[:most])
+            errors = run.means[:, :-1] - truth[: len(run.means), :-1]
+            distances = np.linalg.norm(errors, axis=2)[self._window :]
+            scores.append(np.minimum(distances[np.isfinite(distances)], self._lost))
+        every = np.concatenate(scores)
+        return float(every.mean()) if len(every) else self._lost
+
+    def calibrate(self, candidate: Candidate) -> tuple[Floats, Floats, int]:
+        """Return the covariance factors, their counts, and how many ticks were scored."""
+        assembly = self._assemble(candidate)
+        belief = assembly.belief()
+        errors, covariances = [], []
+        for block, truth in zip(self._blocks, self._truths, strict=True):
+            run = run_closed_loop(belief, assembly.readout, block)
+            errors.append((run.means - truth)[self._window :])
+            covariances.append(run.covariances[self._window :])
+        every = np.concatenate(errors)
+        factors, counts = calibration_factors(every, np.concatenate(covariances))
+        return factors, counts, len(every)
+
+    def familiar_squared(self) -> float:
+        """Return the quantile of the nearest squared distance over the held-out windows."""
+        structure = next(iter(self._structures.values()))
+        starts = structure.training.pasts.starts
+        nearest = [
+            nearest_along(structure.series, starts, self._window, block) for block in self._blocks
+        ]
+        return float(np.quantile(np.concatenate(nearest), FAMILIAR_QUANTILE))
