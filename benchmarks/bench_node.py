@@ -13,6 +13,7 @@ import argparse
 import os
 from pathlib import Path
 import random
+from struct import unpack_from
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
@@ -68,19 +69,20 @@ class Bench:
         from diagnostic_msgs.msg import DiagnosticArray  # noqa: PLC0415 - not for the relay
         from nav_msgs.msg import Odometry  # noqa: PLC0415 - as above
         import rclpy  # noqa: PLC0415 - as above
-        from rclpy.executors import SingleThreadedExecutor  # noqa: PLC0415 - as above
         from sensor_msgs.msg import Imu  # noqa: PLC0415 - as above
+
+        from two_manifold_ros.nodes.running import make_executor  # noqa: PLC0415 - as above
 
         if not rclpy.ok():
             rclpy.init()
         self.node = rclpy.create_node('bench')
-        self.executor = SingleThreadedExecutor()
+        self.executor = make_executor()
         self.executor.add_node(self.node)
         self.imu = self.node.create_publisher(Imu, 'imu', 1000)
         self.heard: dict[str, Sent] = {'odometry': [], 'relayed': []}
         for topic in self.heard:
             self.node.create_subscription(
-                Odometry, topic, lambda message, topic=topic: self.hear(topic, message), 1000
+                Odometry, topic, lambda raw, topic=topic: self.hear(topic, raw), 1000, raw=True
             )
         self.reports: list[dict[str, str]] = []
         self.node.create_subscription(DiagnosticArray, 'diagnostics', self.diagnose, 10)
@@ -89,8 +91,10 @@ class Bench:
         self.executor.shutdown()
         self.node.destroy_node()
 
-    def hear(self, topic: str, message: Any) -> None:  # noqa: ANN401 - a generated class
-        self.heard[topic].append((nanoseconds(message), perf_counter_ns()))
+    def hear(self, topic: str, raw: bytes) -> None:
+        # Decoding the answer of one node would delay that of the other.
+        seconds, nanoseconds = unpack_from('<iI', raw, 4)
+        self.heard[topic].append((seconds * 10**9 + nanoseconds, perf_counter_ns()))
 
     def diagnose(self, message: Any) -> None:  # noqa: ANN401 - a generated class
         self.reports.append({each.key: each.value for each in message.status[0].values})
@@ -115,13 +119,13 @@ class Bench:
         for message in messages:
             while (left := due - perf_counter_ns()) > 0:
                 self.executor.spin_once(timeout_sec=left / 1e9)
-            sent.append((nanoseconds(message), perf_counter_ns()))
+            sent.append((stamp_of(message), perf_counter_ns()))
             self.imu.publish(message)
             due += period_ns
         return sent
 
 
-def nanoseconds(message: Any) -> int:  # noqa: ANN401 - a generated class
+def stamp_of(message: Any) -> int:  # noqa: ANN401 - a generated class
     stamp = message.header.stamp
     return int(stamp.sec * 10**9 + stamp.nanosec)
 

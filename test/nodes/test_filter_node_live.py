@@ -24,6 +24,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
+from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.translating import to_message
@@ -106,8 +107,14 @@ def over_the_wire(kind: type, name: str, fields: dict[str, Any]) -> object:
 
 
 def test_publishes_exactly_what_replay_computes(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
+    talk: Talk,
+    start: Start,
+    drive: SlotCarRun,
+    model_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # Both sides have to compute alike: compiled, where that is possible.
+    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', str(int(HAVE_NUMBA)))
     start('filter_node', model=model_path)
     health = Health(talk)
     kinds = {

@@ -47,7 +47,7 @@ def test_trains_from_bags_and_exits(
     node = start('trainer_node', model=path, bags=f'[{bag}]', **SMALL)
     log = node.log()
     assert node.process.returncode == 0, log
-    assert 'Training: ' in log
+    assert f'Training from {bag}' in log
     np.testing.assert_array_equal(load_model(path).track, load_model(model_path).track)
 
 
@@ -59,6 +59,41 @@ def test_a_bag_that_is_missing_ends_with_status_one(start: Start, tmp_path: Path
     assert str(tmp_path / 'none') in log
     assert 'Traceback' not in log
     assert not (tmp_path / 'model.npz').exists()
+
+
+def test_stays_up_with_its_result_if_so_wanted(
+    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
+) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    bag, path = tmp_path / 'bag', tmp_path / 'model.npz'
+    write_run(drive, bag)
+    topics = {'imu_topic': '/imu', 'position_topic': '/reference'}
+    node = start(
+        'trainer_node', model=path, bags=f'[{bag}]', exit_when_done='false', **topics, **SMALL
+    )
+    Health(talk).until(f'trained: the model is in {path}')
+    assert node.alive
+    assert path.exists()
+
+
+@pytest.mark.parametrize('role', ['imu_topic', 'position_topic'])
+def test_a_topic_that_is_not_in_the_bag_is_named(
+    start: Start, drive: SlotCarRun, tmp_path: Path, role: str
+) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    bag = tmp_path / 'bag'
+    write_run(drive, bag)
+    other = {role: '/other'}
+    node = start('trainer_node', model=tmp_path / 'm.npz', bags=f'[{bag}]', **other)
+    assert '/other' in node.log()
+    assert node.process.returncode == 1
+
+
+def test_the_type_of_the_reference_can_be_told(talk: Talk, start: Start, tmp_path: Path) -> None:
+    start(
+        'trainer_node', model=tmp_path / 'm.npz', reference_type='geometry_msgs/msg/PointStamped'
+    )
+    Health(talk).until_value('reference_type', 'geometry_msgs/msg/PointStamped')
 
 
 def test_a_target_that_cannot_be_written_is_refused_at_once(start: Start, tmp_path: Path) -> None:
@@ -124,11 +159,12 @@ def test_slot_car_trains_a_model_without_anybodys_help(
 
 
 def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -> None:
-    start('slot_car_node', seed=3, imu_rate_hz=200.0, reference_rate_hz=50.0)
+    chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0}
+    start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
     heard = talk.listen(Imu, 'imu')
     poses = talk.listen(PoseStamped, 'reference')
     talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
-    car = SlotCar(SlotCarSettings(seed=3, rate_hz=200.0))
+    car = SlotCar(SlotCarSettings(rate_hz=200.0, **chosen))
     forces = [car.step().specific_force.tolist() for _ in range(20_000)]
     got = [[getattr(each.linear_acceleration, axis) for axis in 'xyz'] for each in heard]
     first = forces.index(got[0])

@@ -46,6 +46,7 @@ class TrainerNode(Node):
         )
         self.create_service(Trigger, 'finish', self._guard(self._on_finish))
         if chosen['bags']:
+            self.get_logger().info(f'Training from {", ".join(chosen["bags"])}')
             self._job = TrainingJob(
                 lambda: read_bags(chosen), training_settings(chosen), chosen['model']
             )
@@ -72,8 +73,7 @@ class TrainerNode(Node):
             msg = 'the training from bags has begun by itself'
             raise InputError(msg)
         recording = self._live.recording(use_receive_time=chosen['use_receive_time'])
-        for note in recording.notes:
-            self.get_logger().warning(note)
+        self.get_logger().info('Training from what was recorded')
         self._job = TrainingJob(lambda: [recording], settings, chosen['model'])
 
     def _on_finish(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
