@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import json
 from typing import Any, TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from two_manifold_ros.recordings.recording import Recording
@@ -152,6 +154,19 @@ def test_bad_bags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / 'notes.txt'
     text.write_text('no bag')
     assert str(text) in refused([str(text), '-o', str(tmp_path / 'm')], capsys)
+
+
+def test_a_bag_without_positions(
+    write_bag: Callable[..., Path],
+    drive: Callable[..., Recording],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bare = write_bag(tmp_path / 'bare', replace(drive(4.0), positions=None))
+    message = refused([str(bare), '-o', str(tmp_path / 'm')], capsys)
+    assert str(bare) in message
+    assert 'holds no position topic' in message
+    assert not (tmp_path / 'm').exists()
 
 
 @pytest.mark.parametrize(
