@@ -48,7 +48,7 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
         'angular_velocity.z',
         'laplacian-eigenmap, cross-covariance, sharpened read-out',
         'held-out ticks',
-        f'-> {chosen["states"]} {chosen["bandwidth_factor"]:g} raw kernel',
+        f'-> {chosen["neighbours"]} {chosen["states"]} {chosen["bandwidth_factor"]:g} raw kernel',
     ):
         assert words in text
     assert 'origin' not in text

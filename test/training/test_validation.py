@@ -36,10 +36,12 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
     """Return a function that lets given scores decide."""
 
     def chosen(
-        score: Callable[[Candidate], float], settings: TrainingSettings = USUAL
+        score: Callable[[Candidate], float],
+        settings: TrainingSettings = USUAL,
+        windows: int = 0,
     ) -> tuple[Candidate, list[Any]]:
         bench = SimpleNamespace(
-            windows=0,
+            windows=windows,
             score=score,
             calibrate=lambda _: (np.ones(3), np.ones(3), 7),
             familiar_squared=lambda: 1.0,
@@ -74,6 +76,34 @@ def test_at_one_bandwidth_the_better_number_of_states_is_chosen(
 ) -> None:
     best, _ = choose(lambda each: {20: 0.99, 40: 1.0, 60: 1.01}[each.states])
     assert best == Candidate(20, 1.0)
+
+
+@pytest.mark.parametrize(
+    ('change', 'windows', 'neighbours'),
+    [
+        ({}, 1000, 100),
+        ({}, 999, 30),
+        ({'kernel': 'gaussian'}, 5000, 30),
+        ({'neighbours': 12}, 5000, 12),
+    ],
+)
+def test_more_neighbours_are_tried_where_there_are_windows_enough(
+    change: dict[str, Any],
+    windows: int,
+    neighbours: int,
+    choose: Callable[..., tuple[Candidate, list[Any]]],
+) -> None:
+    settings = replace(USUAL, **change)
+    best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
+    assert best == Candidate(20, 1.0, None, neighbours)
+
+
+def test_more_neighbours_are_not_taken_where_they_are_worse(
+    choose: Callable[..., tuple[Candidate, list[Any]]],
+) -> None:
+    best, table = choose(lambda each: float(each.neighbours), USUAL, 5000)
+    assert best.neighbours == 30
+    assert {row['neighbours'] for row in table} == {30, 100}
 
 
 def test_states_asked_for_are_not_compared(
