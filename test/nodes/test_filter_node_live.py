@@ -12,11 +12,9 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
-from lifecycle_msgs.srv import ChangeState, GetState
+from imu_feed import connect, ESTIMATES, messages, SAMPLES, send
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_talk import Health
 from sensor_msgs.msg import Imu
@@ -30,62 +28,17 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.messages import messages_of
-from two_manifold_ros.simulation.slot_car_messages import imu_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from rcl_interfaces.msg import SetParametersResult
-    from rclpy.publisher import Publisher
     from ros_talk import NodeProcess, Talk
 
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
 Start: TypeAlias = 'Callable[..., NodeProcess]'
-
-SAMPLES = 400
-ESTIMATES = 60
-"""Eighty ticks of five samples, of which the first twenty fill the window."""
-CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
-
-
-def messages(drive: SlotCarRun, count: int = SAMPLES) -> list[Imu]:
-    """Return the last samples of a drive."""
-    stamps, samples = drive.stamps_ns[-count:].tolist(), drive.imu[-count:]
-    return [
-        to_message('sensor_msgs/msg/Imu', imu_message(stamp, sample, np.zeros(6)))
-        for stamp, sample in zip(stamps, samples, strict=True)
-    ]
-
-
-def send(talk: Talk, publisher: Publisher, drive: list[Imu]) -> None:
-    """Publish quickly, but never more at once than fits into the queues."""
-    for message in drive:
-        publisher.publish(message)
-        talk.spin(0.0005)
-
-
-def connect(talk: Talk, health: Health) -> Publisher:
-    """Return a publisher of imu from which the node has heard already.
-
-    That our side has matched says nothing about the node's side, and a sample that is sent before
-    is lost. The probes lie so far back that the filter starts anew after them.
-    """
-    publisher = talk.publisher(Imu, 'imu')
-    probe = Imu()
-    probe.header.stamp.sec = 1_000_000
-    probe.linear_acceleration.z = 9.81
-
-    def heard() -> bool:
-        probe.header.stamp.nanosec += 1_000_000
-        publisher.publish(probe)
-        return int(health.values.get('received', 0)) > 0
-
-    health.clear()
-    talk.until(heard, 'the first IMU message to arrive')
-    return publisher
 
 
 def expected(drive: SlotCarRun, path: Path) -> dict[str, list[dict[str, Any]]]:
@@ -191,52 +144,6 @@ def test_reset_and_enable(talk: Talk, start: Start, drive: SlotCarRun, model_pat
     assert health.values['published'] == '10'
 
 
-def test_without_a_model_it_says_so_and_takes_one_later(
-    talk: Talk, start: Start, model_path: Path, tmp_path: Path
-) -> None:
-    broken = tmp_path / 'broken.npz'
-    broken.write_bytes(b'no model')
-    start('filter_node', model=broken)
-    health = Health(talk)
-    health.until(str(broken))
-    assert health.level == 2
-    assert change(talk, 'model', '').successful
-    assert not transition(talk, CONFIGURE)
-    health.until('No model is given: set the parameter model')
-    assert change(talk, 'model', str(model_path)).successful
-    assert transition(talk, CONFIGURE)
-    assert transition(talk, ACTIVATE)
-    health.until('no IMU message on /imu')
-    refusal = change(talk, 'model', 'other.npz')
-    assert not refusal.successful
-    assert 'takes effect only' in refusal.reason
-
-
-def test_managed_node_waits_for_its_manager(
-    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
-) -> None:
-    start('filter_node', model=model_path, managed='true')
-    health = Health(talk)
-    health.until('waiting for the lifecycle manager')
-    assert state(talk) == 'unconfigured'
-    assert transition(talk, CONFIGURE)
-    odometry, imu = talk.listen(Odometry, 'odometry'), talk.publisher(Imu, 'imu')
-    good = messages(drive)
-    send(talk, imu, good[:200])
-    health.until('not active')
-    assert odometry == []
-    assert transition(talk, ACTIVATE)
-    send(talk, imu, good[200:])
-    talk.until(lambda: len(odometry) >= 5, 'odometry')
-    assert transition(talk, DEACTIVATE)
-    before = len(odometry)
-    send(talk, imu, good)
-    assert transition(talk, CLEANUP)
-    health.until('cleaned up')
-    assert len(odometry) == before
-    assert state(talk) == 'unconfigured'
-
-
 def test_silence_and_wrong_types_have_a_reason(
     talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
 ) -> None:
@@ -276,40 +183,3 @@ def test_frames_and_receive_time(
     header = odometry[0].header
     assert header.stamp.sec * 10**9 + header.stamp.nanosec > begin
     assert (header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
-
-
-def test_transform_on_request(talk: Talk, start: Start, model_path: Path) -> None:
-    start('filter_node', model=model_path, publish_tf='true')
-    health = Health(talk)
-    try:
-        import tf2_msgs.msg  # noqa: F401, PLC0415 - only whether it is there
-    except ImportError:
-        health.until('tf2_msgs is not installed')
-    else:
-        talk.until(lambda: talk.node.count_publishers('/tf'), 'a publisher of /tf')
-
-
-def test_a_bad_parameter_ends_the_start_with_one_line(start: Start) -> None:
-    node = start('filter_node', input_timeout_s=-1.0)
-    log = node.log()
-    assert node.process.returncode == 2
-    assert 'Parameter input_timeout_s cannot be used' in log
-    assert 'give a double, 0.05 to 60' in log
-    assert 'Traceback' not in log
-
-
-def change(talk: Talk, name: str, value: str) -> SetParametersResult:
-    parameters = [Parameter(name, value=value).to_parameter_msg()]
-    answer = talk.call(SetParameters, 'filter_node/set_parameters', parameters=parameters)
-    return answer.results[0]
-
-
-def transition(talk: Talk, number: int) -> bool:
-    request = ChangeState.Request()
-    request.transition.id = number
-    answer = talk.call(ChangeState, 'filter_node/change_state', transition=request.transition)
-    return bool(answer.success)
-
-
-def state(talk: Talk) -> str:
-    return str(talk.call(GetState, 'filter_node/get_state').current_state.label)

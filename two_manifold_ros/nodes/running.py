@@ -85,8 +85,9 @@ def make_executor() -> Executor:
     """
     Return the fastest executor there is.
 
-    Measured with ``benchmarks/bench_node.py``: the events executor takes about a third of the
-    CPU of the single-threaded one at 1000 Hz. The multi-threaded one stalls at IMU rates.
+    Measured with ``benchmarks/bench_node.py``: the events executor takes less than half of the
+    CPU of the single-threaded one at 100 Hz and a quarter at 1000 Hz. The multi-threaded one
+    stalls at IMU rates.
     """
     try:
         # Missing in Humble and in Jazzy before 2025.
