@@ -67,6 +67,7 @@ def test_managed_node_waits_for_its_manager(
     send(talk, imu, good[:200])
     health.until('not active')
     assert odometry == []
+    assert 'received' not in health.values or health.values['received'] == '0'
     assert transition(talk, ACTIVATE)
     send(talk, imu, good[200:])
     talk.until(lambda: len(odometry) >= 5, 'odometry')

@@ -18,18 +18,28 @@ if TYPE_CHECKING:
     from ros_talk import NodeProcess, Talk
 
 
-@pytest.mark.parametrize('how', [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize('name', ['filter_node', 'trainer_node', 'slot_car_node'])
+INT, TERM = signal.SIGINT, signal.SIGTERM
+CASES = [
+    *((name, [how]) for name in ('trainer_node', 'slot_car_node') for how in (INT, TERM)),
+    *(('filter_node', how) for how in ([INT], [TERM], [INT, INT], [INT, TERM])),
+]
+
+
+@pytest.mark.parametrize(('name', 'signals'), CASES)
 def test_signals_end_a_node_with_status_zero(
     talk: Talk,
     start: Callable[..., NodeProcess],
     tmp_path: Path,
     name: str,
-    how: signal.Signals,
+    signals: list[signal.Signals],
 ) -> None:
     parameters = {'model': tmp_path / 'model.npz'} if name != 'slot_car_node' else {}
     node = start(name, **parameters)
     found = talk.node.get_node_names
     talk.until(lambda: name in found(), name)
-    assert node.stop(how) == 0
+    for how in signals[:-1]:
+        node.process.send_signal(how)
+        # As soon as a hand can press the keys again.
+        talk.spin(0.03)
+    assert node.stop(signals[-1]) == 0
     assert 'Traceback' not in node.log()
