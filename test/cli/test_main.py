@@ -82,7 +82,9 @@ def test_wrong_arguments_are_status_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2
-    assert 'error: ' in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith('two-manifold: error: ')
+    assert line.endswith('--help')
 
 
 def test_help_lists_the_commands_and_imports_none_of_them() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.threads import one_blas_thread
@@ -64,8 +64,16 @@ def _run(arguments: list[str]) -> int:
     return status
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line, like that about any other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        msg = f'{message}; see {self.prog} --help'
+        raise InputError(msg)
+
+
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog='two-manifold',
         description='Learn where a lapping robot is and will be from its IMU alone.',
     )
