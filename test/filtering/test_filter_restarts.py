@@ -13,6 +13,7 @@ import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
+from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.observation import RidgeKernel
 
 if TYPE_CHECKING:
@@ -21,20 +22,21 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
 
 
-def warm_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
-    """Return the state that the window ending with a tick stands for."""
+def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
+    """Return the state after a tick's observation, started from the window before it."""
     width = model.window
-    samples = np.array([sample for _, sample in stream[tick - width + 1 : tick + 1]])
-    window = model.channels.standardise(samples).T
-    squared = np.array([np.square(model.series[:, s : s + width] - window).sum()
-                        for s in model.starts])  # fmt: skip
-    warm = model.warm_start.transform(squared)
-    assert warm is not None
-    return np.concatenate([[1.0], warm])
-
-
-def prior(model: Model) -> np.ndarray:
-    return np.eye(model.states)[0]
+    means = np.array([sample for _, sample in stream[: tick + 1]])
+    observations = model.channels.standardise(means)
+    belief = Belief(model.tables, model.operator)
+    if tick >= width:
+        window = observations[tick - width : tick].T
+        squared = np.array([np.square(model.series[:, s : s + width] - window).sum()
+                            for s in model.starts])  # fmt: skip
+        warm = model.warm_start.transform(squared)
+        assert warm is not None
+        belief.start(np.concatenate([[1.0], warm]))
+    belief.update(observations[tick])
+    return belief.state
 
 
 @pytest.fixture
@@ -51,11 +53,9 @@ def test_an_escaped_state_starts_from_the_window(slot_car_model: Model, stream: 
     live = Filter(narrow)
     found = feed(live, stream[:60])
     assert live.counters['restarts'] == len(found)
-    for tick in range(narrow.window - 1):
-        np.testing.assert_array_equal(found[tick].state, prior(narrow))
-    for tick in range(narrow.window - 1, len(found)):
+    for tick, estimate in enumerate(found):
         np.testing.assert_allclose(
-            found[tick].state, warm_state(narrow, stream, tick), rtol=1e-7, atol=1e-9
+            estimate.state, restarted_state(narrow, stream, tick), rtol=1e-7, atol=1e-9
         )
 
 
@@ -84,10 +84,9 @@ def test_observations_that_fit_nothing(contrary_model: Model, stream: Stream) ->
     assert all(each.evidence <= 0.0 for each in found)
     assert live.counters['rejected_observations'] == len(found)
     assert live.counters['restarts'] == 4
-    first, second = found[REJECTED_BEFORE_RESTART - 1], found[2 * REJECTED_BEFORE_RESTART - 1]
-    np.testing.assert_array_equal(first.state, prior(contrary_model))
-    tick = 2 * REJECTED_BEFORE_RESTART - 1
-    np.testing.assert_allclose(second.state, warm_state(contrary_model, stream, tick), atol=1e-9)
+    for tick in (REJECTED_BEFORE_RESTART - 1, 4 * REJECTED_BEFORE_RESTART - 1):
+        wanted = restarted_state(contrary_model, stream, tick)
+        np.testing.assert_allclose(found[tick].state, wanted, atol=1e-9)
 
 
 def test_a_gap_forgives_rejected_observations(contrary_model: Model, stream: Stream) -> None:
@@ -96,3 +95,19 @@ def test_a_gap_forgives_rejected_observations(contrary_model: Model, stream: Str
     feed(live, stream[REJECTED_BEFORE_RESTART + 5 : 2 * REJECTED_BEFORE_RESTART + 5])
     assert live.counters['rejected_observations'] == 2 * (REJECTED_BEFORE_RESTART - 1)
     assert live.counters['restarts'] == 0
+
+
+def test_an_observation_unlike_any_in_training_is_passed_over(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    """The belief moves on as if the tick had no observation."""
+    belief = Belief(slot_car_model.tables, slot_car_model.operator)
+    means = np.array([sample for _, sample in stream[:30]])
+    for observation in slot_car_model.channels.standardise(means):
+        belief.update(observation)
+    before = belief.state.copy()
+    assert belief.update(np.full(6, 60.0)) == 0.0
+    after = belief.state.copy()
+    belief.start(before)
+    belief.skip(1)
+    np.testing.assert_allclose(after, belief.state)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
     Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
@@ -155,3 +159,18 @@ def test_whatever_comes_every_number_is_sound(
         for covariance in (*estimate.covariances, estimate.velocity_covariance):
             assert covariance[0, 1] == covariance[1, 0]
             assert np.linalg.eigvalsh(covariance)[0] > 0.0
+
+
+def test_an_axis_that_the_model_does_not_use_may_hold_anything(
+    slot_car_laps: tuple[Recording, Recording], stream: Stream
+) -> None:
+    laps = slot_car_laps[0]
+    samples = laps.imu.samples.copy()
+    samples[:, 4] = np.nan
+    settings = TrainingSettings(window=20, horizons=(0, 5), states=20)
+    model = train_model([replace(laps, imu=replace(laps.imu, samples=samples))], settings)
+    assert 'angular_velocity.y' not in model.live_channels
+    strange = [(stamp, [*sample[:4], np.nan, sample[5]]) for stamp, sample in stream]
+    found = feed(Filter(model), strange)
+    assert bits(found) == bits(feed(Filter(model), stream))
+    assert found[-1].valid

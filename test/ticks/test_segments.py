@@ -111,6 +111,16 @@ def test_samples_that_are_not_finite_are_as_if_not_there(value: float) -> None:
     assert counts['used'] == 98
 
 
+def test_an_axis_that_the_driver_never_fills_is_dead() -> None:
+    samples = np.random.default_rng(1).normal(size=(200, 6))
+    samples[:, 4] = np.nan
+    samples[7, 0] = np.nan
+    (segment,), counts = cut_segments(recording(even(200), samples), PERIOD_NS, MAX_GAP_NS)
+    assert counts['non_finite'] == 1
+    assert (segment.values[:, 4] == 0.0).all()
+    assert np.isfinite(segment.values).all()
+
+
 def test_a_run_of_bad_samples_longer_than_the_gap_is_a_gap() -> None:
     samples = np.zeros((101, 6))
     samples[40:65] = np.nan

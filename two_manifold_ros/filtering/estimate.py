@@ -30,7 +30,7 @@ class Estimate:
     stamp_ns
         End of the tick, nanoseconds; every observation used is older.
     tick
-        Ticks since the filter was last reset, counted from 0.
+        Ticks since the filter was last reset, those without observations included, from 0.
     status
         Why the estimate may or may not be used.
     state : (k,)

@@ -126,11 +126,14 @@ class Filter:
         """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
         if verdict is Verdict.GAP:
             self.counters['gaps'] += 1
-            missed = round((stamp_ns - self._newest) / self._model.period_ns)
+            elapsed = stamp_ns - self._averager.tick_began
+            missed = round(elapsed / self._model.period_ns)
             if missed <= self._model.window and self._tracker.window.count:
                 self._recovering = self._recovering or self._tracker.window.full
                 self._tracker.coast(missed)
+                self._tick += missed
             else:
+                self.counters['resets'] += 1
                 self._forget()
         elif verdict is Verdict.JUMP_BACK:
             self.counters['resets'] += 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled
+from two_manifold_ros.ticks.channels import NO_LIMIT
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
@@ -25,7 +26,8 @@ def check_sample(sample: Floats, mean: Floats, limit: Floats) -> int:
     Parameters
     ----------
     sample, mean, limit : (6,)
-        The sample, and the mean and largest believable distance from it of each channel.
+        The sample, and the mean and largest believable distance from it of each channel. A
+        channel without a limit is not used by the model, so it may hold anything, NaN too.
 
     Returns
     -------
@@ -35,6 +37,8 @@ def check_sample(sample: Floats, mean: Floats, limit: Floats) -> int:
     """
     verdict = 0
     for c in range(sample.size):
+        if limit[c] >= NO_LIMIT:
+            continue
         value = sample[c]
         if not np.isfinite(value):
             return 1

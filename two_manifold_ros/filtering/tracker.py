@@ -87,15 +87,20 @@ class Tracker:
         """Take the (6,) means of one tick, in the units of the IMU."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
         evidence = self.belief.update(observation)
-        self.window.push(observation)
-        accepted = evidence > SMALLEST_EVIDENCE
-        self._rejected = 0 if accepted else self._rejected + 1
-        state = self.belief.state
-        escaped = not float(np.dot(state, state)) <= 1.0 + self._state_bound**2
-        restarted = escaped or self._rejected >= REJECTED_BEFORE_RESTART
+        self._rejected = 0 if evidence > SMALLEST_EVIDENCE else self._rejected + 1
+        restarted = self._rejected >= REJECTED_BEFORE_RESTART or self._escaped()
         if restarted:
+            # From the window before this observation, which is then taken as any other: the
+            # weights stay those at this tick.
             self._restart()
-        return Step(evidence, accepted, self.window.nearest() / self._familiar, restarted)
+            evidence = self.belief.update(observation)
+        self.window.push(observation)
+        familiarity = self.window.nearest() / self._familiar
+        return Step(evidence, evidence > SMALLEST_EVIDENCE, familiarity, restarted)
+
+    def _escaped(self) -> bool:
+        state = self.belief.state
+        return not float(np.dot(state, state)) <= 1.0 + self._state_bound**2
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""

@@ -26,6 +26,11 @@ SMALLEST_EVIDENCE = 1e-3
 """Below this share the update is cancellation, and the observation is passed over (6.5)."""
 
 
+SMALLEST_SUPPORT = 1e-12
+"""Sum of weight magnitudes after the observation below which it resembles none in training: with
+the raw kernel, none within seven bandwidths."""
+
+
 class Belief:
     """
     What is believed about the hidden state.
@@ -69,13 +74,14 @@ class Belief:
         Returns
         -------
         float
-            Evidence in [-1, 1]: what is left of the weights after cancellation. At or below
-            ``SMALLEST_EVIDENCE`` the observation was passed over and the state moved on by (6.3).
+            Evidence in [-1, 1]: what is left of the weights after cancellation, and 0 for an
+            observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation
+            was passed over and the state moved on by (6.3).
 
         """
         implied_weights(self._weight_table, self.state, self.weights)
         total, absolute = reweight(self.weights, self._evaluate(observation))
-        evidence = total / absolute if absolute > 0.0 else 0.0
+        evidence = total / absolute if absolute > SMALLEST_SUPPORT else 0.0
         if not evidence > SMALLEST_EVIDENCE:
             implied_weights(self._weight_table, self.state, self.weights)
             self.state[:] = self._transition @ self.state

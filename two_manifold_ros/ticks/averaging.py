@@ -134,6 +134,11 @@ class TickAverager:
         self._means = np.zeros((most, channels))
         self._ends = np.zeros(most, dtype=np.int64)
 
+    @property
+    def tick_began(self) -> int:
+        """When the running tick began, ns."""
+        return int(self._clock[1]) - self._period
+
     def start(self, stamp: int, sample: Floats) -> None:
         """Begin a new grid of ticks at this sample."""
         self._clock[0] = stamp

@@ -22,6 +22,10 @@ LIMIT_FACTOR = 5.0
 """A sample further from the mean than this many times the largest in training is refused."""
 
 
+NO_LIMIT = float(np.finfo(np.float64).max)
+"""The limit of a channel that is left out."""
+
+
 @dataclass(frozen=True)
 class Channels:
     """
@@ -85,5 +89,5 @@ def fit_channels(segments: Sequence[Segment], largest: Floats) -> Channels:
     if not live.any():
         msg = 'no IMU channel varies during training; record while the vehicle drives'
         raise InputError(msg)
-    limit = np.where(live, LIMIT_FACTOR * (largest + np.abs(mean)), np.finfo(np.float64).max)
+    limit = np.where(live, LIMIT_FACTOR * (largest + np.abs(mean)), NO_LIMIT)
     return Channels(mean, scale, limit, live)

@@ -111,9 +111,12 @@ def cut_segments(
     """
     imu = recording.imu
     counts: Counter[str] = Counter(received=len(imu.stamps))
-    finite = np.isfinite(imu.samples).all(axis=1)
-    counts['non_finite'] = int(np.count_nonzero(~finite))
-    stamps, samples = imu.stamps[finite], imu.samples[finite]
+    finite = np.isfinite(imu.samples)
+    # Some drivers fill the axes that they do not measure with NaN: those are dead channels.
+    unmeasured = ~finite.any(axis=0)
+    usable = (finite | unmeasured).all(axis=1) & finite.any(axis=1)
+    counts['non_finite'] = int(np.count_nonzero(~usable))
+    stamps, samples = imu.stamps[usable], np.where(unmeasured, 0.0, imu.samples)[usable]
     rule = StampRule(max_gap_ns)
     verdicts = [rule.judge(stamp) for stamp in stamps.tolist()]
     counts.update(verdict.value for verdict in verdicts)

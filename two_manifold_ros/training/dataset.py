@@ -122,7 +122,7 @@ def _usual_rate(native_hz: float) -> float:
 
 def _largest(recording: Recording) -> Floats:
     samples = np.abs(recording.imu.samples)
-    largest: Floats = np.max(samples[np.isfinite(samples).all(axis=1)], axis=0, initial=0.0)
+    largest: Floats = np.max(np.where(np.isfinite(samples), samples, 0.0), axis=0, initial=0.0)
     return largest
 
 
