@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from two_manifold_ros.nodes.running import one_blas_thread, run
+from two_manifold_ros.nodes.running import run
+from two_manifold_ros.threads import one_blas_thread
 
 
 def main(args: list[str] | None = None) -> int:

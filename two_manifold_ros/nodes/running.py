@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import Any, TYPE_CHECKING
 
@@ -20,18 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rclpy.executors import Executor
-
-_THREAD_LIMITS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
-
-
-def one_blas_thread() -> None:
-    """
-    Keep linear algebra on the calling thread; call before NumPy is imported.
-
-    At these sizes more threads only add jitter, and they take cores from the robot.
-    """
-    for name in _THREAD_LIMITS:
-        os.environ.setdefault(name, '1')
 
 
 def run(create: Callable[[], Any], args: list[str] | None = None) -> int:
