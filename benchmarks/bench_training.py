@@ -20,6 +20,7 @@ import time
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.structure import learn_structure
@@ -38,7 +39,7 @@ def measure(count: int, kernel: str) -> None:
     began = time.perf_counter()
     dataset = build_dataset([recording], settings)
     observations = [dataset.channels.standardise(part.values) for part in dataset.segments]
-    structure = learn_structure(observations, WINDOW, settings)
+    structure = learn_structure(observations, WINDOW, settings, USUAL_NEIGHBOURS)
     structure.tables(structure.directions(20))
     fitted = time.perf_counter()
     train_model([recording], settings)
