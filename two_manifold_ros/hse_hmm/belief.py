@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.tables import Tables
     from two_manifold_ros.typing import Floats
 
-SMALLEST_EVIDENCE = 1e-3
-"""Below this share the update is cancellation, and the observation is passed over (6.5)."""
+SMALLEST_EVIDENCE = 0.1
+"""
+Below this share the update is mostly cancellation, and the observation is passed over (6.5).
+
+Dividing by so little blows the state up: at 1e-3 its norm reached a hundred times the median in
+runs over the slot car and f1tenth_ipz20, at 0.1 four times, and no error became larger.
+"""
 
 
 SMALLEST_SUPPORT = 1e-12

@@ -96,7 +96,7 @@ def assemble(
     tables = structure.tables(directions)
     operator = _make_operator(structure.observations, candidate)
     if readout == 'ridge':
-        states = _training_states(structure, Belief(tables, operator))
+        states = training_states(structure, Belief(tables, operator))[structure.training.ticks]
         return Assembly(directions, tables, operator, fit_ridge(states, targets))
     sharpened = SharpenedReadout(targets, np.ones(targets.shape[1]))
     return Assembly(directions, tables, operator, sharpened)
@@ -109,12 +109,28 @@ def _make_operator(observations: Floats, candidate: Candidate) -> ObservationOpe
     return make_ridge_kernel(observations, bandwidth, candidate.ridge)
 
 
-def _training_states(structure: Structure, belief: Belief) -> Floats:
-    """Return the state after the observation of each training tick, filtered per segment."""
-    begins = structure.begins
+def training_states(structure: Structure, belief: Belief, most: int | None = None) -> Floats:
+    """
+    Return the states of a closed-loop run over the training segments, each from a cold start.
+
+    Parameters
+    ----------
+    structure
+        Gives the segments.
+    belief
+        Is run over them.
+    most
+        Ticks of the series to run over, by default all.
+
+    Returns
+    -------
+    (N, k)
+        State after the observation of each tick of the series.
+
+    """
+    ends = np.minimum(structure.begins, most) if most else structure.begins
     runs = [
         filtered_states(belief, structure.series[:, begin:end].T)
-        for begin, end in itertools.pairwise(begins.tolist())
+        for begin, end in itertools.pairwise(ends.tolist())
     ]
-    states: Floats = np.concatenate(runs)[structure.training.ticks]
-    return states
+    return np.concatenate(runs)
