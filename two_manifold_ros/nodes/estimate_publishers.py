@@ -7,11 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.fixed_layout import FixedLayout
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.translating import filler, message_class, to_message
 from two_manifold_ros.outputs.messages import BUILDERS
 from two_manifold_ros.outputs.position import position_message
-from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS
+from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS, ODOMETRY, POSITION
 
 if TYPE_CHECKING:
     from rclpy.lifecycle import LifecycleNode
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.outputs.frames import Frames
+    from two_manifold_ros.outputs.topics import Message, Topic
 
 _TF_DEPTH = 100
+_OF_FIXED_LAYOUT = (POSITION, ODOMETRY)
 
 
 class EstimatePublishers:
@@ -58,6 +61,7 @@ class EstimatePublishers:
             )
             for topic in ESTIMATE_TOPICS
         }
+        self._layouts: dict[Topic, FixedLayout] = {}
         # Every message of a topic names the same fields, so one object serves for all of them.
         self._messages = {topic: message_class(topic.msgtype)() for topic in ESTIMATE_TOPICS}
 
@@ -71,12 +75,19 @@ class EstimatePublishers:
         for topic, publisher in self._publishers.items():
             # Building a message for nobody costs more than the filter itself.
             if publisher.get_subscription_count():
-                message = self._messages[topic]
                 fields = BUILDERS[topic.name](estimate, self._model, self._frames)
-                filler(topic.msgtype)(message, fields)
-                publisher.publish(message)
+                publisher.publish(self._message(topic, fields))
         if self._tf is not None:
             self._tf.publish(self._transform(estimate))
+
+    def _message(self, topic: Topic, fields: Message) -> object:
+        if topic in _OF_FIXED_LAYOUT:
+            if topic not in self._layouts:
+                self._layouts[topic] = FixedLayout(topic.msgtype, fields)
+            return self._layouts[topic].serialise(fields)
+        message = self._messages[topic]
+        filler(topic.msgtype)(message, fields)
+        return message
 
     def destroy(self) -> None:
         """Stop advertising."""
