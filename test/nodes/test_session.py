@@ -13,8 +13,9 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 import numpy as np
 from rclpy.serialization import serialize_message
 
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.session import REJECTIONS, Session
+from two_manifold_ros.nodes.session import MOST_WAITING, REJECTIONS, Session
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.simulation.slot_car_messages import imu_message
 
@@ -66,3 +67,51 @@ def test_a_clock_gives_the_stamps_where_that_is_asked_for(
     for sample in drive.imu[:150]:
         session.take(raw(0, sample), published.append)
     assert [each.stamp_ns for each in published[:2]] == [3_000_000_000, 3_100_000_000]
+
+
+def test_waiting_changes_no_estimate(drive: SlotCarRun, model_path: Path) -> None:
+    """Whatever waits for the end of a tick, the filter gets the same samples in the same order."""
+    model = load_model(model_path)
+    stamps, samples = drive.stamps_ns[:300].tolist(), drive.imu[:300]
+    # A copy, an old stamp, and a jump back in the middle of ticks.
+    stamps[103], stamps[141], stamps[222:] = stamps[102], stamps[130], stamps[22:100]
+    alone = Filter(model)
+    wanted = [
+        estimate
+        for stamp, sample in zip(stamps, samples, strict=True)
+        for estimate in alone.push(stamp, sample)
+        if estimate.valid
+    ]
+    session = Session(model)
+    published: list[Estimate] = []
+    for stamp, sample in zip(stamps, samples, strict=True):
+        session.take(raw(stamp, sample), published.append)
+    assert [each.stamp_ns for each in published] == [each.stamp_ns for each in wanted]
+    for ours, theirs in zip(published, wanted, strict=True):
+        np.testing.assert_array_equal(ours.positions, theirs.positions)
+        np.testing.assert_array_equal(ours.state, theirs.state)
+    counts = session.counts()
+    assert {cause: counts[cause] for cause in alone.counters} == dict(alone.counters)
+
+
+def test_an_estimate_is_published_with_the_sample_that_ends_its_tick(
+    drive: SlotCarRun, model_path: Path
+) -> None:
+    session = Session(load_model(model_path))
+    late = []
+    for stamp, sample in zip(drive.stamps_ns[:400].tolist(), drive.imu[:400], strict=True):
+        session.take(
+            raw(stamp, sample), lambda each, stamp=stamp: late.append(stamp - each.stamp_ns)
+        )
+    period = int(drive.stamps_ns[1] - drive.stamps_ns[0])
+    assert late
+    assert all(0 <= each < period for each in late)
+
+
+def test_no_more_wait_than_may(drive: SlotCarRun, model_path: Path) -> None:
+    """A driver at 10 kHz is taken in portions, not a whole tick at once."""
+    session = Session(load_model(model_path))
+    begin = int(drive.stamps_ns[0])
+    for index in range(MOST_WAITING + 50):
+        session.take(raw(begin + 100_000 * index, drive.imu[0]), lambda _: None)
+        assert len(session._waiting) < MOST_WAITING

@@ -71,6 +71,15 @@ class Filter:
             return f'{Status.RECOVERING.value}: {progress}'
         return f'{Status.FILLING.value}: {progress}'
 
+    @property
+    def tick_ends(self) -> int:
+        """
+        When the running tick ends, nanoseconds; 0 before the first sample.
+
+        A later sample with an older stamp than this gives no estimate, whatever its values.
+        """
+        return self._averager.tick_began + self._model.period_ns if self._newest else 0
+
     def warm_up(self) -> None:
         """Compile every hot loop, so that the first real sample is as quick as the others."""
         spare = Filter(self._model)

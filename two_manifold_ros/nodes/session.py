@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from struct import Struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,13 @@ REJECTIONS = (
     'out_of_order',
 )
 """Counters of messages that were not used, by cause."""
+
+MOST_WAITING = 100
+"""Messages taken at once at the most, so that no single callback takes long."""
+
+_LITTLE_ENDIAN = b'\x00\x01'
+_STAMP = Struct('<4xiI')
+"""Seconds and nanoseconds behind the four bytes that name the encoding."""
 
 
 class Session:
@@ -53,12 +61,42 @@ class Session:
         self.durations = Durations()
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
+        self._waiting: list[bytes] = []
+        self._newest = self._tick_ends = 0
+        self._publish: Callable[[Estimate], object] = lambda _: None
 
     def take(self, raw: bytes, publish: Callable[[Estimate], object]) -> None:
-        """Feed one serialised ``sensor_msgs/Imu`` and publish what may be published."""
+        """
+        Feed one serialised ``sensor_msgs/Imu`` and publish what may be published.
+
+        Samples that cannot end a tick wait for the one that does: between two of them the caches
+        go cold, and taking them all at once costs half as much.
+        """
         begin = perf_counter_ns()
-        self.counters['received'] += 1
         self.last_raw = raw
+        self._publish = publish
+        self._waiting.append(raw)
+        if not self._may_wait(raw):
+            self._settle()
+        self.durations.add(perf_counter_ns() - begin)
+
+    def _may_wait(self, raw: bytes) -> bool:
+        if self._clock_ns is not None or raw[:2] != _LITTLE_ENDIAN or len(raw) < _STAMP.size:
+            return False
+        seconds, nanoseconds = _STAMP.unpack_from(raw)
+        stamp, newest = seconds * 10**9 + nanoseconds, self._newest
+        self._newest = stamp
+        return newest < stamp < self._tick_ends and len(self._waiting) < MOST_WAITING
+
+    def _settle(self) -> None:
+        """Feed the filter with everything that waits."""
+        for raw in self._waiting:
+            self._feed(raw)
+        self._waiting.clear()
+        self._tick_ends = self.filter.tick_ends
+
+    def _feed(self, raw: bytes) -> None:
+        self.counters['received'] += 1
         try:
             stamp_ns, _, sample = decode_imu_cdr(raw)
         # Bytes that are no Imu message make a decoder raise almost anything.
@@ -68,22 +106,24 @@ class Session:
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         for estimate in self.filter.push(stamp_ns, sample):
-            self._offer(estimate, publish)
-        self.durations.add(perf_counter_ns() - begin)
+            self._offer(estimate)
 
-    def _offer(self, estimate: Estimate, publish: Callable[[Estimate], object]) -> None:
+    def _offer(self, estimate: Estimate) -> None:
         self.latest = estimate
         if publishable(estimate):
             self.counters['published'] += 1
-            publish(estimate)
+            self._publish(estimate)
         elif estimate.valid:
             self.counters['estimates_not_finite'] += 1
 
     def reset(self, cause: str) -> None:
         """Forget everything that was seen and start anew."""
+        self._settle()
         self.filter.reset(cause)
+        self._tick_ends = 0
         self.latest = None
 
     def counts(self) -> Counter[str]:
         """Return all counters; ``received`` counts malformed messages as well."""
+        self._settle()
         return Counter({**self.filter.counters, **self.counters})
