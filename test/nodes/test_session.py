@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -115,3 +116,20 @@ def test_no_more_wait_than_may(drive: SlotCarRun, model_path: Path) -> None:
     for index in range(MOST_WAITING + 50):
         session.take(raw(begin + 100_000 * index, drive.imu[0]), lambda _: None)
         assert len(session._waiting) < MOST_WAITING
+
+
+def test_a_failing_publisher_feeds_no_message_twice(drive: SlotCarRun, model_path: Path) -> None:
+    session = Session(load_model(model_path))
+
+    def fail(_: Estimate) -> None:
+        raise RuntimeError
+
+    for stamp, sample in zip(drive.stamps_ns[:100].tolist(), drive.imu[:100], strict=True):
+        session.take(raw(stamp, sample), lambda _: None)
+    for stamp, sample in zip(drive.stamps_ns[100:150].tolist(), drive.imu[100:150], strict=True):
+        with suppress(RuntimeError):
+            session.take(raw(stamp, sample), fail)
+    counts = session.counts()
+    assert counts['published'] == 10
+    assert counts['received'] == counts['used'] == 150
+    assert not any(counts[cause] for cause in REJECTIONS)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from struct import Struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -61,7 +61,7 @@ class Session:
         self.durations = Durations()
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
-        self._waiting: list[bytes] = []
+        self._waiting: deque[bytes] = deque()
         self._newest = self._tick_ends = 0
         self._publish: Callable[[Estimate], object] = lambda _: None
 
@@ -89,10 +89,9 @@ class Session:
         return newest < stamp < self._tick_ends and len(self._waiting) < MOST_WAITING
 
     def _settle(self) -> None:
-        """Feed the filter with everything that waits."""
-        for raw in self._waiting:
-            self._feed(raw)
-        self._waiting.clear()
+        """Feed the filter with all that waits, each message once even if publishing fails."""
+        while self._waiting:
+            self._feed(self._waiting.popleft())
         self._tick_ends = self.filter.tick_ends
 
     def _feed(self, raw: bytes) -> None:
