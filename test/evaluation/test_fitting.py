@@ -83,3 +83,18 @@ def test_a_few_constant_samples_prove_nothing(slot_car_model: Model, laps: Recor
 def test_an_empty_part_is_refused(slot_car_model: Model, laps: Recording) -> None:
     message = refusal(slot_car_model, laps.between(1000, None))
     assert message.endswith('has no IMU sample in the part asked for; check --from and --until')
+
+
+def test_a_channel_of_nan_that_the_model_uses_is_refused_and_named(
+    slot_car_model: Model, laps: Recording
+) -> None:
+    assert 'angular_velocity.z' in refusal(slot_car_model, constant(laps, 5, np.nan))
+
+
+def test_positions_in_another_frame_are_refused(slot_car_model: Model, laps: Recording) -> None:
+    assert laps.positions is not None
+    moved = replace(laps, positions=replace(laps.positions, frame_id='odom'))
+    with pytest.raises(InputError, match="in the frame 'odom', but the model gives them in 'map'"):
+        check_fit(slot_car_model, moved)
+    unnamed = replace(laps, positions=replace(laps.positions, frame_id=''))
+    check_fit(slot_car_model, unnamed)

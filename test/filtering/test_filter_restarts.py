@@ -11,12 +11,15 @@ from filter_runs import feed
 import numpy as np
 import pytest
 
+from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.observation import RidgeKernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from filter_runs import Stream
 
     from two_manifold_ros.model.model import Model
@@ -66,7 +69,7 @@ def test_the_warm_start_knows_where_the_car_is(slot_car_model: Model, stream: St
     apart = [
         float(np.linalg.norm(left.positions[0] - right.positions[0]))
         for left, right in zip(restarted, usual, strict=True)
-        if left.valid
+        if right.valid
     ]
     assert np.median(apart) < 0.3
 
@@ -111,3 +114,32 @@ def test_an_observation_unlike_any_in_training_is_passed_over(
     belief.start(before)
     belief.skip(1)
     np.testing.assert_allclose(after, belief.state)
+
+
+def test_a_belief_that_everything_contradicts_is_lost(
+    contrary_model: Model, slot_car_model: Model, stream: Stream
+) -> None:
+    found = feed(Filter(contrary_model), stream[:100])
+    width = contrary_model.window
+    assert [each.status for each in found[width:]] == [Status.LOST] * len(found[width:])
+    assert not any(each.valid for each in found)
+    assert all(each.valid for each in feed(Filter(slot_car_model), stream[:100])[width:])
+
+
+@pytest.mark.parametrize(
+    'spoil',
+    [
+        lambda sample: sample * [1 / 9.81, 1 / 9.81, 1 / 9.81, 1, 1, 1],
+        lambda sample: sample - [0, 0, 9.81, 0, 0, 0],
+        lambda sample: sample * 0.0,
+    ],
+    ids=['g instead of m/s2', 'gravity removed', 'frozen at zero'],
+)
+def test_input_unlike_that_of_training_is_not_published(
+    spoil: Callable[[np.ndarray], np.ndarray], slot_car_model: Model, stream: Stream
+) -> None:
+    live = Filter(slot_car_model)
+    found = feed(live, [(stamp, spoil(np.asarray(sample))) for stamp, sample in stream[:150]])
+    full = found[slot_car_model.window :]
+    assert sum(each.valid for each in full) <= 0.02 * len(full)
+    assert 'units' in live.why

@@ -8,8 +8,10 @@ import pytest
 from two_manifold_ros.readout.calibration import (
     calibration_factors,
     CHI_SQUARE,
+    DOUBT,
     FEWEST,
     squared_mahalanobis,
+    tempered,
 )
 
 N = 4000
@@ -84,3 +86,10 @@ def test_each_target_by_its_known_errors() -> None:
 def test_errors_of_nothing_leave_a_positive_factor() -> None:
     factors, _ = calibration_factors(np.zeros((30, 1, 2)), COVARIANCES[:30, None])
     assert factors[0] > 0.0
+
+
+def test_a_shrinking_is_believed_as_far_as_the_errors_are_independent() -> None:
+    factors = np.array([0.25, 1.0, 4.0])
+    np.testing.assert_allclose(tempered(factors, 0.0), [1.0, 1.0, 4.0])
+    np.testing.assert_allclose(tempered(factors, DOUBT), [0.5, 1.0, 4.0])
+    np.testing.assert_allclose(tempered(factors, 1e9), factors, rtol=1e-6)

@@ -148,11 +148,32 @@ def expected_limit(dataset: Dataset, largest: float) -> np.ndarray:
     return 5.0 * (largest + np.abs(dataset.channels.mean))
 
 
-def test_the_largest_sample_sets_the_limit_even_where_ticks_average_it_away() -> None:
+def test_large_samples_set_the_limit_even_where_ticks_average_them_away() -> None:
     whole = drive()
     samples = whole.imu.samples.copy()
-    samples[300] = 100.0
+    samples[300:310:3] = 100.0
     samples[400] = np.nan
     dataset = build_dataset([replace(whole, imu=replace(whole.imu, samples=samples))], USUAL)
     np.testing.assert_allclose(dataset.channels.limit, expected_limit(dataset, 100.0))
     assert dataset.counts['non_finite'] == 1
+
+
+def test_one_absurd_sample_neither_enters_nor_widens_the_range() -> None:
+    whole = drive()
+    samples = whole.imu.samples.copy()
+    samples[300, 1] = 1e308
+    spoiled = build_dataset([replace(whole, imu=replace(whole.imu, samples=samples))], USUAL)
+    clean = build_dataset([whole], USUAL)
+    assert spoiled.counts['out_of_range'] == 1
+    np.testing.assert_allclose(spoiled.channels.limit, clean.channels.limit, rtol=0.1)
+    np.testing.assert_allclose(spoiled.channels.scale, clean.channels.scale, rtol=0.01)
+
+
+def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
+    whole = drive()
+    samples = whole.imu.samples.copy()
+    samples[:, 3] = np.nan
+    without = replace(whole, imu=replace(whole.imu, samples=samples))
+    dataset = build_dataset([whole, without], USUAL)
+    assert not dataset.channels.live[3]
+    assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)

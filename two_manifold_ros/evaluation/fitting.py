@@ -11,6 +11,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import median_interval_ns
+from two_manifold_ros.ticks.usable import usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 
 def check_fit(model: Model, recording: Recording) -> None:
     """
-    Check rate and channels.
+    Check rate, channels and the frame of the positions.
 
     Raises
     ------
     InputError
-        If the IMU is slower than the ticks of the model, or a channel the model uses is dead.
+        If the IMU is slower than the ticks of the model, a channel the model uses is dead, or the
+        positions are in another frame.
 
     """
     imu = recording.imu
@@ -39,7 +41,9 @@ def check_fit(model: Model, recording: Recording) -> None:
             f'of {model.rate_hz:g} Hz; train a model at a lower --rate'
         )
         raise InputError(msg)
-    dead = np.ptp(imu.samples, axis=0) == 0.0
+    _check_frame(model, recording)
+    usable, values = usable_samples(imu.samples)
+    dead = np.ptp(values[usable], axis=0) == 0.0 if usable.any() else np.zeros(6, dtype=np.bool_)
     missing = [
         name
         for name, is_dead, live in zip(IMU_CHANNELS, dead, model.channels.live, strict=True)
@@ -49,5 +53,18 @@ def check_fit(model: Model, recording: Recording) -> None:
         msg = (
             f'{place} has no signal on {", ".join(missing)}, which the model uses; train a model '
             'on recordings of this IMU'
+        )
+        raise InputError(msg)
+
+
+def _check_frame(model: Model, recording: Recording) -> None:
+    positions = recording.positions
+    if positions is None or not (model.frame_id and positions.frame_id):
+        return
+    if positions.frame_id != model.frame_id:
+        msg = (
+            f'{recording.name}: the positions on {positions.topic} are in the frame '
+            f'{positions.frame_id!r}, but the model gives them in {model.frame_id!r}; evaluate on '
+            'positions in that frame'
         )
         raise InputError(msg)

@@ -18,6 +18,8 @@ class Status(Enum):
     FILLING = 'filling the first window'
     TRACKING = 'tracking'
     RECOVERING = 'tracking again after a gap, the window not yet full'
+    UNFAMILIAR = 'the input is unlike that of training: compare units, mounting and route'
+    LOST = 'lost: one observation after the other contradicts the model'
 
 
 @dataclass(frozen=True)
@@ -67,4 +69,4 @@ class Estimate:
     @property
     def valid(self) -> bool:
         """Whether the estimate may be published."""
-        return self.status is not Status.FILLING
+        return self.status in {Status.TRACKING, Status.RECOVERING}

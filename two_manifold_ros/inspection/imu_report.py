@@ -13,6 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.channels import stuck_stretches, summarise_channels
 from two_manifold_ros.inspection.gravity import measure_gravity
 from two_manifold_ros.inspection.timing import measure_timing
+from two_manifold_ros.ticks.usable import usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.inspection.channels import ChannelSummary
@@ -66,14 +67,14 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
         If no sample is finite.
 
     """
-    finite = np.isfinite(imu.samples).all(axis=1)
+    finite, cleaned = usable_samples(imu.samples)
     if not finite.any():
         msg = (
             f'{imu.topic} in {name} has no finite sample among {len(imu.samples)}: check the IMU '
             f'driver and record again.'
         )
         raise InputError(msg)
-    samples = imu.samples[finite]
+    samples = cleaned[finite]
     return ImuReport(
         topic=imu.topic,
         frame_id=imu.frame_id,

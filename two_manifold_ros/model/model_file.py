@@ -46,9 +46,10 @@ def save_model(model: Model, path: str | Path) -> None:
     Raises
     ------
     InputError
-        If the folder cannot be written.
+        If the folder cannot be written, or the model could not be loaded again.
 
     """
+    check_model(model)
     header: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
     header |= {
         'format': FORMAT,

@@ -15,6 +15,9 @@ LEVELS = (0.68, 0.95)
 CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
 """Squared radii of the 68 % and 95 % ellipses of a plane Gaussian."""
 
+DOUBT = 20.0
+"""Independent held-out windows at which half of a shrinking is believed (of its logarithm)."""
+
 FEWEST = 20
 """Fewer held-out errors than this say nothing about a 95 % ellipse."""
 
@@ -59,3 +62,23 @@ def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Fl
         ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
         factors[column] = np.sqrt(np.prod(np.maximum(ratios, 1e-6)))
     return factors, counts
+
+
+def tempered(factors: Floats, independent: float) -> Floats:
+    """
+    Believe factors below 1 only as far as the held-out errors are independent.
+
+    A block between two training laps is easier than what comes after the training, and errors
+    of overlapping windows are alike, so a few windows of them must not shrink an ellipse. Factors
+    above 1 stay.
+
+    Parameters
+    ----------
+    factors : (c,)
+        From ``calibration_factors``.
+    independent
+        Held-out ticks divided by the ticks of a window.
+
+    """
+    trust = independent / (independent + DOUBT)
+    return np.where(factors < 1.0, factors**trust, factors)

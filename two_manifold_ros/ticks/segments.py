@@ -13,6 +13,7 @@ import numpy as np
 
 from two_manifold_ros.ticks.averaging import average_ticks
 from two_manifold_ros.ticks.stamps import StampRule, Verdict
+from two_manifold_ros.ticks.usable import believable, usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import PositionStream, Recording
@@ -96,10 +97,19 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
 
 
 def cut_segments(
-    recording: Recording, period_ns: int, max_gap_ns: int
+    recording: Recording, period_ns: int, max_gap_ns: int, largest: Floats | None = None
 ) -> tuple[list[Segment], Counter[str]]:
     """
     Average a recording over ticks.
+
+    Parameters
+    ----------
+    recording
+        Its stamps and samples may be in any state.
+    period_ns, max_gap_ns
+        Length of a tick, and longest step that is no gap.
+    largest : (6,)
+        From ``largest_believable``; samples far beyond it are set aside.
 
     Returns
     -------
@@ -111,12 +121,13 @@ def cut_segments(
     """
     imu = recording.imu
     counts: Counter[str] = Counter(received=len(imu.stamps))
-    finite = np.isfinite(imu.samples)
-    # Some drivers fill the axes that they do not measure with NaN: those are dead channels.
-    unmeasured = ~finite.any(axis=0)
-    usable = (finite | unmeasured).all(axis=1) & finite.any(axis=1)
+    usable, cleaned = usable_samples(imu.samples)
     counts['non_finite'] = int(np.count_nonzero(~usable))
-    stamps, samples = imu.stamps[usable], np.where(unmeasured, 0.0, imu.samples)[usable]
+    if largest is not None:
+        absurd = usable & ~believable(cleaned, largest)
+        counts['out_of_range'] = int(np.count_nonzero(absurd))
+        usable &= ~absurd
+    stamps, samples = imu.stamps[usable], cleaned[usable]
     rule = StampRule(max_gap_ns)
     verdicts = [rule.judge(stamp) for stamp in stamps.tolist()]
     counts.update(verdict.value for verdict in verdicts)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn, TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.channels import fit_channels
 from two_manifold_ros.ticks.segments import cut_segments, median_interval_ns
+from two_manifold_ros.ticks.usable import largest_believable, unmeasured_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.channels import Channels
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats
 
 USUAL_RATE_HZ = 20.0
 """Enough for a vehicle whose laps last seconds; faster IMUs are averaged down to it."""
@@ -71,6 +71,8 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
 
     """
     interval = _interval(recordings)
+    recordings = _measured_alike(recordings)
+    largest = largest_believable([each.imu.samples for each in recordings])
     native_hz = 1e9 / interval
     rate_hz = settings.rate_hz or _usual_rate(native_hz)
     if rate_hz > 1.25 * native_hz:
@@ -85,7 +87,7 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     segments: list[Segment] = []
     counts: Counter[str] = Counter()
     for recording in recordings:
-        found, counted = cut_segments(recording, period_ns, max_gap_ns)
+        found, counted = cut_segments(recording, period_ns, max_gap_ns, largest)
         segments += found
         counts += counted
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)
@@ -96,7 +98,6 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     if not any(np.isfinite(segment.positions).any() for segment in kept):
         msg = f'{names}: no position falls into the time of the IMU; check the stamps of both'
         raise InputError(msg)
-    largest = np.max([_largest(recording) for recording in recordings], axis=0)
     return Dataset(
         kept, fit_channels(kept, largest), rate_hz, period_ns, window, max_gap_ns, counts
     )
@@ -120,10 +121,15 @@ def _usual_rate(native_hz: float) -> float:
     return float(round(native_hz)) if native_hz >= 2.0 else round(native_hz, 2)
 
 
-def _largest(recording: Recording) -> Floats:
-    samples = np.abs(recording.imu.samples)
-    largest: Floats = np.max(np.where(np.isfinite(samples), samples, 0.0), axis=0, initial=0.0)
-    return largest
+def _measured_alike(recordings: Sequence[Recording]) -> list[Recording]:
+    """Leave an axis that one recording did not measure out of all of them."""
+    missing = np.any([unmeasured_axes(each.imu.samples) for each in recordings], axis=0)
+    if not missing.any() or missing.all():
+        return list(recordings)
+    return [
+        replace(each, imu=replace(each.imu, samples=np.where(missing, 0.0, each.imu.samples)))
+        for each in recordings
+    ]
 
 
 def _refuse_length(

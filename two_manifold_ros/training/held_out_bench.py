@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.readout.calibration import calibration_factors
+from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
@@ -116,7 +116,7 @@ class HeldOutBench:
             covariances.append(run.covariances[self._window :])
         every = np.concatenate(errors)
         factors, counts = calibration_factors(every, np.concatenate(covariances))
-        return factors, counts, len(every)
+        return tempered(factors, len(every) / self._window), counts, len(every)
 
     def familiar_squared(self) -> float:
         """Return the quantile of the nearest squared distance over the held-out windows."""

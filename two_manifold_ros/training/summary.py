@@ -50,6 +50,9 @@ def summarise(
     states = assembly.tables.weights.shape[1]
     notes = [note for recording in recordings for note in recording.notes]
     notes += structure.notes
+    frames = sorted({recording.imu.frame_id for recording in recordings})
+    if len(frames) > 1:
+        notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
     notes += _training_notes(dataset, states, validation, settings)
     return {
         'package_version': __version__,
@@ -58,7 +61,7 @@ def summarise(
         'segments': len(dataset.segments),
         'training_ticks': len(structure.training.ticks),
         'samples': dict(dataset.counts),
-        'neighbours': neighbours,
+        'neighbours': neighbours if settings.kernel == 'laplacian-eigenmap' else None,
         'coupling': settings.coupling,
         'readout': settings.readout,
         'states': states,
@@ -76,6 +79,9 @@ def _training_notes(
     if dataset.channels.dead_names:
         dead = ', '.join(dataset.channels.dead_names)
         notes.append(f'channels without a signal left out: {dead}')
+    absurd = dataset.counts['out_of_range']
+    if absurd:
+        notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
     if settings.states is not None and states < settings.states:
         notes.append(f'the windows share only {states} of the {settings.states} states asked for')
     if isinstance(validation, str):

@@ -187,7 +187,7 @@ def _check_repetition(familiar_squared: float, dataset: Dataset) -> None:
     if not familiar_squared > SAME * numbers:
         msg = (
             'most windows occur twice with the same samples, so nothing can be validated; name '
-            'each recording once'
+            'each recording once, and leave out where the vehicle is parked'
         )
         raise InputError(msg)
 
