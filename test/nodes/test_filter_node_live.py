@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from time import sleep
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -158,6 +159,26 @@ def test_silence_and_wrong_types_have_a_reason(
     assert health.level == 2
     send(talk, imu, messages(drive, 10))
     health.until('no IMU message on /driver/data for')
+
+
+def test_an_imu_that_becomes_too_slow_is_named(
+    talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
+) -> None:
+    start('filter_node', model=model_path)
+    health = Health(talk)
+    imu = connect(talk, health)
+    send(talk, imu, messages(drive)[:150])
+    slow = messages(drive, 1)[0]
+
+    def told() -> bool:
+        slow.header.stamp.sec += 1
+        imu.publish(slow)
+        sleep(0.2)
+        return 'Hz, but the model needs 10 Hz' in health.why and health.values['valid'] == 'false'
+
+    talk.until(told, 'the rates')
+    assert health.level == 1
+    assert health.values['evidence'] == 'nan'
 
 
 def test_frames_and_receive_time(

@@ -42,6 +42,11 @@ CASES = {
         'incompatible durability',
     ),
     'rejected': (Facts(all_rejected='100 zero_stamp'), Level.ERROR, '100 zero_stamp'),
+    'too_slow': (
+        Facts(imu_rate_hz=7.9, model_rate_hz=10.0, latest=estimate()),
+        Level.WARN,
+        'on /imu at only 7.9 Hz, but the model needs 10 Hz',
+    ),
     'filling': (Facts(filter_why='12 of 60'), Level.WARN, '12 of 60'),
     'recovering': (
         Facts(filter_why='again', latest=estimate(Status.RECOVERING)),
@@ -49,7 +54,11 @@ CASES = {
         'again',
     ),
     'unfamiliar': (Facts(latest=estimate(familiarity=9.0)), Level.WARN, 'unlike that of training'),
-    'tracking': (Facts(filter_why='tracking', latest=estimate()), Level.OK, 'tracking'),
+    'tracking': (
+        Facts(filter_why='tracking', latest=estimate(), imu_rate_hz=8.1, model_rate_hz=10.0),
+        Level.OK,
+        'tracking',
+    ),
 }
 
 
@@ -67,3 +76,14 @@ def test_a_silence_after_tracking_outweighs_the_last_estimate() -> None:
 
 def test_an_estimate_that_is_filling_is_not_tracking() -> None:
     assert judge(Facts(latest=estimate(Status.FILLING))).cause == 'filling'
+
+
+@pytest.mark.parametrize(
+    'changed',
+    [{'silence_s': 2.0}, {'received': False}, {'enabled': False}, {'active': False}],
+    ids=str,
+)
+def test_no_estimate_is_present_where_no_more_come(changed: dict[str, Any]) -> None:
+    latest = estimate()
+    assert Facts(latest=latest).present is latest
+    assert Facts(latest=latest, **changed).present is None

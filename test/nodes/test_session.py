@@ -118,6 +118,20 @@ def test_no_more_wait_than_may(drive: SlotCarRun, model_path: Path) -> None:
         assert len(session._waiting) < MOST_WAITING
 
 
+def test_an_imu_that_slows_down_leaves_no_estimate(drive: SlotCarRun, model_path: Path) -> None:
+    """Each of its samples comes after a gap, so that no tick ever ends."""
+    model = load_model(model_path)
+    session = Session(model)
+    for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True):
+        session.take(raw(stamp, sample), lambda _: None)
+    assert session.latest is not None
+    for step in range(1, 6):
+        slow = int(drive.stamps_ns[149]) + step * (model.max_gap_ns + 1)
+        session.take(raw(slow, drive.imu[0]), lambda _: None)
+    assert session.counts()['resets'] > 0
+    assert session.latest is None
+
+
 def test_a_failing_publisher_feeds_no_message_twice(drive: SlotCarRun, model_path: Path) -> None:
     session = Session(load_model(model_path))
 

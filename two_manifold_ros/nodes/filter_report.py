@@ -13,6 +13,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.imu_check import imu_complaints
+from two_manifold_ros.nodes.input_rate import InputRate
 from two_manifold_ros.nodes.judging import Facts, judge, Judgement
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
@@ -50,6 +51,7 @@ class FilterReport:
         self._cause = ''
         self._before: Counter[str] = Counter()
         self._before_s = monotonic()
+        self._rate = InputRate()
 
     def publish(self) -> None:
         """Publish one diagnostics message and log reasons that are new or over."""
@@ -60,9 +62,10 @@ class FilterReport:
         fresh = counts if counts['received'] < self._before['received'] else counts - self._before
         rates = {key: count / (now_s - self._before_s) for key, count in fresh.items()}
         self._before, self._before_s = counts, now_s
-        judgement = judge(self._facts(fresh))
+        facts = self._facts(fresh)
+        judgement = judge(facts)
         self._log(judgement, fresh, now_s)
-        health = Health(judgement.level, judgement.why, self._values(rates))
+        health = Health(judgement.level, judgement.why, self._values(rates, facts))
         stamp_ns = self._node.get_clock().now().nanoseconds
         message = diagnostics_message(
             stamp_ns,
@@ -75,6 +78,9 @@ class FilterReport:
     def _facts(self, fresh: Counter[str]) -> Facts:
         node, session = self._node, self._node.session
         silence_s = node.silence_s
+        rate_hz = self._rate.look(
+            fresh['used'], node.received_s, session.newest_ns if session else 0
+        )
         quiet = silence_s > node.settings['input_timeout_s'] or not fresh['received']
         return Facts(
             trouble=node.trouble,
@@ -87,6 +93,8 @@ class FilterReport:
             received=node.received_s > node.activated_s,
             publishers=self._publisher_types() if quiet else (),
             incompatible=node.incompatible,
+            imu_rate_hz=rate_hz,
+            model_rate_hz=session.model.rate_hz if session else 0.0,
             all_rejected=_all_rejected(fresh),
             filter_why=session.filter.why if session else '',
             latest=session.latest if session else None,
@@ -121,12 +129,12 @@ class FilterReport:
             return {}
         return imu_complaints(message, session.model, self._node.imu_topic)
 
-    def _values(self, rates: dict[str, float]) -> dict[str, float | str]:
+    def _values(self, rates: dict[str, float], facts: Facts) -> dict[str, float | str]:
         session = self._node.session
         values: dict[str, float | str] = {'model': self._node.settings['model']}
         if session is None:
             return values
-        latest = session.latest
+        latest = facts.present
         values['imu_rate_hz'] = rates.get('received', 0.0)
         values['estimate_rate_hz'] = rates.get('published', 0.0)
         values['valid'] = str(latest is not None and latest.valid).lower()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.filtering.estimate import Status
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 UNFAMILIAR = 4.0
 """Familiarity, a squared ratio, above which the input is unlike anything in training."""
+SLOWEST = 0.8
+"""Share of the model's rate below which too many ticks have no sample."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,16 @@ class Facts:
         Types with which the IMU topic is published, one per publisher.
     incompatible
         Name of the quality-of-service policy over which a publisher and the node disagree.
+    imu_rate_hz
+        How many IMU messages a second can be used; NaN while unknown.
+    model_rate_hz
+        How many the model needs.
     all_rejected
         Causes for which every sample of the last second was rejected; empty if one was used.
     filter_why
         The filter's own words.
     latest
-        The newest estimate since the last reset.
+        The newest estimate since the filter last started anew.
 
     """
 
@@ -61,9 +68,22 @@ class Facts:
     received: bool = True
     publishers: tuple[str, ...] = ()
     incompatible: str = ''
+    imu_rate_hz: float = math.nan
+    model_rate_hz: float = 0.0
     all_rejected: str = ''
     filter_why: str = ''
     latest: Estimate | None = None
+
+    @property
+    def present(self) -> Estimate | None:
+        """The newest estimate as long as new ones may come, and ``None`` otherwise."""
+        wanted = self.active and self.enabled and not self.trouble
+        return self.latest if wanted and self.heard else None
+
+    @property
+    def heard(self) -> bool:
+        """Whether IMU messages come."""
+        return self.received and self.silence_s <= self.timeout_s
 
 
 class Judgement(NamedTuple):
@@ -99,15 +119,25 @@ def judge(facts: Facts) -> Judgement:
     if not facts.enabled:
         why = 'disabled by the service enable: call it again with data: true'
         return Judgement(Level.WARN, 'disabled', why)
-    return _judge_input(facts) or _judge_estimate(facts)
+    if facts.heard:
+        return _judge_samples(facts) or _judge_estimate(facts)
+    return _judge_silence(facts)
 
 
-def _judge_input(facts: Facts) -> Judgement | None:
-    if facts.received and facts.silence_s <= facts.timeout_s:
-        if facts.all_rejected:
-            why = f'every IMU sample of the last second was rejected: {facts.all_rejected}'
-            return Judgement(Level.ERROR, 'rejected', why)
-        return None
+def _judge_samples(facts: Facts) -> Judgement | None:
+    if facts.all_rejected:
+        why = f'every IMU sample of the last second was rejected: {facts.all_rejected}'
+        return Judgement(Level.ERROR, 'rejected', why)
+    if facts.imu_rate_hz < SLOWEST * facts.model_rate_hz:
+        why = (
+            f'usable IMU messages come on {facts.topic} at only {facts.imu_rate_hz:.1f} Hz, but '
+            f'the model needs {facts.model_rate_hz:g} Hz: set the driver to a higher rate'
+        )
+        return Judgement(Level.WARN, 'too_slow', why)
+    return None
+
+
+def _judge_silence(facts: Facts) -> Judgement:
     mistake = _judge_publishers(facts)
     if mistake is None and facts.silence_s <= facts.timeout_s:
         why = f'waiting for the first IMU message on {facts.topic}'

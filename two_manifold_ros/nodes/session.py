@@ -50,6 +50,13 @@ class Session:
         Gives the stamp of each message on arrival instead of its header, where that is asked
         for.
 
+    Attributes
+    ----------
+    latest
+        The newest estimate, ``None`` if the filter started anew since.
+    newest_ns
+        Stamp of the newest message that could be decoded.
+
     """
 
     def __init__(self, model: Model, clock_ns: Callable[[], int] | None = None) -> None:
@@ -57,6 +64,7 @@ class Session:
         self.filter = Filter(model)
         self.filter.warm_up()
         self.latest: Estimate | None = None
+        self.newest_ns = 0
         self.last_raw = b''
         self.durations = Durations()
         self.counters: Counter[str] = Counter()
@@ -104,7 +112,12 @@ class Session:
             return
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
-        for estimate in self.filter.push(stamp_ns, sample):
+        self.newest_ns = stamp_ns
+        resets = self.filter.counters['resets']
+        estimates = self.filter.push(stamp_ns, sample)
+        if self.filter.counters['resets'] != resets:
+            self.latest = None
+        for estimate in estimates:
             self._offer(estimate)
 
     def _offer(self, estimate: Estimate) -> None:
