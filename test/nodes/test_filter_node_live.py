@@ -178,7 +178,7 @@ def test_an_imu_that_becomes_too_slow_is_named(
 
     talk.until(told, 'the rates')
     assert health.level == 1
-    assert health.values['evidence'] == 'nan'
+    assert health.values['evidence'] == 'unknown'
 
 
 def test_frames_and_receive_time(
