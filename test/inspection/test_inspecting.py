@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -271,3 +273,13 @@ def test_ipz20_has_three_dead_channels(recordings_folder: Path, run: int) -> Non
     assert report.positions is not None
     assert report.positions.laps is not None
     assert report.positions.laps.time_s == pytest.approx(7.9, abs=0.6)
+
+
+def test_inspecting_needs_no_extra() -> None:
+    """The trainer node inspects on robots, which have neither rich nor rosbags."""
+    program = (
+        'import sys; import two_manifold_ros.inspection.inspecting; '
+        'print({"rich", "rosbags", "matplotlib"} & set(sys.modules))'
+    )
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, check=True)
+    assert done.stdout.decode().strip() == 'set()'

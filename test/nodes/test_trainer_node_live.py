@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -49,6 +50,19 @@ def test_trains_from_bags_and_exits(
     assert node.process.returncode == 0, log
     assert f'Training from {bag}' in log
     np.testing.assert_array_equal(load_model(path).track, load_model(model_path).track)
+
+
+def test_what_inspection_finds_is_warned_of_once(
+    start: Start, drive: SlotCarRun, tmp_path: Path
+) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    bag = tmp_path / 'bag'
+    write_run(replace(drive, imu=drive.imu * ([1 / 9.81] * 3 + [180 / np.pi] * 3)), bag)
+    node = start('trainer_node', model=tmp_path / 'model.npz', bags=f'[{bag}]', **SMALL)
+    warnings = [line for line in node.log().splitlines() if '[WARN]' in line and 'rad/s' in line]
+    assert len(warnings) == 1
+    assert str(bag) in warnings[0]
+    assert node.process.returncode == 0
 
 
 def test_a_bag_that_is_missing_ends_with_status_one(start: Start, tmp_path: Path) -> None:

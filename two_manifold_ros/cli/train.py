@@ -13,7 +13,7 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of, seconds
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.kernels.selection import KERNELS
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.reading import READOUTS
@@ -135,12 +135,8 @@ def parse_horizons(text: str) -> tuple[int, ...]:
 
 def _warn(recordings: list[Recording]) -> None:
     """Say before training what inspection warns of; training may still be what is wanted."""
-    for recording in recordings:
-        for finding in inspect_recording(recording).findings:
-            if finding.severity == 'warning':
-                print(
-                    f'two-manifold: warning: {recording.name}: {finding.sentence}', file=sys.stderr
-                )
+    for sentence in training_warnings(recordings):
+        print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 
 
 def _content(args: Namespace, model: Model, took_s: float) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from two_manifold_ros.inspection.report import Report
 from two_manifold_ros.inspection.timing_findings import timing_findings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -52,3 +54,19 @@ def inspect_recording(recording: Recording) -> Report:
         findings = [each for each in findings if each.code != 'gyroscope_too_fast']
     findings.sort(key=lambda finding: finding.severity != 'warning')
     return Report(recording.name, imu, positions, tuple(findings), recording.notes)
+
+
+def training_warnings(recordings: Iterable[Recording]) -> Iterator[str]:
+    """
+    Yield what should be known before training on these recordings, a sentence each.
+
+    Raises
+    ------
+    InputError
+        If a recording has no finite IMU sample.
+
+    """
+    for recording in recordings:
+        for finding in inspect_recording(recording).findings:
+            if finding.severity == 'warning':
+                yield f'{recording.name}: {finding.sentence}'

@@ -112,7 +112,10 @@ class TrainerNode(Node):
                 self._fail(str(error))
 
     def _look_at_training(self, job: TrainingJob) -> None:
-        if not job.done:
+        done = job.done
+        while job.warnings:
+            self.get_logger().warning(job.warnings.popleft())
+        if not done:
             self._health = Health(Level.OK, f'training: {job.stage}', {'share': job.share})
             self._say(f'{job.stage} {job.share:.1f}', f'Training: {job.stage}, {job.share:.0%}')
         elif job.failure:

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from threading import Thread
 import traceback
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.train import train_model
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 class TrainingJob:
     """
-    Reads, trains and saves without blocking the node; never touches ROS.
+    Reads, inspects, trains and saves without blocking the node; never touches ROS.
 
     Parameters
     ----------
@@ -32,6 +34,11 @@ class TrainingJob:
         Of the training.
     path
         Where the model goes, atomically.
+
+    Attributes
+    ----------
+    warnings
+        What inspection says of the recordings; whoever tells it takes it out.
 
     """
 
@@ -46,11 +53,12 @@ class TrainingJob:
         self.model: Model | None = None
         self.failure = ''
         self.details = ''
-        self._read = read
-        self._settings = settings
-        self._path = path
-        # A daemon, so that Ctrl-C ends the node in the middle of a training.
-        self._thread = Thread(target=self._work, name='training', daemon=True)
+        self.warnings: deque[str] = deque()
+        # A daemon, so that Ctrl-C ends the node in the middle of a training. Its arguments, which
+        # hold the recordings, are forgotten when it ends.
+        self._thread = Thread(
+            target=self._work, args=(read, settings, path), name='training', daemon=True
+        )
         self._thread.start()
 
     @property
@@ -58,10 +66,15 @@ class TrainingJob:
         """Whether it has ended, with a ``model`` or with a ``failure``."""
         return not self._thread.is_alive()
 
-    def _work(self) -> None:
+    def _work(
+        self, read: Callable[[], Sequence[Recording]], settings: TrainingSettings, path: str
+    ) -> None:
         try:
-            model = train_model(self._read(), self._settings, self._progress)
-            save_model(model, self._path)
+            recordings = read()
+            self.stage = 'inspecting recordings'
+            self.warnings.extend(training_warnings(recordings))
+            model = train_model(recordings, settings, self._progress)
+            save_model(model, path)
             self.model = model
         except InputError as error:
             self.failure = str(error)
