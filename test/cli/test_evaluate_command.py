@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import json
 import subprocess
 import sys
@@ -13,12 +14,17 @@ import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.recordings.reading import read_recording
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.model.model import Model
+
+
+RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 
 
 def scores(model_file: Path, bags: list[Path], *options: str) -> list[str]:
@@ -164,3 +170,34 @@ def test_as_a_process(model_file: Path, slot_car_bag: Path) -> None:
     assert bad.returncode == 2
     assert not bad.stdout
     assert len(bad.stderr.splitlines()) == 1
+
+
+def doubts(model: Model, tmp_path: Path, bag: Path, *options: str) -> str:
+    save_model(model, tmp_path / 'doubted.npz')
+    output = subprocess.run(
+        [sys.executable, '-c', RUN, *scores(tmp_path / 'doubted.npz', [bag], *options)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert 'position error' in output.stdout
+    return output.stderr
+
+
+def test_it_says_that_the_bag_was_trained_on(
+    slot_car_model: Model, slot_car_bag: Path, tmp_path: Path
+) -> None:
+    summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)]}
+    model = replace(slot_car_model, summary=summary)
+    assert 'the model was trained on' in doubts(model, tmp_path, slot_car_bag)
+    assert not doubts(model, tmp_path, slot_car_bag, '--from', '1')
+
+
+def test_it_says_that_the_mean_is_better(
+    slot_car_model: Model, slot_car_bag: Path, tmp_path: Path
+) -> None:
+    readout = slot_car_model.readout
+    assert isinstance(readout, SharpenedReadout)
+    mirrored = replace(slot_car_model, readout=SharpenedReadout(-readout.targets, readout.factors))
+    said = doubts(mirrored, tmp_path, slot_car_bag)
+    assert 'worse than always answering the mean' in said

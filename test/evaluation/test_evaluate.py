@@ -128,7 +128,7 @@ def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert set(content) == {
         'horizons', 'ticks', 'valid_ticks', 'seconds_per_tick_p50', 'seconds_per_tick_p99',
-        'samples',
+        'samples', 'familiarity_median',
     }  # fmt: skip
     assert list(content['horizons']) == ['0', '5', '20']
     for each in content['horizons'].values():

@@ -42,6 +42,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
     ) -> tuple[Candidate, list[Any]]:
         bench = SimpleNamespace(
             windows=windows,
+            lost_m=1.0,
             score=score,
             calibrate=lambda _: (np.ones(3), np.ones(3), 7),
             familiar_squared=lambda: 1.0,

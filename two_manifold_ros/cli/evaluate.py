@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of, seconds
@@ -14,6 +15,7 @@ from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.scores import Score
@@ -60,6 +62,8 @@ def run(args: Namespace) -> int:
 
         draw_evaluation(evaluation, model, args.figure)
     content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
+    for doubt in _doubts(args, model, evaluation):
+        print(f'two-manifold: warning: {doubt}', file=sys.stderr)
     if args.json:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
@@ -94,10 +98,31 @@ def print_scores(evaluation: Evaluation, model: Model) -> None:
 
 def _print_times(content: dict[str, Any]) -> None:
     print(
-        f'{content["ticks"]} ticks, {content["valid_ticks"]} of them valid; '
+        f'{content["ticks"]} ticks, {content["valid_ticks"]} of them valid, '
+        f'median familiarity {_plain(content["familiarity_median"])}; '
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
         f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
     )
+
+
+def _doubts(args: Namespace, model: Model, evaluation: Evaluation) -> Iterator[str]:
+    """Yield what speaks against taking the scores at face value."""
+    trained = [bag for bag in args.bags if bag in model.summary['recordings']]
+    if trained and args.start is None:
+        yield (
+            f'the model was trained on {", ".join(trained)}: score with --from what it has not '
+            'seen, or another recording'
+        )
+    now, mean = evaluation.scores[0].model.rmse_m, evaluation.scores[0].mean.rmse_m
+    if now is not None and mean is not None and now > mean:
+        yield (
+            f'the model is worse than always answering the mean position ({mean:.2f} m): it does '
+            'not know this drive'
+        )
+
+
+def _plain(value: float | None) -> str:
+    return '-' if value is None else f'{value:.1f}'
 
 
 def _metres(value: float | None) -> str:

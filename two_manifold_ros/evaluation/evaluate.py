@@ -70,6 +70,8 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """Return everything but the runs as JSON values; no number is NaN."""
         seconds = np.concatenate([run.seconds_per_tick for run in self.runs])
+        familiarity = np.concatenate([run.familiarity for run in self.runs])
+        familiarity = familiarity[np.isfinite(familiarity)]
         counters = sum((run.counters for run in self.runs), start=type(self.runs[0].counters)())
         return {
             'horizons': {
@@ -79,6 +81,7 @@ class Evaluation:
             },
             'ticks': len(seconds),
             'valid_ticks': sum(len(run.stamps) for run in self.runs),
+            'familiarity_median': float(np.median(familiarity)) if len(familiarity) else None,
             'seconds_per_tick_p50': float(np.quantile(seconds, 0.5)),
             'seconds_per_tick_p99': float(np.quantile(seconds, 0.99)),
             'samples': dict(sorted(counters.items())),

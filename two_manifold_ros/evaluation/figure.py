@@ -58,7 +58,7 @@ def _draw_track(axes: Any, evaluation: Evaluation, model: Model) -> None:  # noq
         # On the track a point may still be ahead of or behind the vehicle: show by how much.
         error = np.stack([truth[:, 0], run.positions[:, 0], np.full_like(truth[:, 0], np.nan)])
         error = error.transpose(1, 0, 2).reshape(-1, 2)
-        axes.plot(*error.T, color=ERROR, lw=0.7, label='error' if first else None)
+        axes.plot(*error.T, color=ERROR, lw=0.7, label='error (to true)' if first else None)
         axes.plot(
             *run.positions[:, 0].T, '.', color=MODEL, ms=3.0, label='filtered' if first else None
         )

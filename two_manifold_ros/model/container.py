@@ -75,6 +75,9 @@ def read_container(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[
 
     """
     source = Path(path)
+    if source.is_dir():
+        msg = f'{source}: this is a folder (a bag?), not a model file; name what "train" wrote'
+        raise InputError(msg)
     if not source.is_file():
         msg = f'{source}: there is no such model file; train one with "two-manifold train"'
         raise InputError(msg)

@@ -49,6 +49,8 @@ class HeldOutBench:
     ----------
     windows
         Training ticks of the fit part.
+    lost_m
+        Largest error that counts, metres.
 
     """
 
@@ -78,7 +80,7 @@ class HeldOutBench:
             segment_targets(segment.positions, settings.horizons, period_s) for segment in held
         ]
         positions = np.concatenate([segment.positions for segment in fit])
-        self._lost = LOST_SHARE * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
+        self.lost_m = LOST_SHARE * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
 
     def _structure(self, neighbours: int) -> Structure:
         if neighbours not in self._structures:
@@ -101,9 +103,9 @@ class HeldOutBench:
             run = run_closed_loop(belief, assembly.readout, block[:most])
             errors = run.means[:, :-1] - truth[: len(run.means), :-1]
             distances = np.linalg.norm(errors, axis=2)[self._window :]
-            scores.append(np.minimum(distances[np.isfinite(distances)], self._lost))
+            scores.append(np.minimum(distances[np.isfinite(distances)], self.lost_m))
         every = np.concatenate(scores)
-        return float(every.mean()) if len(every) else self._lost
+        return float(every.mean()) if len(every) else self.lost_m
 
     def calibrate(self, candidate: Candidate) -> tuple[Floats, Floats, int]:
         """Return the covariance factors, their counts, and how many ticks were scored."""

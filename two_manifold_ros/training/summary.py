@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.validation import Validation
 
 
+HARDLY_BETTER = 0.7
+"""Of the error that counts as lost: a mean above it is that of a filter that does not know."""
+
+
 def summarise(
     recordings: Sequence[Recording],
     dataset: Dataset,
@@ -53,7 +57,10 @@ def summarise(
     frames = sorted({recording.imu.frame_id for recording in recordings})
     if len(frames) > 1:
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
-    notes += _training_notes(dataset, states, validation, settings)
+    notes += _training_notes(dataset, validation)
+    wanted = settings.states if isinstance(validation, str) else validation.candidate.states
+    if wanted is not None and states < wanted:
+        notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
     return {
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
@@ -72,9 +79,7 @@ def summarise(
     }
 
 
-def _training_notes(
-    dataset: Dataset, states: int, validation: Validation | str, settings: TrainingSettings
-) -> list[str]:
+def _training_notes(dataset: Dataset, validation: Validation | str) -> list[str]:
     notes = []
     if dataset.channels.dead_names:
         dead = ', '.join(dataset.channels.dead_names)
@@ -82,10 +87,14 @@ def _training_notes(
     absurd = dataset.counts['out_of_range']
     if absurd:
         notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
-    if settings.states is not None and states < settings.states:
-        notes.append(f'the windows share only {states} of the {settings.states} states asked for')
     if isinstance(validation, str):
         notes.append(f'settings are not validated and covariances not calibrated: {validation}')
+    elif validation.score_m > HARDLY_BETTER * validation.lost_m:
+        notes.append(
+            f'on the held-out blocks the filter was lost most of the time (mean error '
+            f'{validation.score_m:.2f} m, where each counts {validation.lost_m:.2f} m at most): '
+            'record more laps, at the speeds at which the vehicle will be driven, of one route'
+        )
     return notes
 
 

@@ -58,6 +58,8 @@ class Validation:
         ``LOST_SHARE`` of the spread of the track (see ``HeldOutBench``).
     ticks
         Held-out ticks scored.
+    score_m, lost_m
+        Score of the best choices, and the error that counts as lost.
 
     """
 
@@ -67,6 +69,8 @@ class Validation:
     familiar_squared: float
     table: tuple[dict[str, float | None], ...]
     ticks: int
+    score_m: float
+    lost_m: float
 
 
 def usual_candidate(settings: TrainingSettings) -> Candidate:
@@ -104,7 +108,16 @@ def validate(
         best = compare([replace(best, states=states) for states in OTHER_STATES])
     factors, counts, ticks = bench.calibrate(best)
     rows = tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items())
-    return Validation(best, factors, counts, bench.familiar_squared(), rows, ticks)
+    return Validation(
+        best,
+        factors,
+        counts,
+        bench.familiar_squared(),
+        rows,
+        ticks,
+        table[best],
+        bench.lost_m,
+    )
 
 
 def _other_neighbours(settings: TrainingSettings, windows: int) -> list[int]:
