@@ -160,6 +160,42 @@ def test_records_until_told_to_finish(
     assert (model.frame_id, model.imu_frame_id) == ('map', 'imu_link')
 
 
+def test_recording_is_over_once_the_model_is_written(
+    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
+) -> None:
+    path = tmp_path / 'model.npz'
+    start('trainer_node', model=path, exit_when_done='false', **SMALL)
+    health, imu = Health(talk), talk.publisher(Imu, 'imu')
+    reference = talk.publisher(PoseStamped, 'reference')
+    record(talk, drive, slice(None), imu, reference)
+    talk.until(lambda: float(health.values.get('reference_messages', 0)) > 1000, 'the drive')
+    assert talk.call(Trigger, 'finish').success
+    health.until(f'trained: the model is in {path}')
+    talk.until(lambda: not imu.get_subscription_count(), 'the end of recording the IMU')
+    talk.until(lambda: not reference.get_subscription_count(), 'the end of recording references')
+    answer = talk.call(Trigger, 'finish')
+    assert not answer.success
+    assert f'the model is in {path}; start the node anew' in answer.message
+
+
+def test_a_recording_of_given_length_ends_when_training_begins(
+    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
+) -> None:
+    """Nobody would call finish again, so a training that fails is the end of it."""
+    start(
+        'trainer_node', model=tmp_path / 'm.npz', record_seconds=1.0, exit_when_done='false',
+        **(SMALL | {'window': 2000}),
+    )  # fmt: skip
+    health, imu = Health(talk), talk.publisher(Imu, 'imu')
+    reference = talk.publisher(PoseStamped, 'reference')
+    record(talk, drive, slice(0, 200), imu, reference)
+    talk.until(lambda: not imu.get_subscription_count(), 'the end of recording')
+    talk.until(lambda: health.level == 2, 'the failure')
+    answer = talk.call(Trigger, 'finish')
+    assert not answer.success
+    assert 'start the node anew' in answer.message
+
+
 def test_slot_car_trains_a_model_without_anybodys_help(
     talk: Talk, start: Start, tmp_path: Path
 ) -> None:

@@ -56,7 +56,9 @@ class LiveTopics:
         self._problem = ''
         self._first_s: float | None = None
         self._notices = Notices(node.get_logger().warning, node.get_logger().info)
-        node.create_subscription(Imu, IMU.name, guard(self._on_imu), quality(IMU), raw=True)
+        self._subscriptions = [
+            node.create_subscription(Imu, IMU.name, guard(self._on_imu), quality(IMU), raw=True)
+        ]
         if reference_type:
             self._subscribe_reference(reference_type)
 
@@ -104,6 +106,12 @@ class LiveTopics:
         """Return what was recorded; raises `InputError` if a topic brought nothing."""
         return self._recording.recording(use_receive_time=use_receive_time)
 
+    def close(self) -> None:
+        """Stop recording; what was recorded is freed with this object."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions.clear()
+
     def look(self, now_s: float) -> None:
         """Subscribe the reference once its type is known, and tell what is wrong."""
         self._problem = '' if self._reference_type else self._discover()
@@ -129,13 +137,14 @@ class LiveTopics:
     def _subscribe_reference(self, msgtype: str) -> None:
         self._reference_type = msgtype
         self._recording.begin_reference(msgtype)
-        self._node.create_subscription(
+        subscription = self._node.create_subscription(
             message_class(msgtype),
             REFERENCE,
             self._guard(self._on_reference),
             _REFERENCE_QUALITY,
             raw=True,
         )
+        self._subscriptions.append(subscription)
         self._node.get_logger().info(f'References: {self._reference_topic} ({msgtype})')
 
     def _on_imu(self, raw: bytes) -> None:

@@ -75,10 +75,25 @@ class TrainerNode(Node):
         recording = self._live.recording(use_receive_time=chosen['use_receive_time'])
         self.get_logger().info('Training from what was recorded')
         self._job = TrainingJob(lambda: [recording], settings, chosen['model'])
+        if self._unattended(chosen):
+            self._stop_recording()
+
+    def _stop_recording(self) -> None:
+        if self._live is not None:
+            self._live.close()
+            self._live = None
+
+    @staticmethod
+    def _unattended(chosen: dict[str, Any]) -> bool:
+        """Return whether nobody is there to call finish again after a failure."""
+        return bool(chosen['bags']) or chosen['record_seconds'] > 0
 
     def _on_finish(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self._job is not None and self._job.done:
+            # What it brought may not have been looked at yet.
+            self._look_at_training(self._job)
         if self._job is not None:
-            response.message = 'the training has begun already'
+            response.message = self._refusal(self._job)
             return response
         try:
             self._begin()
@@ -88,6 +103,11 @@ class TrainerNode(Node):
         response.success = True
         response.message = f'{self._health.why}; the training has begun'
         return response
+
+    def _refusal(self, job: TrainingJob) -> str:
+        if not job.done:
+            return 'the training has begun already'
+        return f'{self._health.why}; start the node anew for another training'
 
     def _look(self) -> None:
         if self._job is not None:
@@ -119,7 +139,7 @@ class TrainerNode(Node):
             self._health = Health(Level.OK, f'training: {job.stage}', {'share': job.share})
             self._say(f'{job.stage} {job.share:.1f}', f'Training: {job.stage}, {job.share:.0%}')
         elif job.failure:
-            if job.details:
+            if job.details and self._said != job.failure:
                 self.get_logger().error(job.details)
             self._fail(job.failure)
         elif self.exit_status is None:
@@ -133,6 +153,7 @@ class TrainerNode(Node):
             for note in job.model.summary.get('notes', ()):
                 self.get_logger().warning(note)
         self._say(why, f'Trained: the model is in {chosen["model"]}')
+        self._stop_recording()
         if chosen['exit_when_done']:
             self.exit_status = 0
 
@@ -143,8 +164,7 @@ class TrainerNode(Node):
         if self._said != reason:
             self._said = reason
             self.get_logger().error(reason)
-        unattended = bool(chosen['bags']) or chosen['record_seconds'] > 0
-        if not unattended:
+        if not self._unattended(chosen):
             self._job = None
         elif chosen['exit_when_done']:
             self.exit_status = 1
