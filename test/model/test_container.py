@@ -7,9 +7,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from pathlib import Path
 import pickle
-from typing import Any
+from typing import Any, TYPE_CHECKING
 import zipfile
 
 import numpy as np
@@ -18,6 +17,9 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model import container
 from two_manifold_ros.model.container import read_container, write_container
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEADER: dict[str, Any] = {'name': 'thing', 'numbers': [1, 2.5, None], 'nested': {'yes': True}}
 ARRAYS: dict[str, Any] = {
@@ -137,10 +139,12 @@ def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.parametrize('make', [lambda _: None, Path.mkdir], ids=['missing', 'folder'])
-def test_no_file_at_all(make: Any, tmp_path: Path) -> None:  # noqa: ANN401 - a function
-    make(tmp_path / 'model')
+def test_no_file_at_all(tmp_path: Path) -> None:
     assert 'there is no such model file; train one with' in refusal(tmp_path / 'model')
+
+
+def test_a_folder_is_no_model_file(tmp_path: Path) -> None:
+    assert 'this is a folder (a bag?), not a model file' in refusal(tmp_path)
 
 
 @pytest.mark.parametrize('share', [0.0, 0.001, 0.3, 0.9, 0.9999])
