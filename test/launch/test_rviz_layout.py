@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate, Status
-from two_manifold_ros.outputs.frames import FALLBACK_TRACK, Frames
+from two_manifold_ros.outputs.frames import Frames, USUAL_TRACK
 from two_manifold_ros.outputs.markers import markers_message
 from two_manifold_ros.outputs.topics import Topic, TOPICS
 from two_manifold_ros.simulation.slot_car_messages import REFERENCE_TYPE, TRACK_FRAME
@@ -110,4 +110,4 @@ def all_markers() -> list[dict[str, Any]]:
 
 def test_the_fixed_frame_is_the_usual_track_frame(layout: dict[str, Any]) -> None:
     frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
-    assert frame == FALLBACK_TRACK == TRACK_FRAME
+    assert frame == USUAL_TRACK == TRACK_FRAME

@@ -5,6 +5,8 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from two_manifold_ros.nodes.wiring import wiring
 from two_manifold_ros.outputs.frames import Frames
 
@@ -17,7 +19,15 @@ MODEL: Any = SimpleNamespace(
     summary={'seconds': 120.5, 'segments': 1, 'validation': {'much': 'more'}},
     live_channels=('angular_velocity.z',),
     imu_frame_id='',
+    frame_id='odom',
 )
+
+
+@pytest.mark.parametrize(('track', 'lines'), [('map', 1), ('odom', 0)])
+def test_positions_trained_in_another_frame_are_told(track: str, lines: int) -> None:
+    text = '\n'.join(wiring(MODEL, 'm.npz', '/imu', {}, Frames(track, 'car')))
+    told = "Positions were trained in 'odom' and are published in 'map'"
+    assert text.count(told) == text.count('were trained in') == lines
 
 
 def test_topics_rates_frames_and_channels_in_force_are_named() -> None:

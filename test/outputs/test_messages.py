@@ -77,7 +77,12 @@ def test_messages_fit_their_types(
 
 
 def test_frames_are_the_users_then_the_models_then_the_usual(model: SimpleNamespace) -> None:
-    assert choose_frames(model) == Frames('arena', 'imu_link')
+    assert choose_frames(model, track='') == Frames('arena', 'imu_link')
     assert choose_frames(model, 'world', 'car') == Frames('world', 'car')
     model.frame_id = model.imu_frame_id = ''
-    assert choose_frames(model) == Frames('map', 'base_link')
+    assert choose_frames(model, track='') == Frames('map', 'base_link')
+
+
+def test_positions_are_in_map_unless_told_otherwise(model: SimpleNamespace) -> None:
+    """It is the fixed frame of the rviz layout, and what REP-105 calls such a frame."""
+    assert choose_frames(model) == Frames('map', 'imu_link')

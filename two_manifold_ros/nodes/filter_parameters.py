@@ -3,6 +3,7 @@
 """The parameters of the filter node."""
 
 from two_manifold_ros.nodes.parameter import Parameter, Settable
+from two_manifold_ros.outputs.frames import USUAL_TRACK
 
 FILTER = (
     Parameter(
@@ -18,7 +19,7 @@ FILTER = (
     ),
     Parameter(
         name='track_frame',
-        default='',
+        default=USUAL_TRACK,
         description=(
             'Frame of the published positions; empty means the frame of the training positions, '
             'or map where they had none.'

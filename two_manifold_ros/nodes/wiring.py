@@ -57,4 +57,10 @@ def wiring(
         f'Frames: positions in {frames.track}, velocities in {frames.child}; training used an '
         f'IMU in {model.imu_frame_id or "an unnamed frame"}'
     )
-    return [learned, f'Trained: {summary}', subscribed, f'Publishes {published}', framed]
+    lines = [learned, f'Trained: {summary}', subscribed, f'Publishes {published}', framed]
+    if model.frame_id and model.frame_id != frames.track:
+        lines.append(
+            f'Positions were trained in {model.frame_id!r} and are published in {frames.track!r} '
+            f'(parameter track_frame; empty means the frame of training)'
+        )
+    return lines

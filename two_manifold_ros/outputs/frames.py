@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
 
-FALLBACK_TRACK = 'map'
-FALLBACK_CHILD = 'base_link'
+USUAL_TRACK = 'map'
+USUAL_CHILD = 'base_link'
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,14 @@ class Frames:
     child: str
 
 
-def choose_frames(model: Model, track: str = '', child: str = '') -> Frames:
-    """Return the named frames; an empty name means the model's, and failing that the usual one."""
+def choose_frames(model: Model, track: str = USUAL_TRACK, child: str = '') -> Frames:
+    """
+    Return the named frames; an empty name means that of the training, if it had one.
+
+    Where the positions were trained in another frame than they are published in, the two are
+    taken to be the same place: nothing is transformed.
+    """
     return Frames(
-        track=track or model.frame_id or FALLBACK_TRACK,
-        child=child or model.imu_frame_id or FALLBACK_CHILD,
+        track=track or model.frame_id or USUAL_TRACK,
+        child=child or model.imu_frame_id or USUAL_CHILD,
     )
