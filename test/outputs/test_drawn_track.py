@@ -3,8 +3,10 @@
 """The learned track as drawn."""
 
 import numpy as np
+import pytest
 
-from two_manifold_ros.outputs.track import MOST_POINTS, track_runs, track_size
+from two_manifold_ros.outputs import track as track_module
+from two_manifold_ros.outputs.track import drawn_track, MOST_POINTS, track_runs, track_size
 
 
 def test_runs_are_split_at_seams_and_single_points_dropped() -> None:
@@ -31,3 +33,20 @@ def test_a_track_without_points_has_no_runs() -> None:
 def test_a_vehicle_that_never_moved_is_drawn_finite() -> None:
     (run,) = track_runs(np.ones((5, 2)))
     assert np.isfinite(run).all()
+
+
+def test_each_track_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scanned: list[object] = []
+
+    def scan(track: object) -> float:
+        scanned.append(track)
+        return 1.0
+
+    monkeypatch.setattr(track_module, 'track_size', scan)
+    monkeypatch.setattr(track_module, 'track_runs', lambda _: [])
+    one, other = np.zeros((3, 2)), np.zeros((3, 2))
+    drawn = [drawn_track(each) for each in (one, one, other, one)]
+    assert [each is wanted for each, wanted in zip(scanned, (one, other), strict=True)] == [
+        True
+    ] * 2
+    assert drawn[0] is drawn[1] is drawn[3] is not drawn[2]

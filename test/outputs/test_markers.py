@@ -6,8 +6,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.outputs import track as track_module
 from two_manifold_ros.outputs.frames import Frames
 from two_manifold_ros.outputs.markers import CYLINDER, LINE_STRIP, markers_message, SPHERE
 from two_manifold_ros.outputs.topics import Message
@@ -51,6 +53,18 @@ def test_track_comes_once_a_second_as_one_strip_per_run(
     strips = by_namespace(message)['track']
     assert [marker['id'] for marker in strips] == [0, 1]
     assert {marker['type'] for marker in strips} == {LINE_STRIP}
+
+
+def test_the_track_is_not_scanned_every_tick(
+    estimate: Estimate,
+    model: SimpleNamespace,
+    frames: Frames,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = markers_message(estimate, model, frames)
+    monkeypatch.setattr(track_module, 'track_size', None)
+    monkeypatch.setattr(track_module, 'track_runs', None)
+    assert markers_message(estimate, model, frames) == wanted
 
 
 def test_everything_vanishes_unless_renewed(

@@ -11,7 +11,7 @@ import numpy as np
 from two_manifold_ros.outputs.ellipse import ellipse95
 from two_manifold_ros.outputs.header import header, NANOSECONDS, stamp_fields
 from two_manifold_ros.outputs.pose import pose_fields
-from two_manifold_ros.outputs.track import track_runs, track_size
+from two_manifold_ros.outputs.track import drawn_track
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
@@ -42,11 +42,12 @@ def markers_message(estimate: Estimate, model: Model, frames: Frames) -> Message
     more.
     """
     base = {'header': header(estimate.stamp_ns, frames.track), 'action': 0}
-    width = track_size(model.track) / 250
+    drawn = drawn_track(model.track)
+    width = drawn.size / 250
     markers = _position_markers(estimate, width)
     lifetime = max(NANOSECONDS, 3 * model.period_ns)
     if estimate.tick % ticks_per_second(model) == 0:
-        markers += _track_markers(model.track, width, 3 * lifetime)
+        markers += _track_markers(drawn.runs, width, 3 * lifetime)
     for marker in markers:
         marker.update(base)
         marker.setdefault('lifetime', stamp_fields(lifetime))
@@ -83,9 +84,9 @@ def _ellipse_marker(
     return marker
 
 
-def _track_markers(track: Floats, width: float, lifetime: int) -> list[Message]:
+def _track_markers(runs: list[Floats], width: float, lifetime: int) -> list[Message]:
     markers = []
-    for index, run in enumerate(track_runs(track)):
+    for index, run in enumerate(runs):
         marker = _marker('track', index, LINE_STRIP, (width / 2, 0.0, 0.0), TRACK_COLOUR)
         marker['points'] = points(run)
         marker['lifetime'] = stamp_fields(lifetime)

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,50 @@ MOST_POINTS = 4000
 """About how many points a drawn track has at most: a message of 100 kB once a second."""
 FINEST = 1 / 500
 """Points nearer to each other than this share of the track's size add nothing to see."""
+
+
+class DrawnTrack(NamedTuple):
+    """
+    What there is to draw of a track.
+
+    Parameters
+    ----------
+    size
+        As of `track_size`.
+    runs
+        As of `track_runs`.
+
+    """
+
+    size: float
+    runs: list[Floats]
+
+
+class _SameArray(NamedTuple):
+    """An array as a key: the same object, not the same numbers."""
+
+    array: Floats
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameArray) and self.array is other.array
+
+
+def drawn_track(track: Floats) -> DrawnTrack:
+    """
+    Return what to draw of (n, 2) positions with NaN rows, found once for each array.
+
+    The array must not be changed afterwards; those of models are not.
+    """
+    return _drawn_track(_SameArray(track))
+
+
+# As many as models are in use at once, in a process that compares two.
+@lru_cache(maxsize=2)
+def _drawn_track(track: _SameArray) -> DrawnTrack:
+    return DrawnTrack(track_size(track.array), track_runs(track.array))
 
 
 def track_size(track: Floats) -> float:
