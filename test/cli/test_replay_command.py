@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.cli.main import main
+from two_manifold_ros.recordings import reading
 from two_manifold_ros.recordings.reading import read_recording
 
 highlevel = pytest.importorskip('rosbags.highlevel')
@@ -39,6 +40,14 @@ def test_the_bag_holds_what_the_json_counts(
     assert counts == content['messages']
     assert durable['/markers'] == ['TRANSIENT_LOCAL']
     assert 'TRANSIENT_LOCAL' not in durable['/position']
+
+
+def test_positions_are_not_read(
+    model_file: Path, slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, 'position_decoder', None)
+    arguments = [str(model_file), str(slot_car_bag), '-o', str(tmp_path / 'bag')]
+    assert main(['replay', *arguments, '--json']) == 0
 
 
 def test_a_table_for_people(

@@ -94,3 +94,12 @@ def test_no_valid_fix_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / 'bag', [(48.0, 11.0, 0.0, -1)] * 3)
     with pytest.raises(InputError, match=r'/fix in .*bag holds 3 messages but no valid fix'):
         read_recording(path)
+
+
+def test_no_valid_fix_is_noted_where_no_positions_are_needed(tmp_path: Path) -> None:
+    path = written(tmp_path / 'bag', [(48.0, 11.0, 0.0, -1)] * 3)
+    recording = read_recording(path, need_positions=False)
+    assert recording.positions is None
+    assert len(recording.imu.stamps) == 1
+    (note,) = recording.notes
+    assert 'holds 3 messages but no valid fix' in note

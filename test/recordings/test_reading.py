@@ -226,6 +226,19 @@ def test_several_positions_that_are_not_needed_are_left_out_aloud(tmp_path: Path
     assert named.positions.topic == '/b'
 
 
+def test_positions_that_nobody_wants_are_not_decoded(tmp_path: Path) -> None:
+    bag, wanted = tmp_path / 'bag', {'need_positions': False, 'find_positions': False}
+    with BagWriter(bag) as writer:
+        writer.write('/imu', IMU, 1, {'header': {'stamp': {'sec': 1}}})
+        writer.write('/pose', POSE, 1, {'header': {'stamp': {'sec': 1}}})
+    assert read_recording(bag, need_positions=False).positions is not None
+    assert read_recording(bag, **wanted).positions is None
+    (several,) = read_recordings([bag], **wanted)
+    assert several.positions is None
+    assert read_recording(bag, **wanted, position_topic='/pose').positions is not None
+    assert read_recording(bag, find_positions=False).positions is not None
+
+
 def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
     with BagWriter(tmp_path / 'bag') as bag:
         for stamp, frame in [(1, 'imu'), (2, 'imu_upside_down')]:

@@ -77,6 +77,7 @@ def recordings_of(
     args: Namespace,
     *,
     need_positions: bool = True,
+    find_positions: bool = True,
     origin: GeodeticOrigin | None = None,
 ) -> list[Recording]:
     """
@@ -88,6 +89,8 @@ def recordings_of(
         With the attributes of `add_bags` and `add_topics`.
     need_positions
         Whether a bag without positions is an error.
+    find_positions
+        Whether to look for positions that are neither needed nor named.
     origin
         Origin of the tangent plane for geodetic positions, when a model prescribes one.
 
@@ -104,6 +107,7 @@ def recordings_of(
                 imu_topic=args.imu_topic,
                 position_topic=args.position_topic,
                 need_positions=need_positions,
+                find_positions=find_positions,
                 use_receive_time=args.use_receive_time,
                 origin=origin,
                 progress=lambda share: progress('reading', share),

@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
-    (recording,) = recordings_of(args, need_positions=False)
+    (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in TOPICS.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress() as progress:
         written = replay(model, recording, bag, progress)

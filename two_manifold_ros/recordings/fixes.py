@@ -22,6 +22,10 @@ _NO_FIX = -1
 _FRAME = 'map'
 
 
+class NoFixError(InputError):
+    """Not one message of a satellite receiver is a valid fix."""
+
+
 def positions_of_fixes(
     collected: Collected,
     stamps: Ints,
@@ -43,7 +47,7 @@ def positions_of_fixes(
 
     Raises
     ------
-    InputError
+    NoFixError
         If no fix is valid.
 
     """
@@ -54,7 +58,7 @@ def positions_of_fixes(
             f'{collected.topic.name} in {collected.path} holds {len(valid)} messages but no '
             f'valid fix: choose another recording or another topic with --position-topic.'
         )
-        raise InputError(msg)
+        raise NoFixError(msg)
     if origin is None:
         first = int(np.argmax(valid))
         height = float(altitude[first]) if np.isfinite(altitude[first]) else 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.recordings.decoding import fix_decoder, imu_decoder, position_decoder
 from two_manifold_ros.recordings.extra import rosbags_wanted
-from two_manifold_ros.recordings.fixes import GEODETIC, positions_of_fixes
+from two_manifold_ros.recordings.fixes import GEODETIC, NoFixError, positions_of_fixes
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.recordings.time_base import time_base
 from two_manifold_ros.recordings.topic_choice import candidates, choose_topic, IMU, POSITION
@@ -29,6 +29,7 @@ def read_recording(
     imu_topic: str | None = None,
     position_topic: str | None = None,
     need_positions: bool = True,
+    find_positions: bool = True,
     use_receive_time: bool = False,
     origin: GeodeticOrigin | None = None,
     progress: Callable[[float], None] = lambda _: None,
@@ -48,7 +49,11 @@ def read_recording(
         Topics by name; by default the only one with messages of a fitting type.
     need_positions
         Whether a bag without positions is an error. If not, several position topics of which
-        none is named are left out, with a note.
+        none is named are left out, and so is a satellite receiver that never had a fix, each with
+        a note.
+    find_positions
+        Whether to look for positions that are not needed. If not, only a topic that is named is
+        read.
     use_receive_time
         Take the bag's receive times as time base. By default header stamps are taken, and
         receive times only if all stamps of a topic are zero, with a note.
@@ -71,7 +76,9 @@ def read_recording(
     with Bag(path) as bag:
         imu_choice = choose_topic(bag.path, bag.topics, IMU, imu_topic)
         decoders = {imu_choice: imu_decoder(bag, imu_choice)}
-        position_choice, notes = _position_choice(bag, position_topic, need_positions)
+        position_choice, notes = _position_choice(
+            bag, position_topic, need_positions, find_positions
+        )
         if position_choice is not None:
             decoder = fix_decoder if position_choice.msgtype == GEODETIC else position_decoder
             decoders[position_choice] = decoder(bag, position_choice)
@@ -83,7 +90,7 @@ def read_recording(
         notes += each.notes
     positions = None
     if position_choice is not None:
-        positions, fix_notes = _position_stream(collected[1], times[1], origin)
+        positions, fix_notes = _position_stream(collected[1], times[1], origin, need_positions)
         notes += fix_notes
     return Recording(str(path), _imu_stream(collected[0], times[0]), positions, tuple(notes))
 
@@ -94,6 +101,7 @@ def read_recordings(
     imu_topic: str | None = None,
     position_topic: str | None = None,
     need_positions: bool = True,
+    find_positions: bool = True,
     use_receive_time: bool = False,
     origin: GeodeticOrigin | None = None,
     progress: Callable[[float], None] = lambda _: None,
@@ -113,6 +121,7 @@ def read_recordings(
             imu_topic=imu_topic,
             position_topic=position_topic,
             need_positions=need_positions,
+            find_positions=find_positions,
             use_receive_time=use_receive_time,
             origin=origin,
             progress=part,
@@ -122,7 +131,11 @@ def read_recordings(
         yield recording
 
 
-def _position_choice(bag: Bag, name: str | None, needed: bool) -> tuple[Topic | None, list[str]]:
+def _position_choice(
+    bag: Bag, name: str | None, needed: bool, find: bool
+) -> tuple[Topic | None, list[str]]:
+    if not (needed or find) and name is None:
+        return None, []
     fitting = candidates(bag.topics, POSITION)
     if needed or name is not None or len(fitting) == 1:
         return choose_topic(bag.path, bag.topics, POSITION, name), []
@@ -150,9 +163,15 @@ def _position_stream(
     collected: Collected,
     stamps: Ints,
     origin: GeodeticOrigin | None,
-) -> tuple[PositionStream, list[str]]:
+    needed: bool,
+) -> tuple[PositionStream | None, list[str]]:
     if collected.topic.msgtype == GEODETIC:
-        return positions_of_fixes(collected, stamps, origin)
+        try:
+            return positions_of_fixes(collected, stamps, origin)
+        except NoFixError as error:
+            if needed:
+                raise
+            return None, [str(error)]
     stream = PositionStream(
         topic=collected.topic.name,
         frame_id=collected.frames[0],
