@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from two_manifold_ros.cli import inspect
 from two_manifold_ros.cli.main import main
+from two_manifold_ros.inspection.inspecting import inspect_recording
 
 pytest.importorskip('rosbags')
 pytest.importorskip('rich')
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from two_manifold_ros.inspection.report import Report
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -52,6 +56,20 @@ def test_machines_get_one_object(ellipse_bag: Path, capsys: pytest.CaptureFixtur
     content = json.loads(capsys.readouterr().out)
     assert list(content) == ['recordings']
     assert [each['name'] for each in content['recordings']] == [str(ellipse_bag)] * 2
+
+
+def test_progress_is_told_while_inspecting(
+    ellipse_bag: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def measure(recording: Recording) -> Report:
+        seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
+        return inspect_recording(recording)
+
+    monkeypatch.setattr(inspect, 'inspect_recording', measure)
+    assert main(['inspect', str(ellipse_bag), '--json']) == 0
+    assert seen == [True]
 
 
 def test_the_options_reach_the_reading(

@@ -4,27 +4,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from queue import Queue
+import sys
 
 import pytest
 
 from two_manifold_ros.cli import progress as progress_module
-from two_manifold_ros.cli.progress import Progress, track
+from two_manifold_ros.cli.progress import Progress
 
 pytest.importorskip('rich')
 
 from two_manifold_ros.cli.tables import print_table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+
+class Waits:
+    """Stands in for the event on which progress waits; time passes when the test says so."""
+
+    def __init__(self) -> None:
+        self._asked: Queue[float] = Queue()
+        self._answers: Queue[bool] = Queue()
+
+    def wait(self, seconds: float) -> bool:
+        self._asked.put(seconds)
+        return self._answers.get(timeout=10)
+
+    def set(self) -> None:
+        self._answers.put(True)
+
+    def pass_by(self) -> float:
+        """Let what is waited for pass, and return how many seconds that is."""
+        seconds = self._asked.get(timeout=10)
+        self._answers.put(False)
+        return seconds
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Return a function that sets the time that progress sees."""
-    now = [100.0]
-    monkeypatch.setattr(progress_module.time, 'monotonic', lambda: now[0])
-    return lambda seconds: now.__setitem__(0, 100.0 + seconds)
+def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
+    """Return the waiting of the next progress."""
+    waits = Waits()
+    monkeypatch.setattr(progress_module, 'Event', lambda: waits)
+    return waits
 
 
 def test_numbers_are_aligned_to_the_right_and_words_to_the_left(
@@ -39,48 +58,70 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(
     assert '       10    1.5   b ' in output
 
 
-def test_nothing_shows_within_two_seconds(
-    clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with Progress() as progress:
-        for step in range(10):
-            clock(step * 0.199)
-            progress('training', step / 10)
+def test_nothing_shows_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress('reading') as progress:
+        progress('training', 0.5)
     assert capsys.readouterr() == ('', '')
 
 
 def test_a_file_gets_a_line_every_few_seconds(
-    clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
+    waits: Waits, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Progress() as progress:
-        for second in range(14):
-            clock(float(second))
-            progress('training', second / 20)
-    assert capsys.readouterr() == ('', 'training: 10%\ntraining: 35%\ntraining: 60%\n')
+    with Progress('reading') as progress:
+        passed = [waits.pass_by(), waits.pass_by()]
+        # Now the second line is out.
+        assert waits._asked.get(timeout=10) == 5.0
+        progress('training', 0.25)
+        waits._answers.put(False)
+        passed.append(waits.pass_by())
+    assert passed == [2.0, 5.0, 5.0]
+    lines = 'reading: 0%\n' * 2 + 'training: 25%\n' * 2
+    assert capsys.readouterr() == ('', lines)
 
 
-def test_a_terminal_gets_a_bar(
-    clock: Callable[[float], None],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_a_terminal_gets_a_bar_though_nobody_calls(
+    waits: Waits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    with Progress() as progress:
-        clock(3.0)
-        progress('reading', 0.25)
-        progress('training', 0.5)
+    with Progress('reading') as progress:
+        waits.pass_by()
+        progress._thread.join()
     output = capsys.readouterr()
     assert output.out == ''
-    assert 'training' in output.err
-    assert '50%' in output.err
+    assert 'reading' in output.err
+    assert '0%' in output.err
+    assert '0:00:0' in output.err
 
 
-def test_items_are_tracked(
-    clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
+def test_the_bar_follows_the_calls(
+    waits: Waits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen = []
-    for item in track(['a', 'b', 'c', 'd'], 'reading'):
-        seen.append(item)
-        clock(3.0 * len(seen))
-    assert seen == ['a', 'b', 'c', 'd']
-    assert capsys.readouterr().err == 'reading: 25%\nreading: 75%\n'
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    with Progress('reading') as progress:
+        waits.pass_by()
+        progress._thread.join()
+        progress('training', 0.5)
+    output = capsys.readouterr().err
+    assert 'training' in output
+    assert '50%' in output
+
+
+def test_without_rich_a_terminal_gets_lines(
+    waits: Waits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    monkeypatch.setitem(sys.modules, 'rich.progress', None)
+    with Progress('reading'):
+        waits.pass_by()
+    assert capsys.readouterr().err == 'reading: 0%\n'
+
+
+def test_an_error_ends_it() -> None:
+    def fail(progress: Progress) -> None:
+        with progress:
+            raise RuntimeError
+
+    progress = Progress('reading')
+    with pytest.raises(RuntimeError):
+        fail(progress)
+    assert not progress._thread.is_alive()

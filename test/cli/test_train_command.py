@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 import json
+import threading
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -217,3 +218,17 @@ def test_wrong_units_are_warned_of_on_standard_error(
     warnings = [line for line in captured.err.splitlines() if 'warning: ' in line]
     assert any('m/s' in line for line in warnings)
     assert any('rad/s' in line for line in warnings)
+
+
+def test_progress_is_told_while_inspecting(
+    slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def warnings(_: object) -> list[str]:
+        seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
+        return []
+
+    monkeypatch.setattr(train, 'training_warnings', warnings)
+    assert main(['train', str(slot_car_bag), '-o', str(tmp_path / 'm'), *OPTIONS, '--json']) == 0
+    assert seen == [True]

@@ -55,7 +55,7 @@ def run(args: Namespace) -> int:
     recordings = [
         each.between(args.start, args.until) for each in recordings_of(args, origin=model.origin)
     ]
-    with Progress() as progress:
+    with Progress('evaluating') as progress:
         evaluation = evaluate(model, recordings, progress)
     if args.figure:
         from two_manifold_ros.evaluation.figure import draw_evaluation  # noqa: PLC0415 - an extra

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
+from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.inspection.inspecting import inspect_recording
 
 if TYPE_CHECKING:
@@ -29,7 +30,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print one report per recording, or all of them as one JSON object."""
-    reports = [inspect_recording(each) for each in recordings_of(args, need_positions=False)]
+    recordings = recordings_of(args, need_positions=False)
+    reports = []
+    with Progress('inspecting') as progress:
+        for number, recording in enumerate(recordings):
+            progress('inspecting', number / len(recordings))
+            reports.append(inspect_recording(recording))
     if args.json:
         content = {'recordings': [report.to_json() for report in reports]}
         print(json.dumps(content, indent=2, allow_nan=False))

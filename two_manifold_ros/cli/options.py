@@ -100,7 +100,7 @@ def recordings_of(
         If a bag cannot be read.
 
     """
-    with Progress() as progress:
+    with Progress('reading') as progress:
         recordings = list(
             read_recordings(
                 args.bags,

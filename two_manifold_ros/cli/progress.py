@@ -5,17 +5,14 @@
 from __future__ import annotations
 
 import sys
-import time
-from typing import TYPE_CHECKING, TypeVar
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
     from types import TracebackType
 
     from rich.progress import Progress as Bar
     from typing_extensions import Self
-
-Item = TypeVar('Item')
 
 PATIENCE_S = 2.0
 LINE_EVERY_S = 5.0
@@ -25,15 +22,28 @@ class Progress:
     """
     A context manager that is called with what is done and how far it is.
 
-    Nothing shows during the first two seconds. Then a terminal gets a bar, and anything else,
-    such as a log file, a line every few seconds.
+    Nothing shows during the first two seconds. Then a terminal gets a bar with the time that
+    passed, and anything else, such as a log file, a line every few seconds, whether there was a
+    call since or not.
+
+    Parameters
+    ----------
+    what
+        What is done until the first call tells, in a word or two.
+
     """
 
-    def __init__(self) -> None:
-        self._next_line = time.monotonic() + PATIENCE_S
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._fraction = 0.0
         self._bar: Bar | None = None
+        self._lock = Lock()
+        self._over = Event()
+        # What takes long may not call for long.
+        self._thread = Thread(target=self._show, name='progress', daemon=True)
 
     def __enter__(self) -> Self:
+        self._thread.start()
         return self
 
     def __exit__(
@@ -42,35 +52,41 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._over.set()
+        self._thread.join()
         if self._bar is not None:
             self._bar.stop()
 
     def __call__(self, what: str, fraction: float) -> None:
         """Say that a part, named in a word or two, is done up to a fraction in [0, 1]."""
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=what, completed=fraction)
-        elif time.monotonic() >= self._next_line:
-            if sys.stderr.isatty():
-                self._bar = _started_bar(what, fraction)
-            else:
-                print(f'{what}: {fraction:.0%}', file=sys.stderr, flush=True)
-                self._next_line = time.monotonic() + LINE_EVERY_S
+        with self._lock:
+            self._what, self._fraction = what, fraction
+            if self._bar is not None:
+                self._bar.update(self._bar.task_ids[0], description=what, completed=fraction)
 
+    def _show(self) -> None:
+        if self._over.wait(PATIENCE_S):
+            return
+        if sys.stderr.isatty() and self._start_bar():
+            return
+        while True:
+            print(f'{self._what}: {self._fraction:.0%}', file=sys.stderr, flush=True)
+            if self._over.wait(LINE_EVERY_S):
+                return
 
-def track(items: Collection[Item], what: str) -> Iterator[Item]:
-    """Yield the items, showing how many of them are done."""
-    with Progress() as progress:
-        for number, item in enumerate(items):
-            progress(what, number / len(items))
-            yield item
-
-
-def _started_bar(what: str, fraction: float) -> Bar:
-    # Needed only on a terminal and only after two seconds.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress as Bar  # noqa: PLC0415
-
-    bar = Bar(console=Console(stderr=True), transient=True)
-    bar.update(bar.add_task(what, total=1.0), completed=fraction)
-    bar.start()
-    return bar
+    def _start_bar(self) -> bool:
+        """Return whether there is a bar; without rich there is none."""
+        try:
+            # Needed only on a terminal and only after two seconds.
+            from rich.console import Console  # noqa: PLC0415
+            from rich.progress import Progress as Bar  # noqa: PLC0415
+            from rich.progress import TimeElapsedColumn  # noqa: PLC0415
+        except ModuleNotFoundError:
+            return False
+        columns = (*Bar.get_default_columns(), TimeElapsedColumn())
+        bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        with self._lock:
+            bar.update(bar.add_task(self._what, total=1.0), completed=self._fraction)
+            bar.start()
+            self._bar = bar
+        return True

@@ -37,7 +37,7 @@ def run(args: Namespace) -> int:
     model = load_model(args.model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in TOPICS.values() if topic.latched)
-    with BagWriter(args.output, latched=latched) as bag, Progress() as progress:
+    with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         written = replay(model, recording, bag, progress)
     if args.json:
         print(json.dumps({'bag': args.output, 'messages': written}, indent=2))

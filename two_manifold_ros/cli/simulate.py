@@ -63,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Write the bag and print a summary; return 0."""
     settings = SlotCarSettings(args.seed, args.rate, args.noise, args.speed_wander)
-    with BagWriter(args.output) as bag, Progress() as progress:
+    with BagWriter(args.output) as bag, Progress('simulating') as progress:
         driven = simulate(settings, laps=args.laps, report=progress)
         write_messages(driven, bag, progress)
     summary = _summary(args, driven)

@@ -95,7 +95,7 @@ def run(args: Namespace) -> int:
     recordings = [each.between(None, args.until) for each in recordings_of(args)]
     _warn(recordings)
     began = time.monotonic()
-    with Progress() as progress:
+    with Progress('training') as progress:
         model = train_model(recordings, settings, progress)
     took_s = time.monotonic() - began
     save_model(model, args.output)
@@ -135,7 +135,9 @@ def parse_horizons(text: str) -> tuple[int, ...]:
 
 def _warn(recordings: list[Recording]) -> None:
     """Say before training what inspection warns of; training may still be what is wanted."""
-    for sentence in training_warnings(recordings):
+    with Progress('inspecting'):
+        sentences = list(training_warnings(recordings))
+    for sentence in sentences:
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 
 
