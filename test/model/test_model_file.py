@@ -14,7 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.filter_run import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.model_file import array_sizes, header_of, load_model, save_model
+from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -113,12 +113,6 @@ def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Mo
     assert header['channel_units'] == ['m/s^2'] * 3 + ['rad/s'] * 3
     assert header['frame_id'] == 'map'
     assert header['summary'] == slot_car_model.summary
-
-
-def test_the_sizes_of_the_arrays(model_path: Path, slot_car_model: Model) -> None:
-    sizes = array_sizes(model_path)
-    assert sizes['tables.weights'] == slot_car_model.tables.weights.shape
-    assert sizes['series'] == slot_car_model.series.shape
 
 
 def test_another_version_is_refused_and_named(altered: Callable[[Change], Path]) -> None:

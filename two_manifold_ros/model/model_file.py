@@ -7,8 +7,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
-
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.observation import RawKernel, RidgeKernel
 from two_manifold_ros.hse_hmm.tables import Tables
@@ -170,9 +168,3 @@ def header_of(path: str | Path) -> dict[str, Any]:
     load_model(path)
     header, _ = read_container(path)
     return header
-
-
-def array_sizes(path: str | Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every array in a model file."""
-    _, arrays = read_container(path)
-    return {name: np.shape(array) for name, array in sorted(arrays.items())}
