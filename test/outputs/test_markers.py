@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.outputs import track as track_module
 from two_manifold_ros.outputs.frames import Frames
 from two_manifold_ros.outputs.markers import CYLINDER, LINE_STRIP, markers_message, SPHERE
 from two_manifold_ros.outputs.topics import Message
@@ -61,9 +60,13 @@ def test_the_track_is_not_scanned_every_tick(
     frames: Frames,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wanted = markers_message(estimate, model, frames)
-    monkeypatch.setattr(track_module, 'track_size', None)
-    monkeypatch.setattr(track_module, 'track_runs', None)
+    wanted, isfinite = markers_message(estimate, model, frames), np.isfinite
+
+    def scan(array: object) -> object:
+        assert array is not model.track
+        return isfinite(array)
+
+    monkeypatch.setattr(np, 'isfinite', scan)
     assert markers_message(estimate, model, frames) == wanted
 
 
