@@ -14,12 +14,12 @@ from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.imu_check import imu_complaints
 from two_manifold_ros.nodes.input_rate import InputRate
-from two_manifold_ros.nodes.judging import Facts, judge, Judgement
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.session import REJECTIONS
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
+from two_manifold_ros.outputs.judging import Facts, judge, Judgement
 from two_manifold_ros.outputs.topics import DIAGNOSTICS
 
 if TYPE_CHECKING:

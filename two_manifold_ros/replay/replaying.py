@@ -10,8 +10,9 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.filter_run import estimates_along
 from two_manifold_ros.evaluation.fitting import check_fit
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
+from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health
 from two_manifold_ros.outputs.frames import choose_frames
+from two_manifold_ros.outputs.judging import judge_estimate
 from two_manifold_ros.outputs.messages import messages_of
 from two_manifold_ros.outputs.topics import DIAGNOSTICS, POSITION
 
@@ -81,5 +82,6 @@ def _health(live: Filter, estimate: Estimate, frames: Frames) -> dict[str, objec
     values: dict[str, float | str] = dict(sorted(live.counters.items()))
     values['evidence'] = estimate.evidence
     values['familiarity'] = estimate.familiarity
-    health = Health(Level.OK if estimate.valid else Level.WARN, live.why, values)
+    judgement = judge_estimate(estimate, live.why)
+    health = Health(judgement.level, judgement.why, values)
     return diagnostics_message(estimate.stamp_ns, 'replay', frames.child, health)

@@ -14,8 +14,9 @@ from two_manifold_ros.outputs.diagnostics import Level
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
 
-UNFAMILIAR = 4.0
-"""Familiarity, a squared ratio, above which the input is unlike anything in training."""
+STRANGE = 4.0
+"""Familiarity, a squared ratio, above which to warn; the filter refuses at a higher one."""
+
 SLOWEST = 0.8
 """Share of the model's rate below which too many ticks have no sample."""
 
@@ -120,7 +121,7 @@ def judge(facts: Facts) -> Judgement:
         why = 'disabled by the service enable: call it again with data: true'
         return Judgement(Level.WARN, 'disabled', why)
     if facts.heard:
-        return _judge_samples(facts) or _judge_estimate(facts)
+        return _judge_samples(facts) or judge_estimate(facts.latest, facts.filter_why)
     return _judge_silence(facts)
 
 
@@ -159,16 +160,28 @@ def _judge_publishers(facts: Facts) -> tuple[str, str] | None:
     return None
 
 
-def _judge_estimate(facts: Facts) -> Judgement:
-    latest = facts.latest
-    if latest is None or not latest.valid:
-        return Judgement(Level.WARN, 'filling', facts.filter_why)
+def judge_estimate(latest: Estimate | None, why: str) -> Judgement:
+    """
+    Return the reason that lies in the newest estimate.
+
+    Parameters
+    ----------
+    latest
+        The newest estimate since the last reset.
+    why
+        The filter's own words.
+
+    """
+    if latest is None or latest.status is Status.FILLING:
+        return Judgement(Level.WARN, 'filling', why)
     if latest.status is Status.RECOVERING:
-        return Judgement(Level.WARN, 'recovering', facts.filter_why)
-    if latest.familiarity > UNFAMILIAR:
-        why = (
-            f'tracking, but the input is unlike that of training (familiarity '
-            f'{latest.familiarity:.1f}): compare units, mounting and route'
-        )
+        return Judgement(Level.WARN, 'recovering', why)
+    if latest.status is Status.LOST:
+        return Judgement(Level.ERROR, 'lost', why)
+    familiarity = f'familiarity {latest.familiarity:.1f}'
+    if latest.status is Status.UNFAMILIAR:
+        return Judgement(Level.ERROR, 'refused', f'{why} ({familiarity})')
+    if latest.familiarity > STRANGE:
+        why = f'tracking, but {Status.UNFAMILIAR.value} ({familiarity})'
         return Judgement(Level.WARN, 'unfamiliar', why)
-    return Judgement(Level.OK, 'tracking', facts.filter_why)
+    return Judgement(Level.OK, 'tracking', why)

@@ -8,16 +8,14 @@ from typing import Any
 import pytest
 
 from two_manifold_ros.filtering.estimate import Status
-from two_manifold_ros.nodes.judging import Facts, judge
 from two_manifold_ros.outputs.diagnostics import Level
+from two_manifold_ros.outputs.judging import Facts, judge
 
 IMU = 'sensor_msgs/msg/Imu'
 
 
 def estimate(status: Status = Status.TRACKING, familiarity: float = 1.0) -> Any:  # noqa: ANN401 - a stand-in
-    return SimpleNamespace(
-        status=status, familiarity=familiarity, valid=status is not Status.FILLING
-    )
+    return SimpleNamespace(status=status, familiarity=familiarity)
 
 
 CASES = {
@@ -54,6 +52,12 @@ CASES = {
         'again',
     ),
     'unfamiliar': (Facts(latest=estimate(familiarity=9.0)), Level.WARN, 'unlike that of training'),
+    'refused': (
+        Facts(filter_why='unlike', latest=estimate(Status.UNFAMILIAR, 46.83)),
+        Level.ERROR,
+        'unlike (familiarity 46.8)',
+    ),
+    'lost': (Facts(filter_why='lost', latest=estimate(Status.LOST)), Level.ERROR, 'lost'),
     'tracking': (
         Facts(filter_why='tracking', latest=estimate(), imu_rate_hz=8.1, model_rate_hz=10.0),
         Level.OK,
