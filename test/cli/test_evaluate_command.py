@@ -201,3 +201,11 @@ def test_it_says_that_the_mean_is_better(
     mirrored = replace(slot_car_model, readout=SharpenedReadout(-readout.targets, readout.factors))
     said = doubts(mirrored, tmp_path, slot_car_bag)
     assert 'worse than always answering the mean' in said
+
+
+def test_a_figure_in_no_folder_is_refused_before_anything_is_done(
+    model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = tmp_path / 'none' / 'error.png'
+    said = refused(scores(model_file, [slot_car_bag], '--figure', str(figure)), capsys)
+    assert 'does not exist: make it before drawing' in said

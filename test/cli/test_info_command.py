@@ -52,7 +52,7 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
     ):
         assert words in text
     assert 'origin' not in text
-    assert text.count('->') == 2
+    assert text.count('->') == 3
 
 
 def test_notes_origin_and_no_validation(

@@ -232,3 +232,21 @@ def test_progress_is_told_while_inspecting(
     monkeypatch.setattr(train, 'training_warnings', warnings)
     assert main(['train', str(slot_car_bag), '-o', str(tmp_path / 'm'), *OPTIONS, '--json']) == 0
     assert seen == [True]
+
+
+def test_a_file_that_is_no_model_is_not_overwritten(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / 'notes.txt'
+    notes.write_text('mine')
+    assert 'exists and is no model' in refused([str(slot_car_bag), '-o', str(notes)], capsys)
+    assert notes.read_text() == 'mine'
+
+
+def test_a_part_that_is_the_whole_is_warned_of(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for until, warned in (('9999', True), ('30', False)):
+        target = str(tmp_path / until)
+        assert main(['train', str(slot_car_bag), '-o', target, '--until', until, *OPTIONS]) == 0
+        assert ('nothing of it is left to evaluate' in capsys.readouterr().err) == warned

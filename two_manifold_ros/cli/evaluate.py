@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of, seconds
 from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import load_model
 
@@ -51,6 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Evaluate and report; return 0."""
+    if args.figure and not Path(args.figure).absolute().parent.is_dir():
+        msg = f'The folder of {args.figure} does not exist: make it before drawing.'
+        raise InputError(msg)
     model = load_model(args.model)
     recordings = [
         each.between(args.start, args.until) for each in recordings_of(args, origin=model.origin)

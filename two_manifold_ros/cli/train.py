@@ -32,6 +32,8 @@ HELP = (
     'data: the filter is run over blocks of the recordings that it did not see.'
 )
 _DEFAULTS = TrainingSettings()
+_ZIP = b'PK\x03\x04'
+"""How every model file begins."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -79,20 +81,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Train, save and report; return 0."""
-    settings = TrainingSettings(
-        rate_hz=args.rate,
-        window=args.window,
-        states=args.states,
-        kernel=args.kernel,
-        neighbours=args.neighbours,
-        dimension=args.dimension,
-        coupling=args.coupling,
-        observation=args.observation,
-        readout=args.readout,
-        horizons=parse_horizons(args.horizons),
-    )
+    settings = _settings(args)
     _check_output(Path(args.output))
-    recordings = [each.between(None, args.until) for each in recordings_of(args)]
+    recordings = _training_part(args)
     _warn(recordings)
     began = time.monotonic()
     with Progress('training') as progress:
@@ -106,6 +97,35 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def _settings(args: Namespace) -> TrainingSettings:
+    return TrainingSettings(
+        rate_hz=args.rate,
+        window=args.window,
+        states=args.states,
+        kernel=args.kernel,
+        neighbours=args.neighbours,
+        dimension=args.dimension,
+        coupling=args.coupling,
+        observation=args.observation,
+        readout=args.readout,
+        horizons=parse_horizons(args.horizons),
+    )
+
+
+def _training_part(args: Namespace) -> list[Recording]:
+    parts = []
+    for whole in recordings_of(args):
+        part = whole.between(None, args.until)
+        if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
+            print(
+                f'two-manifold: warning: {whole.name} ends before --until {args.until:g}: all of '
+                'it is trained on, and nothing of it is left to evaluate',
+                file=sys.stderr,
+            )
+        parts.append(part)
+    return parts
+
+
 def _check_output(path: Path) -> None:
     """Refuse before a training what could not be written after it."""
     if path.is_dir():
@@ -114,6 +134,11 @@ def _check_output(path: Path) -> None:
     if not path.parent.is_dir():
         msg = f'The folder {path.parent} does not exist: make it before training a model.'
         raise InputError(msg)
+    if path.is_file() and path.stat().st_size:
+        with path.open('rb') as file:
+            if file.read(len(_ZIP)) != _ZIP:
+                msg = f'{path} exists and is no model: choose another name, or remove it.'
+                raise InputError(msg)
 
 
 def parse_horizons(text: str) -> tuple[int, ...]:

@@ -40,7 +40,8 @@ TRAINER = (
     Parameter(
         name='record_seconds',
         default=0.0,
-        description='Seconds of IMU to record before training; 0 means until finish is called.',
+        description='Seconds to record before training, by the computer; 0 means until '
+        'finish is called.',
         units='s',
         low=0.0,
         high=86400.0,
