@@ -71,3 +71,19 @@ def test_text_files_are_tidy(texts: dict[str, str]) -> None:
         assert '\r' not in text, name
         assert not re.search(r'[ \t]+$', text, re.MULTILINE), name
         assert text == '' or (text.endswith('\n') and not text.endswith('\n\n')), name
+
+
+def test_every_link_inside_the_repository_leads_somewhere(
+    texts: dict[str, str], checkout: Path
+) -> None:
+    pages = {name: text for name, text in texts.items() if name.endswith('.md')}
+    links = [
+        (name, target)
+        for name, text in pages.items()
+        for target in re.findall(r'\]\(([^)#]+)', text)
+        if '://' not in target
+    ]
+    assert links
+    assert [
+        each for each in links if not (checkout / each[0]).parent.joinpath(each[1]).exists()
+    ] == []

@@ -71,14 +71,14 @@ def _draw_track(axes: Any, evaluation: Evaluation, model: Model) -> None:  # noq
 
 def _draw_errors(axes: Any, evaluation: Evaluation, model: Model) -> None:  # noqa: ANN401
     seconds = np.array([each.horizon for each in evaluation.scores]) / model.rate_hz
-    for name, colour, marker in (
-        ('model', MODEL, 'o'),
-        ('mean', MEAN, 's'),
-        ('previous', PREVIOUS, '^'),
+    for name, words, colour, marker in (
+        ('model', 'model', MODEL, 'o'),
+        ('mean', 'always the mean position', MEAN, 's'),
+        ('previous', 'last true position', PREVIOUS, '^'),
     ):
         values = [getattr(each, name).rmse_m for each in evaluation.scores]
         numbers = np.array([np.nan if value is None else value for value in values])
-        axes.plot(seconds, numbers, color=colour, marker=marker, label=name)
+        axes.plot(seconds, numbers, color=colour, marker=marker, label=words)
     axes.set(xlabel='horizon (s)', ylabel='RMS error (m)', ylim=(0.0, None))
     axes.set_title('Error against horizon')
     axes.legend(loc='best')
