@@ -176,6 +176,18 @@ def test_positions_are_interpolated_and_unknown_outside() -> None:
     np.testing.assert_allclose(found, [np.nan, 0.0, 0.25, 1.0, 2.0, 3.0, np.nan], atol=1e-12)
 
 
+@pytest.mark.parametrize('looped', [False, True])
+def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped: bool) -> None:
+    """The clock steps two seconds back after four; or a bag was recorded twice."""
+    stamps = np.concatenate([even(400), even(400, START_NS + 2 * 10**9)])
+    moved = (stamps - START_NS) * 1e-9 + (0.0 if looped else np.repeat([0.0, 2.0], 400))
+    places = np.stack([moved, np.zeros(800)], axis=1)
+    stream = PositionStream('/pose', 'map', '', stamps, places)
+    asked = START_NS + np.array([1, 3, 5], dtype=np.int64) * 10**9
+    found = positions_at(stream, asked)[:, 0]
+    np.testing.assert_allclose(found, [1.0, 3.0 if looped else np.nan, 5.0 if looped else 7.0])
+
+
 def test_positions_in_a_hole_are_unknown() -> None:
     stream = positions([0, 100, 200, 501, 601], [0.0, 1.0, 2.0, 5.0, 6.0])
     found = read_at(stream, 200, 201, 350, 500, 551)

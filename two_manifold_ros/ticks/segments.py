@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.ticks.averaging import average_ticks
-from two_manifold_ros.ticks.stamps import StampRule, Verdict
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampRule, Verdict
 from two_manifold_ros.ticks.usable import believable, usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.typing import Floats, Ints
+
+SAME_PLACE_M = 1e-6
+"""Positions nearer than this are those of a bag that was recorded twice, not of two moments."""
 
 _NEW_STRETCH = (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
 _KEPT = (Verdict.ACCEPT, *_NEW_STRETCH)
@@ -68,22 +71,36 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     Parameters
     ----------
     stream
-        Positions in any order; later duplicates of a stamp and non-finite ones are passed over.
+        Positions as received; later duplicates of a stamp and non-finite ones are passed over.
     stamps : (T,) int64
 
     Returns
     -------
     (T, 2)
         NaN before the first, after the last, and inside holes of more than three median intervals
-        (at least 0.25 s).
+        (at least 0.25 s). Where the clock jumped back, a stamp stands for two moments: NaN if
+        the vehicle was then at two places.
 
     """
     result = np.full((len(stamps), 2), np.nan)
     if stream is None or not len(stamps):
         return result
-    finite = np.isfinite(stream.positions).all(axis=1)
-    known, first = np.unique(stream.stamps[finite], return_index=True)
-    places = stream.positions[finite][first]
+    jumps = np.flatnonzero(np.diff(stream.stamps) < -JUMP_BACK_NS) + 1
+    for part in np.split(np.arange(len(stream.stamps)), jumps):
+        found = _interpolated(stream.stamps[part], stream.positions[part], stamps)
+        new = np.isfinite(found).all(axis=1)
+        old = np.isfinite(result).all(axis=1)
+        contradicted = new & old & (np.abs(found - result) > SAME_PLACE_M).any(axis=1)
+        result[new & ~old] = found[new & ~old]
+        result[contradicted] = np.nan
+    return result
+
+
+def _interpolated(known: Ints, places: Floats, stamps: Ints) -> Floats:
+    result = np.full((len(stamps), 2), np.nan)
+    finite = np.isfinite(places).all(axis=1)
+    known, first = np.unique(known[finite], return_index=True)
+    places = places[finite][first]
     if len(known) < 2:
         return result
     hole = max(250_000_000, 3 * median_interval_ns(known))
