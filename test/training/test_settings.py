@@ -35,7 +35,8 @@ from two_manifold_ros.training.settings import TrainingSettings
 )
 def test_nonsense_is_refused(values: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
-        TrainingSettings(**values)
+        settings = TrainingSettings(**values)
+    assert {name: getattr(settings, name) for name in values} == values
     assert words in str(caught.value)
 
 
@@ -49,4 +50,5 @@ def test_nonsense_is_refused(values: dict[str, Any], words: str) -> None:
     ],
 )
 def test_the_ends_of_the_ranges_are_allowed(values: dict[str, Any]) -> None:
-    TrainingSettings(**values)
+    settings = TrainingSettings(**values)
+    assert {name: getattr(settings, name) for name in values} == values
