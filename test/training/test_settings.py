@@ -35,8 +35,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 )
 def test_nonsense_is_refused(values: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
-        settings = TrainingSettings(**values)
-    assert {name: getattr(settings, name) for name in values} == values
+        TrainingSettings(**values)
     assert words in str(caught.value)
 
 
