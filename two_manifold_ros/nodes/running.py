@@ -72,9 +72,8 @@ def make_executor() -> Executor:
     """
     Return the fastest executor there is.
 
-    Measured with ``benchmarks/bench_node.py``: the events executor takes less than half of the
-    CPU of the single-threaded one at 100 Hz and a quarter at 1000 Hz. The multi-threaded one
-    stalls at IMU rates.
+    The events executor takes less CPU than the single-threaded one at every IMU rate, and the
+    multi-threaded one stalls at them (ros2/rclpy issue 1452).
     """
     try:
         # Missing in Humble and in Jazzy before 2025.
