@@ -13,7 +13,6 @@ import pytest
 
 NODES = ['filter_node', 'slot_car_node', 'trainer_node']
 LIB = 'lib/two_manifold_ros'
-WHERE = 'from two_manifold_ros.share import share_folder; print(share_folder())'
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
@@ -75,13 +74,6 @@ def test_pip_installs_the_command(pip_prefix: Path) -> None:
     command = pip_prefix / 'bin' / 'two-manifold'
     text = run(command, '--help', cwd=pip_prefix, PYTHONPATH=str(site_packages(pip_prefix)))
     assert 'train' in text
-
-
-def test_the_package_installed_by_pip_finds_its_share_folder(pip_prefix: Path) -> None:
-    said = run(
-        sys.executable, '-c', WHERE, cwd=pip_prefix, PYTHONPATH=str(site_packages(pip_prefix))
-    )
-    assert Path(said.strip()) == pip_prefix / 'share' / 'two_manifold_ros'
 
 
 @pytest.mark.parametrize('node', NODES)
