@@ -1,0 +1,99 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Choose the settings of a method on blocks of the lesson that it was not fitted to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.readout.targets import segment_targets
+from two_manifold_ros.training.holdout import hold_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.comparison.method import FittedMethod, Lesson
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.typing import Floats
+
+Settings = TypeVar('Settings')
+
+LOST_SHARE = 0.25
+"""Of the track's spread, the largest error that counts: how wrong a lost method is says nothing."""
+
+
+def choose(
+    candidates: Sequence[Settings],
+    lesson: Lesson,
+    fit: Callable[[Lesson, Settings], FittedMethod],
+) -> tuple[Settings, float | None]:
+    """
+    Fit every candidate to a part of the lesson and take the one that follows the rest best.
+
+    Parameters
+    ----------
+    candidates
+        At least one; the first is taken where no block can be held out.
+    lesson
+        The same blocks are held out of it as in a training.
+    fit
+        Fits one candidate; one that raises ``InputError`` is passed over.
+
+    Returns
+    -------
+    best, score_m
+        And its mean error over horizons and ticks, each error cut at ``LOST_SHARE`` of the
+        spread of the training positions; ``None`` where nothing was held out.
+
+    Raises
+    ------
+    InputError
+        If no candidate could be fitted: the first reason.
+
+    """
+    seen, held = hold_out(lesson.dataset.segments, lesson.dataset.window)
+    if not seen or not held:
+        return candidates[0], None
+    part = lesson.of(seen)
+    scores: dict[int, float] = {}
+    reasons = []
+    for index, candidate in enumerate(candidates):
+        try:
+            fitted = fit(part, candidate)
+        except InputError as error:
+            reasons.append(error)
+            continue
+        scores[index] = mean_error(fitted, held, lesson)
+    if not scores:
+        raise reasons[0]
+    best = min(scores, key=scores.__getitem__)
+    return candidates[best], scores[best]
+
+
+def mean_error(fitted: FittedMethod, segments: Sequence[Segment], lesson: Lesson) -> float:
+    """
+    Return the mean capped error of a fitted method over segments, metres.
+
+    Ticks before the window has filled do not count; later ones without a prediction count as
+    lost.
+    """
+    lost_m = LOST_SHARE * _spread(lesson)
+    errors = []
+    for segment in segments:
+        told = fitted.follow(segment).positions
+        truth = segment_targets(segment.positions, lesson.horizons, lesson.period_s)[:, :-1]
+        known = np.isfinite(truth).all(axis=2)
+        distances = np.linalg.norm(told - truth, axis=2)
+        distances = np.where(np.isfinite(distances), np.minimum(distances, lost_m), lost_m)
+        window = lesson.dataset.window
+        errors.append(distances[window:][known[window:]])
+    every: Floats = np.concatenate(errors)
+    return float(every.mean()) if len(every) else lost_m
+
+
+def _spread(lesson: Lesson) -> float:
+    positions = np.concatenate([segment.positions for segment in lesson.dataset.segments])
+    return float(np.sqrt(np.nanvar(positions, axis=0).sum()))
