@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import FittedMethod, Lesson
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 Settings = TypeVar('Settings')
 
 LOST_SHARE = 0.25
-"""Of the track's spread, the largest error that counts: how wrong a lost method is says nothing."""
+"""Of the track's spread, the largest error that counts: how lost a method is says nothing."""
 
 
 def choose(
@@ -85,7 +85,7 @@ def mean_error(fitted: FittedMethod, segments: Sequence[Segment], lesson: Lesson
     for segment in segments:
         told = fitted.follow(segment).positions
         truth = segment_targets(segment.positions, lesson.horizons, lesson.period_s)[:, :-1]
-        known = np.isfinite(truth).all(axis=2)
+        known: Bools = np.asarray(np.isfinite(truth).all(axis=2))
         distances = np.linalg.norm(told - truth, axis=2)
         distances = np.where(np.isfinite(distances), np.minimum(distances, lost_m), lost_m)
         window = lesson.dataset.window
