@@ -1,0 +1,80 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Lessons made of arrays, and what every method has to hold to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.comparison.method import Lesson
+from two_manifold_ros.ticks.channels import fit_channels
+from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.training.dataset import build_dataset, Dataset
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from two_manifold_ros.comparison.method import FittedMethod, Method
+    from two_manifold_ros.recordings.recording import Recording
+
+PERIOD_NS = 100_000_000
+
+
+def segment_of(values: np.ndarray, positions: np.ndarray) -> Segment:
+    return Segment(PERIOD_NS * np.arange(1, len(values) + 1), values, positions)
+
+
+def wander(seed: int, ticks: int) -> Segment:
+    """Return six channels and a position without any relation between them."""
+    rng = np.random.default_rng(seed)
+    return segment_of(rng.normal(size=(ticks, 6)), rng.normal(size=(ticks, 2)).cumsum(axis=0))
+
+
+def circle(seed: int, ticks: int, lap: int = 40) -> Segment:
+    """Return laps of the unit circle; the channels tell the phase, with a little noise."""
+    phase = 2 * np.pi * np.arange(ticks) / lap
+    harmonics = [np.cos(phase), np.sin(phase), np.cos(2 * phase), np.sin(2 * phase)]
+    values = np.stack([*harmonics, np.cos(3 * phase), np.sin(3 * phase)], axis=1)
+    noise = np.random.default_rng(seed).normal(scale=0.05, size=values.shape)
+    return segment_of(values + noise, np.stack(harmonics[:2], axis=1))
+
+
+def lesson_of(
+    *segments: Segment, window: int = 5, horizons: tuple[int, ...] = (0, 2, 7)
+) -> Lesson:
+    channels = fit_channels(segments, np.full(6, 100.0))
+    dataset = Dataset(segments, channels, 10.0, PERIOD_NS, window, 2 * PERIOD_NS, Counter())
+    return Lesson((), dataset, TrainingSettings(window=window, horizons=horizons))
+
+
+def recorded_lesson(recording: Recording, window: int, horizons: tuple[int, ...]) -> Lesson:
+    settings = TrainingSettings(window=window, horizons=horizons)
+    return Lesson((recording,), build_dataset([recording], settings), settings)
+
+
+def without_positions(segment: Segment) -> Segment:
+    return replace(segment, positions=np.full_like(segment.positions, np.nan))
+
+
+def check_causal(fitted: FittedMethod, segment: Segment, now: int) -> None:
+    """Change what comes after a tick: what was told up to it stays the same bits."""
+    values, positions = segment.values.copy(), segment.positions.copy()
+    values[now + 1 :] += np.random.default_rng(7).normal(size=values[now + 1 :].shape)
+    positions[now + 1 :] += 100.0
+    before = fitted.follow(segment)
+    after = fitted.follow(replace(segment, values=values, positions=positions))
+    np.testing.assert_array_equal(before.positions[: now + 1], after.positions[: now + 1])
+    if before.states is not None and after.states is not None:
+        np.testing.assert_array_equal(before.states[: now + 1], after.states[: now + 1])
+
+
+def check_repeatable(method: Method, lesson: Lesson, segment: Segment) -> None:
+    """Fit twice, follow twice: the same settings and the same bits."""
+    first, second = method.fit(lesson), method.fit(lesson)
+    assert first.chosen == second.chosen
+    wanted = first.follow(segment).positions.tobytes()
+    assert first.follow(segment).positions.tobytes() == wanted
+    assert second.follow(segment).positions.tobytes() == wanted
