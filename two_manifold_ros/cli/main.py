@@ -22,6 +22,7 @@ COMMANDS = {
     'inspect': 'look at recordings before training on them',
     'train': 'learn a model from recordings',
     'evaluate': 'run a model over recordings and score it',
+    'compare': 'set every method side by side on the same recordings',
     'replay': "run a model over a bag and write the filter node's topics into another",
     'info': 'show what is in a model file',
 }

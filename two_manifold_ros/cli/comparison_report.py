@@ -1,0 +1,118 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison for people: a table, what failed, what each method settled, and figures."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from two_manifold_ros.comparison.outcome import Comparison, Result
+
+MOST_COLUMNS = 5
+"""Horizons in the table; of more, so many evenly spread ones are shown."""
+
+
+def write_files(folder: Path, comparison: Comparison) -> None:
+    """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
+    from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
+
+    text = StringIO()
+    with redirect_stdout(text):
+        print_comparison(comparison)
+    (folder / 'table.txt').write_text(text.getvalue(), encoding='utf-8')
+    content = json.dumps(comparison.to_json(), indent=2, allow_nan=False)
+    (folder / 'comparison.json').write_text(f'{content}\n', encoding='utf-8')
+    draw_errors(comparison, folder / 'errors.png')
+    draw_tracks(comparison, folder / 'tracks.png')
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print the table and what has to be known to read it."""
+    shown = _shown(len(comparison.horizons))
+    rows = [
+        [result.title, *(_cell(comparison, result, column) for column in shown)]
+        for result in comparison.results
+    ]
+    header = ['method', *(_heading(comparison, column) for column in shown)]
+    print_table(
+        'Error in metres (RMSE, median, 95th percentile) so many ticks ahead', header, rows
+    )
+    for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
+        print(line)
+
+
+def _shown(count: int) -> list[int]:
+    """Return which of so many horizons have a column."""
+    columns: list[int] = (
+        np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
+    )
+    return columns
+
+
+def _heading(comparison: Comparison, column: int) -> str:
+    horizon = comparison.horizons[column]
+    return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
+
+
+def _cell(comparison: Comparison, result: Result, column: int) -> str:
+    if result.scores is None:
+        return 'failed'
+    errors = result.scores[column]
+    if errors.rmse_m is None:
+        return '-'
+    star = '*' if errors.rmse_m == _least(comparison, column) and not result.told else ' '
+    return f'{errors.rmse_m:.3f}{star} {errors.median_m:.3f}  {errors.p95_m:.3f}'
+
+
+def _least(comparison: Comparison, column: int) -> float | None:
+    """Return the least RMSE of the methods that are told nothing."""
+    found = [
+        result.scores[column].rmse_m
+        for result in comparison.results
+        if result.scores is not None and not result.told
+    ]
+    return min((value for value in found if value is not None), default=None)
+
+
+def _legend(comparison: Comparison) -> Iterator[str]:
+    yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
+    counts = [comparison.scored[column] for column in _shown(len(comparison.scored))]
+    yield f'every method is scored on the same {", ".join(map(str, counts))} predictions'
+    told = [result.title for result in comparison.results if result.told]
+    if told:
+        yield f'* least RMSE of those not told true positions on the way; told: {", ".join(told)}'
+    else:
+        yield '* least RMSE'
+
+
+def _details(comparison: Comparison) -> Iterator[str]:
+    for result in comparison.results:
+        if result.failure is not None:
+            yield f'{result.title} failed: {result.failure}'
+        elif result.chosen:
+            chosen = (
+                f'{name} {_plain(value)}'
+                for name, value in result.chosen.items()
+                if value is not None
+            )
+            yield f'{result.title}: {", ".join(chosen)}'.replace('_', ' ')
+
+
+def _named(recordings: Sequence[tuple[str, float]]) -> str:
+    names = ', '.join(name for name, _ in recordings)
+    return f'{sum(seconds for _, seconds in recordings):.1f} s of {names}'
+
+
+def _plain(value: object) -> str:
+    return f'{value:.4g}' if isinstance(value, float) else str(value)

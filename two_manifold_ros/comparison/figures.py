@@ -1,0 +1,159 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of a comparison: the track in each method's state, and error against horizon."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TYPE_CHECKING
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from two_manifold_ros.comparison.outcome import Comparison, Result
+    from two_manifold_ros.typing import Floats
+
+# Okabe and Ito's colours, which colour-blind people tell apart; dashes and labels help as well.
+COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#000000')
+DASHES: tuple[Any, ...] = ('solid', (0, (5, 2)))
+TRUE, READ = '#a6a6a6', '#0072B2'
+
+BOLD = 2.8
+"""Width of the line of this package's own method."""
+
+MOST_IN_ROW = 4
+MARGIN = 0.12
+"""Of the track's extent, around it."""
+
+LABEL_STEP = 0.055
+"""Least distance between two labels, as a share of the height of the axes."""
+
+
+def draw_tracks(comparison: Comparison, path: Path) -> None:
+    """Write the true track, and over it what is read linearly from each method's state."""
+    drawn = [result for result in comparison.succeeded if result.linear is not None]
+    columns = min(MOST_IN_ROW, max(1, len(drawn)))
+    lines = max(1, math.ceil(len(drawn) / columns))
+    figure = Figure(figsize=(max(5.0, 3.1 * columns), 3.1 * lines + 1.0), layout='constrained')
+    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    true = _joined(comparison.tracks)
+    for index, axes in enumerate(panels.flat):
+        if index and index >= len(drawn):
+            axes.set_visible(False)
+            continue
+        axes.plot(*true.T, color=TRUE, lw=3.5, label='true position')
+        axes.set_aspect('equal')
+        axes.grid(alpha=0.3)
+        axes.set(xlabel='x (m)', ylabel='y (m)')
+        axes.label_outer()
+        if index < len(drawn):
+            _draw_track(axes, comparison, drawn[index])
+    _limit(panels[0, 0], true)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
+    figure.suptitle('The track in the state of each method, read by a linear regression')
+    _save(figure, path)
+
+
+def draw_errors(comparison: Comparison, path: Path) -> None:
+    """Write the RMSE of every method against the horizon."""
+    figure = Figure(figsize=(9.0, 5.2), layout='constrained')
+    axes = figure.subplots()
+    seconds = np.array(comparison.horizons) / comparison.rate_hz
+    ends = []
+    for index, result in enumerate(comparison.succeeded):
+        colour = COLOURS[index % len(COLOURS)]
+        dash = DASHES[index // len(COLOURS) % len(DASHES)]
+        values = _rmse(result)
+        width = BOLD if result.name == 'manifold' else 1.4
+        marker = 'o' if len(values) <= 12 else None
+        axes.plot(seconds, values, color=colour, ls=dash, marker=marker, ms=4.0, lw=width)
+        if np.isfinite(values).any():
+            ends.append((float(values[np.isfinite(values)][-1]), result.title, colour))
+    axes.set_yscale('log')
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter('{x:g}')
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set(xlabel='how far ahead (s)', ylabel='RMS error of the position (m)')
+    axes.grid(which='both', alpha=0.25)
+    rate_hz = comparison.rate_hz
+    scales = (lambda seconds: seconds * rate_hz, lambda ticks: ticks / rate_hz)
+    ticks = axes.secondary_xaxis('top', scales)
+    ticks.set_xlabel('ticks ahead')
+    _label(axes, ends)
+    _save(figure, path)
+
+
+def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # noqa: ANN401
+    known = [np.where(np.isfinite(true), 1.0, np.nan) for true in comparison.tracks]
+    read = _joined([each * mask for each, mask in zip(result.linear or (), known, strict=True)])
+    axes.plot(*read.T, color=READ, lw=0.9, label='read from the state')
+    away = np.linalg.norm(read - _joined(comparison.tracks), axis=1)
+    rmse = math.sqrt(np.nanmean(np.square(away)))
+    axes.set_title(f'{result.title}\nRMSE {rmse:.2f} m', fontsize='medium')
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    """Join (T, 2) tracks with a row of NaN between, which no line crosses."""
+    seam = np.full((1, 2), np.nan)
+    joined: Floats = np.concatenate([row for part in parts for row in (part, seam)][:-1])
+    return joined
+
+
+def _limit(axes: Any, true: Floats) -> None:  # noqa: ANN401
+    """Show the track and not the outliers of a bad method."""
+    low, high = np.nanmin(true, axis=0), np.nanmax(true, axis=0)
+    margin = MARGIN * float(np.max(high - low)) + 1e-3
+    axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin))
+
+
+def _rmse(result: Result) -> Floats:
+    """Return the RMSE at each horizon; NaN where there is none, or none on a log scale."""
+    values = [each.rmse_m or np.nan for each in result.scores or ()]
+    return np.array(values, dtype=np.float64)
+
+
+def _label(axes: Any, ends: Sequence[tuple[float, str, str]]) -> None:  # noqa: ANN401
+    """Write the name of every line at its right end, moved apart where lines end together."""
+    low, high = np.log(axes.get_ylim())
+    shares = [(math.log(value) - low) / (high - low) for value, _, _ in ends]
+    order = np.argsort(shares, kind='stable')
+    places = _apart(np.array(shares)[order])
+    for place, index in zip(places, order.tolist(), strict=True):
+        value, title, colour = ends[index]
+        axes.annotate(
+            title,
+            xy=(axes.get_xlim()[1], value),
+            xycoords='data',
+            xytext=(1.04, place),
+            textcoords='axes fraction',
+            color=colour,
+            va='center',
+            annotation_clip=False,
+            arrowprops={'arrowstyle': '-', 'color': colour, 'lw': 0.6, 'shrinkA': 1, 'shrinkB': 0},
+        )
+
+
+def _apart(shares: Floats) -> Floats:
+    """Move sorted places apart, around the middle of those that would overlap."""
+    steps = LABEL_STEP * np.arange(len(shares))
+    # Monotone regression: what is left after the least steps are taken off must not fall.
+    places = shares - steps
+    blocks: list[list[float]] = []
+    for place in places.tolist():
+        blocks.append([place])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    level = [float(np.mean(block)) for block in blocks for _ in block]
+    moved: Floats = np.array(level) + steps
+    return moved
+
+
+def _save(figure: Figure, path: Path) -> None:
+    # Without the version of matplotlib the same numbers give the same bytes.
+    figure.savefig(path, dpi=120, metadata={'Software': None})

@@ -1,0 +1,67 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The methods by name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.comparison.method import Method
+
+_FOLDER = __package__
+
+_PLACES = {
+    'mean': ('mean_position', 'MeanPosition'),
+    'previous': ('previous_position', 'PreviousPosition'),
+    'imu-only': ('dead_reckoning', 'DeadReckoning'),
+    'kalman': ('kalman_filter', 'KalmanFilter'),
+    'hmm': ('hidden_markov', 'HiddenMarkov'),
+    'nearest': ('nearest_windows', 'NearestWindows'),
+    'belief': ('belief_filter', 'BeliefFilter'),
+    'gaussian': ('manifold_hmm', 'gaussian_hmm'),
+    'paper': ('manifold_hmm', 'paper_hmm'),
+    'manifold': ('manifold_hmm', 'manifold_hmm'),
+}
+"""For each name the module of this folder, imported only when asked for, and what makes it."""
+
+NAMES = tuple(_PLACES)
+
+AS_IN_PAPER: dict[str, dict[str, Any]] = {}
+"""What the paper settles of a method that otherwise chooses for itself."""
+
+
+def methods_named(names: Sequence[str], protocol: str = 'share') -> list[Method]:
+    """
+    Make methods, in the order of ``NAMES``.
+
+    Parameters
+    ----------
+    names
+        Some of ``NAMES``, each at most once.
+    protocol
+        With ``'slot-car'`` the opponents have the paper's settings.
+
+    Raises
+    ------
+    InputError
+        If there is no method of a name.
+
+    """
+    unknown = [name for name in names if name not in _PLACES]
+    if unknown or not names:
+        msg = f'there is no method {", ".join(unknown) or "named"}; choose from {",".join(NAMES)}'
+        raise InputError(msg)
+    settled = AS_IN_PAPER if protocol == 'slot-car' else {}
+    return [_make(name, settled.get(name, {})) for name in NAMES if name in names]
+
+
+def _make(name: str, settings: dict[str, Any]) -> Method:
+    module, maker = _PLACES[name]
+    method: Method = getattr(import_module(f'{_FOLDER}.{module}'), maker)(**settings)
+    return method

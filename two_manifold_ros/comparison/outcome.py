@@ -1,0 +1,152 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a comparison came to.
+
+``to_json`` gives one object, without wall times, so that two runs give the same bytes::
+
+    protocol          "share", "bags" or "slot-car"
+    rate_hz, window   ticks per second, ticks in a window
+    horizons          ticks ahead, in order
+    learned, followed lists of {"recording": name, "seconds": length}
+    scored            for each horizon, on how many ticks every method is scored
+    notes             sentences to know before believing the numbers
+    methods           list of {"name", "title", "told", "failure", "chosen", "scores"}:
+                      "failure" is null or the reason; then "chosen" and "scores" are null.
+                      "chosen" is what the method settled; "scores" has for each horizon
+                      {"rmse_m", "median_m", "p95_m"}, metres, null where nothing is scored
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class Errors:
+    """
+    How far predictions at one horizon were off, metres; ``None`` where nothing was scored.
+
+    Parameters
+    ----------
+    rmse_m, median_m, p95_m
+        Root mean square, median and 95th percentile of the distances.
+
+    """
+
+    rmse_m: float | None
+    median_m: float | None
+    p95_m: float | None
+
+
+def errors_of(distances: Floats) -> Errors:
+    """Summarise (n,) distances in metres."""
+    if not len(distances):
+        return Errors(None, None, None)
+    return Errors(
+        float(np.sqrt(np.mean(np.square(distances)))),
+        float(np.median(distances)),
+        float(np.quantile(distances, 0.95)),
+    )
+
+
+@dataclass(frozen=True)
+class Result:
+    """
+    One method.
+
+    Parameters
+    ----------
+    name, title, told
+        See ``Method``.
+    failure
+        Why there is nothing below, or ``None``.
+    chosen
+        See ``FittedMethod``.
+    scores
+        One for each horizon.
+    linear
+        For each segment that was followed, the positions (T, 2) read linearly from the states;
+        ``None`` for a method without states.
+
+    """
+
+    name: str
+    title: str
+    told: bool
+    failure: str | None = None
+    chosen: dict[str, Any] | None = None
+    scores: tuple[Errors, ...] | None = None
+    linear: tuple[Floats, ...] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the track as JSON values."""
+        return {
+            'name': self.name,
+            'title': self.title,
+            'told': self.told,
+            'failure': self.failure,
+            'chosen': self.chosen,
+            'scores': None if self.scores is None else [asdict(each) for each in self.scores],
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """
+    All methods, on the same ticks.
+
+    Parameters
+    ----------
+    protocol, rate_hz, window, horizons, notes
+        As in the JSON object above.
+    learned, followed
+        Names and seconds of the recordings.
+    scored
+        For each horizon, how many ticks count.
+    tracks
+        For each segment that was followed, the true positions (T, 2), NaN where not scored.
+    results
+        In the order asked for.
+
+    """
+
+    protocol: str
+    rate_hz: float
+    window: int
+    horizons: tuple[int, ...]
+    learned: tuple[tuple[str, float], ...]
+    followed: tuple[tuple[str, float], ...]
+    scored: tuple[int, ...]
+    notes: tuple[str, ...]
+    tracks: tuple[Floats, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def succeeded(self) -> tuple[Result, ...]:
+        """The methods with scores."""
+        return tuple(result for result in self.results if result.scores is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object described above; no number is NaN."""
+        return {
+            'protocol': self.protocol,
+            'rate_hz': self.rate_hz,
+            'window': self.window,
+            'horizons': list(self.horizons),
+            'learned': [_named(each) for each in self.learned],
+            'followed': [_named(each) for each in self.followed],
+            'scored': list(self.scored),
+            'notes': list(self.notes),
+            'methods': [result.to_json() for result in self.results],
+        }
+
+
+def _named(recording: tuple[str, float]) -> dict[str, Any]:
+    return {'recording': recording[0], 'seconds': round(recording[1], 3)}

@@ -1,0 +1,158 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is learned from and what is followed: the same for every method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.comparison.exam import cut_exams
+from two_manifold_ros.comparison.method import Lesson
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.comparison.exam import Exam
+    from two_manifold_ros.recordings.recording import Recording
+
+SHARE = 0.3
+"""Of a single recording, at its end, that is followed and not learned from."""
+
+RATE_HZ = 10.0
+SLOT_CAR = TrainingSettings(
+    rate_hz=RATE_HZ, window=150, states=20, neighbours=50, horizons=tuple(range(101))
+)
+"""Of the paper's slot car; its horizons are 1 to 100, and 0 comes with every training."""
+
+LEARNED_TICKS, FOLLOWED_TICKS, ALL_TICKS = 2_000, 500, 3_000
+EXTENTS = (100, 350)
+"""Fewest and most ticks that the paper filters before it predicts."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    Who learns what and is asked what.
+
+    Parameters
+    ----------
+    protocol
+        ``'share'``, ``'bags'`` or ``'slot-car'``.
+    lesson
+        What every method learns from.
+    exams
+        What every method then follows, at least one with a tick that counts.
+
+    """
+
+    protocol: str
+    lesson: Lesson
+    exams: tuple[Exam, ...]
+
+
+def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:
+    """
+    Learn from the beginning of one recording and follow its last share.
+
+    Raises
+    ------
+    InputError
+        If the share is not between 0 and 1, or either part is too short.
+
+    """
+    if not 0.0 < share < 1.0:
+        msg = f'a share of {share:g} cannot be followed; give a number between 0 and 1'
+        raise InputError(msg)
+    cut_s = (1.0 - share) * _seconds(recording)
+    first, last = recording.between(None, cut_s), recording.between(cut_s, None)
+    return _plan('share', [first], [last], settings)
+
+
+def plan_bags(
+    learned: Sequence[Recording], followed: Sequence[Recording], settings: TrainingSettings
+) -> Plan:
+    """
+    Learn from some recordings and follow others.
+
+    Every tick counts once the window has filled, as in the live filter.
+
+    Raises
+    ------
+    InputError
+        If nothing can be learned from, nothing counts, or the two do not fit together.
+
+    """
+    twice = {recording.name for recording in learned} & {each.name for each in followed}
+    if twice:
+        msg = f'{", ".join(sorted(twice))}: learned from and followed; name other bags with --test'
+        raise InputError(msg)
+    return _plan('bags', learned, followed, settings)
+
+
+def _plan(
+    protocol: str,
+    learned: Sequence[Recording],
+    followed: Sequence[Recording],
+    settings: TrainingSettings,
+) -> Plan:
+    lesson = Lesson(tuple(learned), build_dataset(learned, settings), settings)
+    exams = tuple(
+        exam for recording in followed for exam in cut_exams(recording, lesson) if exam.answerable
+    )
+    if not exams:
+        names = ', '.join(dict.fromkeys(recording.name for recording in followed))
+        msg = (
+            f'{names}: the part to follow has no stretch longer than a window of '
+            f'{lesson.dataset.window * lesson.period_s:.1f} s with positions after it; follow a '
+            'longer part, or shorten --window'
+        )
+        raise InputError(msg)
+    return Plan(protocol, lesson, exams)
+
+
+def plan_slot_car(recording: Recording) -> Plan:
+    """
+    Do as the paper does with its slot car: 2,000 ticks learned, the last 500 of 3,000 followed.
+
+    The first 100 to 350 ticks of the part that is followed are filtered, and positions 1 to 100
+    ticks later are predicted from each.
+
+    Raises
+    ------
+    InputError
+        If the recording is too short or too slow, or a gap is in the part to follow.
+
+    """
+    learned = recording.between(None, LEARNED_TICKS / RATE_HZ)
+    followed = recording.between((ALL_TICKS - FOLLOWED_TICKS) / RATE_HZ, ALL_TICKS / RATE_HZ)
+    lesson = Lesson((learned,), build_dataset([learned], SLOT_CAR), SLOT_CAR)
+    exams = list(cut_exams(followed, lesson)) if len(followed.imu.stamps) else []
+    needed = EXTENTS[1] + SLOT_CAR.horizons[-1]
+    if max((len(exam.segment) for exam in exams), default=0) < needed:
+        msg = (
+            f'{recording.name}: the protocol of the slot car needs {ALL_TICKS / RATE_HZ:g} s, '
+            f'{needed / RATE_HZ:g} s without a gap among the last {FOLLOWED_TICKS / RATE_HZ:g} s '
+            'of them; record longer, or leave out --protocol'
+        )
+        raise InputError(msg)
+    longest = max(exams, key=lambda exam: len(exam.segment))
+    filtered = np.arange(1, len(longest.segment) + 1)
+    exam = replace(longest, scored=(filtered >= EXTENTS[0]) & (filtered <= EXTENTS[1]))
+    if not exam.answerable:
+        msg = f'{recording.name}: no position is known where the slot car is followed'
+        raise InputError(msg)
+    return Plan('slot-car', lesson, (exam,))
+
+
+def _seconds(recording: Recording) -> float:
+    stamps = recording.imu.stamps
+    if len(stamps) < 2:
+        msg = f'{recording.name}: there are no two IMU samples; record longer'
+        raise InputError(msg)
+    return int(stamps[-1] - recording.imu.first_stamp) * 1e-9

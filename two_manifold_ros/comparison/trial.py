@@ -1,0 +1,118 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One method fitted to the lesson and sent along the exams; what it told is all that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import json
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse.linalg import ArpackError
+
+from two_manifold_ros.comparison.linear_track import fit_linear_track
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.comparison.method import Course, FittedMethod, Lesson, Method
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.typing import Floats
+
+FAILURES = (InputError, ModuleNotFoundError, ArithmeticError, np.linalg.LinAlgError, ArpackError)
+"""What a method may end in without the others being held up; anything else is a bug."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """
+    What one method told.
+
+    Parameters
+    ----------
+    positions
+        For each segment that was followed (T, H, 2), NaN where the method could not tell.
+    linear
+        For each segment (T, 2) positions now, read from the method's states by a linear
+        regression on the lesson; ``None`` where there are no states to regress on.
+    chosen
+        See ``FittedMethod``.
+
+    """
+
+    positions: tuple[Floats, ...]
+    linear: tuple[Floats, ...] | None
+    chosen: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """
+    Why a method has nothing to tell.
+
+    Parameters
+    ----------
+    reason
+        One sentence.
+
+    """
+
+    reason: str
+
+
+def try_method(method: Method, lesson: Lesson, segments: Sequence[Segment]) -> Trial | Failure:
+    """
+    Fit a method and let it follow the segments, their positions hidden unless it is told them.
+
+    Overflows and divisions by zero are left to the method: what is not finite is not scored.
+    """
+    try:
+        fitted = method.fit(lesson)
+        courses = [_follow(method, fitted, segment) for segment in segments]
+        linear = None
+        if all(course.states is not None for course in courses):
+            linear = _linear(method, fitted, lesson, courses)
+        chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
+    except FAILURES as error:
+        return Failure(_sentence(error))
+    return Trial(tuple(course.positions for course in courses), linear, chosen)
+
+
+def _follow(method: Method, fitted: FittedMethod, segment: Segment) -> Course:
+    if not method.told:
+        segment = replace(segment, positions=np.full_like(segment.positions, np.nan))
+    return fitted.follow(segment)
+
+
+def _linear(
+    method: Method, fitted: FittedMethod, lesson: Lesson, courses: Sequence[Course]
+) -> tuple[Floats, ...] | None:
+    learned = lesson.dataset.segments
+    states = [_states(_follow(method, fitted, segment)) for segment in learned]
+    # As in the exams: before the window has filled a method may not know yet.
+    window = lesson.dataset.window
+    track = fit_linear_track(
+        np.concatenate([each[window:] for each in states]),
+        np.concatenate([segment.positions[window:] for segment in learned]),
+    )
+    return None if track is None else tuple(track.read(_states(course)) for course in courses)
+
+
+def _states(course: Course) -> Floats:
+    if course.states is None:
+        msg = 'a method has states along some segments and none along others'
+        raise ValueError(msg)
+    return course.states
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError):
+        return (
+            f'the Python package {error.name!r} is missing: install the offline extra with pip '
+            "install 'two_manifold_ros[train]'"
+        )
+    return f'the arithmetic failed: {error}' if str(error) else type(error).__name__
