@@ -25,6 +25,7 @@ from two_manifold_ros.comparison.choosing import mean_error
 from two_manifold_ros.comparison.innovation_form import innovation_form, InnovationForm
 from two_manifold_ros.comparison.kalman_filter import fit_readout, KalmanFilter
 from two_manifold_ros.comparison.mean_position import MeanPosition
+from two_manifold_ros.comparison.n4sid import WEIGHTINGS
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.readout.targets import segment_targets
 
@@ -59,9 +60,8 @@ def test_nearly_as_good_as_the_best_possible_filter() -> None:
     noise = np.diag([0.09] * 2 + [4.0] * 6)
     states = innovation_form(TURN, SEEN, noise).filter(segment.values)
     for column, horizon in enumerate(lesson.horizons):
-        # The state after a tick is that of the next one: a horizon of -1 turns it back.
-        best = states @ np.linalg.matrix_power(np.linalg.inv(TURN), 1).T
-        best = best @ np.linalg.matrix_power(TURN, horizon).T
+        # The state after a tick is that of the next one.
+        best = states @ (np.linalg.matrix_power(TURN, horizon) @ np.linalg.inv(TURN)).T
         errors = best[20 : len(best) - horizon] - segment.positions[20 + horizon :]
         reached = root_mean_square(fitted, segment, lesson)[column]
         assert reached < 1.05 * np.sqrt(np.square(errors).sum(axis=1).mean())
@@ -117,9 +117,23 @@ def test_states_that_are_not_there_are_not_reported() -> None:
     assert KalmanFilter(states=20, block_rows=3).fit(lesson).chosen['states'] == 12
 
 
-def test_the_paper_comes_first() -> None:
-    first = KalmanFilter()._candidates(lesson_of(circle(0, 400), window=20))[0]
-    assert first == module.Settings(20, 20, 'unweighted')
+def test_every_setting_is_tried_and_the_paper_comes_first() -> None:
+    tried = KalmanFilter(block_rows=20)._candidates(lesson_of(circle(0, 400), window=20))
+    assert tried[0] == module.Settings(20, 20, 'unweighted')
+    assert {(each.states, each.weighting) for each in tried} == {
+        (states, weighting) for states in (20, 40, 80, 160) for weighting in WEIGHTINGS
+    }
+
+
+def test_the_better_number_of_states_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, 'STATES', (1, 6))
+    fitted = KalmanFilter(block_rows=8).fit(lesson_of(circle(0, 400), window=8))
+    assert fitted.chosen['states'] == 6
+
+
+def test_longer_block_rows_than_the_lesson_has_windows_for_are_not_tried() -> None:
+    lesson = lesson_of(wander(0, 100), window=16)
+    assert KalmanFilter(states=5).fit(lesson).chosen['block_rows'] == 8
 
 
 def test_hankel_matrices_stay_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,9 +143,9 @@ def test_hankel_matrices_stay_within_bounds(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_long_enough_only_as_a_whole() -> None:
-    lesson = lesson_of(wander(0, 100), window=12)
-    chosen = KalmanFilter(block_rows=10).fit(lesson).chosen
-    assert chosen == {'states': 20, 'block_rows': 10, 'weighting': 'unweighted'}
+    lesson = lesson_of(wander(0, 130), window=12)
+    chosen = KalmanFilter(block_rows=12).fit(lesson).chosen
+    assert chosen == {'states': 20, 'block_rows': 12, 'weighting': 'unweighted'}
 
 
 def test_too_short_is_refused() -> None:
