@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
 
-MOST_COLUMNS = 5
+MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
 
 

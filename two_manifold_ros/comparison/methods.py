@@ -32,7 +32,10 @@ _PLACES = {
 
 NAMES = tuple(_PLACES)
 
-AS_IN_PAPER: dict[str, dict[str, Any]] = {}
+AS_IN_PAPER: dict[str, dict[str, Any]] = {
+    'kalman': {'states': 20, 'block_rows': 150},
+    'hmm': {'states': (20,)},
+}
 """What the paper settles of a method that otherwise chooses for itself."""
 
 

@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
 
-FAILURES = (InputError, ModuleNotFoundError, ArithmeticError, np.linalg.LinAlgError, ArpackError)
+FAILURES = (
+    InputError,
+    ModuleNotFoundError,
+    MemoryError,
+    ArithmeticError,
+    np.linalg.LinAlgError,
+    ArpackError,
+)
 """What a method may end in without the others being held up; anything else is a bug."""
+
+_OWN = __name__.split('.', maxsplit=1)[0]
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,8 @@ def try_method(method: Method, lesson: Lesson, segments: Sequence[Segment]) -> T
             linear = _linear(method, fitted, lesson, courses)
         chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
     except FAILURES as error:
+        if isinstance(error, ModuleNotFoundError) and (error.name or '').startswith(_OWN):
+            raise
         return Failure(_sentence(error))
     return Trial(tuple(course.positions for course in courses), linear, chosen)
 
@@ -115,4 +126,6 @@ def _sentence(error: BaseException) -> str:
             f'the Python package {error.name!r} is missing: install the offline extra with pip '
             "install 'two_manifold_ros[train]'"
         )
-    return f'the arithmetic failed: {error}' if str(error) else type(error).__name__
+    if isinstance(error, MemoryError):
+        return 'there is not enough memory; give a shorter recording or a lower --rate'
+    return f'the arithmetic failed: {str(error) or type(error).__name__}'

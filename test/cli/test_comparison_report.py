@@ -1,0 +1,81 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a comparison."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip('rich')
+from two_manifold_ros.cli.comparison_report import print_comparison
+from two_manifold_ros.comparison.outcome import Comparison, Errors, Result
+
+
+def comparison(horizons: tuple[int, ...], *results: Result) -> Comparison:
+    return Comparison(
+        protocol='share',
+        rate_hz=20.0,
+        window=60,
+        horizons=horizons,
+        learned=(('a bag', 40.0), ('another', 2.0)),
+        followed=(('a test', 12.25),),
+        scored=tuple(100 - horizon for horizon in horizons),
+        notes=('a note to know',),
+        tracks=(),
+        results=results,
+    )
+
+
+def result(name: str, *rmse: float | None, told: bool = False) -> Result:
+    scores = tuple(
+        Errors(None, None, None) if each is None else Errors(each, each / 2, each * 2)
+        for each in rmse
+    )
+    chosen = {'window': 5, 'with_ridge': None, 'rate': 1 / 3}
+    return Result(name, f'the {name}', told, chosen=chosen, scores=scores)
+
+
+def lines(of: Comparison, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    print_comparison(of)
+    return [line.strip() for line in capsys.readouterr().out.splitlines()]
+
+
+def row(name: str, found: list[str]) -> list[str]:
+    (line,) = [line for line in found if line.startswith(name)][:1]
+    return line.removeprefix(name).split()
+
+
+def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixture[str]) -> None:
+    found = lines(
+        comparison(
+            (0, 50),
+            result('cheat', 0.0, 0.125, told=True),
+            result('good', 0.25, None),
+            result('bad', 0.5, 1.0),
+            Result('broken', 'the broken', told=False, failure='it is too short'),
+        ),
+        capsys,
+    )
+    assert row('the cheat', found) == ['0.000', '0.000', '0.000', '0.125', '0.062', '0.250']
+    assert row('the good', found) == ['0.250*', '0.125', '0.500', '-']
+    assert row('the bad', found) == ['0.500', '0.250', '1.000', '1.000*', '0.500', '2.000']
+    assert row('the broken', found) == ['failed', 'failed']
+    assert row('method', found) == ['0', '(0', 's)', '50', '(2.5', 's)']
+    for line in (
+        'learned from 42.0 s of a bag, another, followed 12.2 s of a test',
+        'every method is scored on the same 100, 50 predictions',
+        '* least RMSE of those not told true positions on the way; told: the cheat',
+        'a note to know',
+        'the broken failed: it is too short',
+        'the good: window 5, rate 0.3333',
+    ):
+        assert line in found
+
+
+def test_of_many_horizons_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    errors = [0.01 * horizon for horizon in range(101)]
+    found = lines(comparison(tuple(range(101)), result('good', *errors)), capsys)
+    assert row('method', found)[::3] == ['0', '33', '67', '100']
+    assert row('the good', found)[::3] == ['0.000*', '0.330*', '0.670*', '1.000*']
+    assert 'every method is scored on the same 100, 67, 33, 0 predictions' in found
+    assert '* least RMSE' in found

@@ -1,0 +1,25 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Plans made from laps of an ellipse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.comparison.protocol import plan_share
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.recordings.recording import Recording
+
+
+@pytest.fixture(scope='session')
+def ellipse_plan(drive: Callable[..., Recording]) -> Plan:
+    """Return 33.6 s to learn from and 14.4 s to follow at 10 Hz, horizons 0, 5 and 20."""
+    settings = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))
+    return plan_share(drive(48.0), settings)

@@ -1,0 +1,68 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of which the right scores are known, and a plan for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+import os
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.comparison.method import Course
+
+if TYPE_CHECKING:
+    from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.ticks.segments import Segment
+
+
+@dataclass
+class Fixed:
+    """Always the same place; late by some ticks, and with the IMU as its state if asked."""
+
+    name: str
+    place: tuple[float, float] = (0.0, 0.0)
+    late: int = 0
+    states: bool = False
+    told: bool = False
+    chosen: dict[str, Any] = field(default_factory=dict)
+    horizons: int = 0
+
+    @property
+    def title(self) -> str:
+        return f'the {self.name}'
+
+    def fit(self, lesson: Lesson) -> Fixed:
+        return replace(self, horizons=len(lesson.horizons))
+
+    def follow(self, segment: Segment) -> Course:
+        positions = np.tile(np.array(self.place), (len(segment), self.horizons, 1))
+        positions[: self.late] = np.nan
+        return Course(positions, segment.values.copy() if self.states else None)
+
+
+@dataclass
+class Repeater(Fixed):
+    """What the segment says about positions, which should be nothing unless it is told."""
+
+    def follow(self, segment: Segment) -> Course:
+        return Course(np.repeat(segment.positions[:, None], self.horizons, axis=1))
+
+
+@dataclass
+class Failing(Fixed):
+    """Ends in an error."""
+
+    error: BaseException = field(default_factory=lambda: ValueError('a bug'))
+
+    def fit(self, lesson: Lesson) -> Fixed:  # noqa: ARG002 - as every method
+        raise self.error
+
+
+@dataclass
+class Killed(Fixed):
+    """Takes its process with it, as the kernel does when memory runs out."""
+
+    def fit(self, lesson: Lesson) -> Fixed:  # noqa: ARG002 - as every method
+        os._exit(9)

@@ -1,0 +1,90 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from stub_methods import Failing, Fixed, Repeater
+
+from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.errors import InputError
+
+pytest.importorskip('matplotlib')
+from two_manifold_ros.comparison.figures import (
+    _apart,
+    draw_errors,
+    draw_tracks,
+    LABEL_STEP,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.comparison.protocol import Plan
+
+DRAWINGS = pytest.mark.parametrize('draw', [draw_errors, draw_tracks])
+
+
+@pytest.fixture(scope='session')
+def compared(ellipse_plan: Plan) -> Comparison:
+    """Return a comparison with a failure, two methods with states, and an error of zero."""
+    methods = [
+        Failing('broken', error=InputError('why')),
+        Repeater('told', told=True),
+        Fixed('one', states=True),
+        Fixed('other', (1.0, 1.0), states=True),
+    ]
+    return compare(ellipse_plan, methods)
+
+
+def drawn(draw: Callable[[Comparison, Path], None], comparison: Comparison, path: Path) -> bytes:
+    draw(comparison, path)
+    content = path.read_bytes()
+    assert content.startswith(b'\x89PNG')
+    assert len(content) > 10_000
+    return content
+
+
+@DRAWINGS
+def test_the_same_comparison_gives_the_same_bytes(
+    draw: Callable[[Comparison, Path], None], compared: Comparison, tmp_path: Path
+) -> None:
+    first = drawn(draw, compared, tmp_path / 'first.png')
+    assert drawn(draw, compared, tmp_path / 'second.png') == first
+    fewer = replace(compared, results=compared.results[:-1])
+    assert drawn(draw, fewer, tmp_path / 'fewer.png') != first
+
+
+def test_what_failed_is_not_drawn(compared: Comparison, tmp_path: Path) -> None:
+    rest = replace(compared, results=compared.results[1:])
+    for draw in (draw_errors, draw_tracks):
+        assert drawn(draw, rest, tmp_path / 'a.png') == drawn(draw, compared, tmp_path / 'b.png')
+
+
+@DRAWINGS
+def test_methods_without_states_and_horizons_without_scores(
+    draw: Callable[[Comparison, Path], None], ellipse_plan: Plan, tmp_path: Path
+) -> None:
+    (exam,) = ellipse_plan.exams
+    truth = exam.truth.copy()
+    truth[:, 1:] = np.nan
+    plan = replace(ellipse_plan, exams=(replace(exam, truth=truth),))
+    drawn(draw, compare(plan, [Fixed('one')]), tmp_path / 'a.png')
+
+
+@given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=10).map(sorted))
+def test_labels_are_moved_apart_and_no_more(shares: list[float]) -> None:
+    places = _apart(np.array(shares))
+    assert (np.diff(places) >= LABEL_STEP - 1e-9).all()
+    assert places.mean() == pytest.approx(np.mean(shares), abs=1e-9)
+    if (np.diff(shares) >= LABEL_STEP).all():
+        np.testing.assert_allclose(places, shares, atol=1e-9)
