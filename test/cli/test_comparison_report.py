@@ -67,7 +67,7 @@ def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixt
         '* least RMSE of those not told true positions on the way; told: the cheat',
         'a note to know',
         'the broken failed: it is too short',
-        'the good: window 5, rate 0.3333',
+        'settings of the good: window 5, rate 0.3333',
     ):
         assert line in found
 

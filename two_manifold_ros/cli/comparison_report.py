@@ -106,7 +106,7 @@ def _details(comparison: Comparison) -> Iterator[str]:
                 for name, value in result.chosen.items()
                 if value is not None
             )
-            yield f'{result.title}: {", ".join(chosen)}'.replace('_', ' ')
+            yield f'settings of {result.title}: {", ".join(chosen)}'.replace('_', ' ')
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -19,16 +20,19 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 # Okabe and Ito's colours, which colour-blind people tell apart; dashes and labels help as well.
-COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#000000')
+COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00')
 DASHES: tuple[Any, ...] = ('solid', (0, (5, 2)))
 TRUE, READ = '#a6a6a6', '#0072B2'
 
-BOLD = 2.8
-"""Width of the line of this package's own method."""
+OWN = {'color': 'black', 'lw': 2.8}
+"""The line of this package's own method."""
 
 MOST_IN_ROW = 4
 MARGIN = 0.12
 """Of the track's extent, around it."""
+
+MOST_MARKED = 12
+"""Horizons that each have a dot."""
 
 LABEL_STEP = 0.055
 """Least distance between two labels, as a share of the height of the axes."""
@@ -37,11 +41,12 @@ LABEL_STEP = 0.055
 def draw_tracks(comparison: Comparison, path: Path) -> None:
     """Write the true track, and over it what is read linearly from each method's state."""
     drawn = [result for result in comparison.succeeded if result.linear is not None]
-    columns = min(MOST_IN_ROW, max(1, len(drawn)))
-    lines = max(1, math.ceil(len(drawn) / columns))
-    figure = Figure(figsize=(max(5.0, 3.1 * columns), 3.1 * lines + 1.0), layout='constrained')
-    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    # As many in every row as fill the last one best.
+    lines = max(1, math.ceil(len(drawn) / MOST_IN_ROW))
+    columns = max(1, math.ceil(len(drawn) / lines))
     true = _joined(comparison.tracks)
+    figure = Figure(figsize=_size(true, lines, columns), layout='constrained')
+    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for index, axes in enumerate(panels.flat):
         if index and index >= len(drawn):
             axes.set_visible(False)
@@ -49,10 +54,13 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
         axes.plot(*true.T, color=TRUE, lw=3.5, label='true position')
         axes.set_aspect('equal')
         axes.grid(alpha=0.3)
-        axes.set(xlabel='x (m)', ylabel='y (m)')
-        axes.label_outer()
         if index < len(drawn):
             _draw_track(axes, comparison, drawn[index])
+        if index + columns >= len(drawn):
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel('x (m)')
+        if index % columns == 0:
+            axes.set_ylabel('y (m)')
     _limit(panels[0, 0], true)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
     figure.suptitle('The track in the state of each method, read by a linear regression')
@@ -65,15 +73,16 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
     axes = figure.subplots()
     seconds = np.array(comparison.horizons) / comparison.rate_hz
     ends = []
-    for index, result in enumerate(comparison.succeeded):
-        colour = COLOURS[index % len(COLOURS)]
-        dash = DASHES[index // len(COLOURS) % len(DASHES)]
+    others = itertools.cycle(
+        {'color': colour, 'ls': dash, 'lw': 1.4} for dash in DASHES for colour in COLOURS
+    )
+    for result in comparison.succeeded:
+        style: dict[str, Any] = OWN if result.name == 'manifold' else next(others)
         values = _rmse(result)
-        width = BOLD if result.name == 'manifold' else 1.4
-        marker = 'o' if len(values) <= 12 else None
-        axes.plot(seconds, values, color=colour, ls=dash, marker=marker, ms=4.0, lw=width)
+        marker = 'o' if len(values) <= MOST_MARKED else None
+        axes.plot(seconds, values, marker=marker, ms=4.0, **style)
         if np.isfinite(values).any():
-            ends.append((float(values[np.isfinite(values)][-1]), result.title, colour))
+            ends.append((float(values[np.isfinite(values)][-1]), result.title, style['color']))
     axes.set_yscale('log')
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter('{x:g}')
@@ -86,6 +95,13 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
     ticks.set_xlabel('ticks ahead')
     _label(axes, ends)
     _save(figure, path)
+
+
+def _size(true: Floats, lines: int, columns: int) -> tuple[float, float]:
+    """Return the size of a figure of which each panel has about the shape of the track."""
+    width, height = (np.nanmax(true, axis=0) - np.nanmin(true, axis=0)).tolist()
+    shape = min(max(width / max(height, 1e-9), 0.7), 2.0)
+    return max(5.0, (3.0 * shape + 0.3) * columns), 3.3 * lines + 1.0
 
 
 def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # noqa: ANN401
@@ -134,7 +150,7 @@ def _label(axes: Any, ends: Sequence[tuple[float, str, str]]) -> None:  # noqa: 
             color=colour,
             va='center',
             annotation_clip=False,
-            arrowprops={'arrowstyle': '-', 'color': colour, 'lw': 0.6, 'shrinkA': 1, 'shrinkB': 0},
+            arrowprops={'arrowstyle': '-', 'color': colour, 'lw': 0.6, 'relpos': (0.0, 0.5)},
         )
 
 
@@ -155,5 +171,7 @@ def _apart(shares: Floats) -> Floats:
 
 
 def _save(figure: Figure, path: Path) -> None:
+    # The layout settles in the second pass only.
+    figure.draw_without_rendering()
     # Without the version of matplotlib the same numbers give the same bytes.
     figure.savefig(path, dpi=120, metadata={'Software': None})
