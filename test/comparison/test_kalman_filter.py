@@ -98,7 +98,7 @@ def test_follow_reads_the_state_of_the_same_tick() -> None:
 
 def test_laps_are_followed() -> None:
     lesson = lesson_of(circle(0, 400), window=20)
-    fitted = KalmanFilter().fit(lesson)
+    fitted = KalmanFilter(states=20).fit(lesson)
     assert mean_error(fitted, [circle(1, 200)], lesson) < 0.05
 
 
@@ -179,6 +179,6 @@ def test_slot_car_is_followed_better_than_by_its_mean(
 ) -> None:
     lesson = recorded_lesson(slot_car_laps[0], window=20, horizons=(0, 10))
     test = recorded_lesson(slot_car_laps[1], window=20, horizons=(0, 10)).dataset.segments[0]
-    own = root_mean_square(KalmanFilter().fit(lesson), test, lesson)
+    own = root_mean_square(KalmanFilter(states=40).fit(lesson), test, lesson)
     mean = root_mean_square(MeanPosition().fit(lesson), test, lesson)
     assert (own < 0.6 * mean).all()
