@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip('rich')
@@ -31,7 +33,7 @@ def result(name: str, *rmse: float | None, told: bool = False) -> Result:
         Errors(None, None, None) if each is None else Errors(each, each / 2, each * 2)
         for each in rmse
     )
-    chosen = {'window': 5, 'with_ridge': None, 'rate': 1 / 3}
+    chosen = {'window': 5, 'with_ridge': None, 'rates': [[1 / 3, 2], 'x']}
     return Result(name, f'the {name}', told, chosen=chosen, scores=scores)
 
 
@@ -62,12 +64,12 @@ def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixt
     assert row('the broken', found) == ['failed', 'failed']
     assert row('method', found) == ['0', '(0', 's)', '50', '(2.5', 's)']
     for line in (
-        'learned from 42.0 s of a bag, another, followed 12.2 s of a test',
+        'learned from 42.0 s of a bag and another, followed 12.2 s of a test',
         'every method is scored on the same 100, 50 predictions',
         '* least RMSE of those not told true positions on the way; told: the cheat',
         'a note to know',
         'the broken failed: it is too short',
-        'settings of the good: window 5, rate 0.3333',
+        'settings of the good: window 5, rates [[0.333, 2], x]',
     ):
         assert line in found
 
@@ -79,3 +81,8 @@ def test_of_many_horizons_some_are_shown(capsys: pytest.CaptureFixture[str]) -> 
     assert row('the good', found)[::3] == ['0.000*', '0.330*', '0.670*', '1.000*']
     assert 'every method is scored on the same 100, 67, 33, 0 predictions' in found
     assert '* least RMSE' in found
+
+
+def test_many_recordings_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    many = replace(comparison((0,), result('good', 1.0)), learned=(('a bag', 10.0),) * 3)
+    assert 'learned from 30.0 s of 3 recordings, followed 12.2 s of a test' in lines(many, capsys)

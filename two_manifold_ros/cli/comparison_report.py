@@ -23,6 +23,10 @@ MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
 
 
+MOST_NAMED = 2
+"""Recordings that are named; the JSON names all."""
+
+
 def write_files(folder: Path, comparison: Comparison) -> None:
     """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
     from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
@@ -110,9 +114,12 @@ def _details(comparison: Comparison) -> Iterator[str]:
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:
-    names = ', '.join(name for name, _ in recordings)
-    return f'{sum(seconds for _, seconds in recordings):.1f} s of {names}'
+    names = [name for name, _ in recordings]
+    shown = ' and '.join(names) if len(names) <= MOST_NAMED else f'{len(names)} recordings'
+    return f'{sum(seconds for _, seconds in recordings):.1f} s of {shown}'
 
 
 def _plain(value: object) -> str:
-    return f'{value:.4g}' if isinstance(value, float) else str(value)
+    if isinstance(value, list):
+        return f'[{", ".join(map(_plain, value))}]'
+    return f'{value:.3g}' if isinstance(value, float) else str(value)

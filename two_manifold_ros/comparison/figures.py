@@ -28,6 +28,9 @@ OWN = {'color': 'black', 'lw': 2.8}
 """The line of this package's own method."""
 
 MOST_IN_ROW = 4
+PANEL = 2.7
+"""Inches across a square one."""
+
 MARGIN = 0.12
 """Of the track's extent, around it."""
 
@@ -100,8 +103,8 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
 def _size(true: Floats, lines: int, columns: int) -> tuple[float, float]:
     """Return the size of a figure of which each panel has about the shape of the track."""
     width, height = (np.nanmax(true, axis=0) - np.nanmin(true, axis=0)).tolist()
-    shape = min(max(width / max(height, 1e-9), 0.7), 2.0)
-    return max(5.0, (3.0 * shape + 0.3) * columns), 3.3 * lines + 1.0
+    shape = math.sqrt(min(max(width / max(height, 1e-9), 0.5), 2.0))
+    return max(5.0, (PANEL * shape + 0.3) * columns), (PANEL / shape + 0.8) * lines + 0.9
 
 
 def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # noqa: ANN401
