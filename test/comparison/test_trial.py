@@ -47,6 +47,13 @@ def test_the_linear_track_is_that_of_the_states(ellipse_plan: Plan) -> None:
     np.testing.assert_allclose(trial.linear[0], exact, atol=0.02)
 
 
+def test_who_is_told_positions_is_shown_by_what_it_says(ellipse_plan: Plan) -> None:
+    trial = tried(Fixed('told', (3.0, 4.0), states=True, told=True), ellipse_plan)
+    assert isinstance(trial, Trial)
+    assert trial.linear is not None
+    assert (trial.linear[0] == [3.0, 4.0]).all()
+
+
 def test_without_states_there_is_no_linear_track(ellipse_plan: Plan) -> None:
     trial = tried(Fixed('still'), ellipse_plan)
     assert isinstance(trial, Trial)

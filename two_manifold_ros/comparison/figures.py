@@ -34,6 +34,9 @@ PANEL = 2.7
 MARGIN = 0.12
 """Of the track's extent, around it."""
 
+MUCH = 0.2
+"""Share of a track outside the picture of which the panel has to tell."""
+
 MOST_MARKED = 12
 """Horizons that each have a dot."""
 
@@ -48,6 +51,7 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
     lines = max(1, math.ceil(len(drawn) / MOST_IN_ROW))
     columns = max(1, math.ceil(len(drawn) / lines))
     true = _joined(comparison.tracks)
+    low, high = _limits(true)
     figure = Figure(figsize=_size(true, lines, columns), layout='constrained')
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for index, axes in enumerate(panels.flat):
@@ -56,6 +60,7 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
             continue
         axes.plot(*true.T, color=TRUE, lw=3.5, label='true position')
         axes.set_aspect('equal')
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.grid(alpha=0.3)
         if index < len(drawn):
             _draw_track(axes, comparison, drawn[index])
@@ -64,7 +69,6 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
             axes.set_xlabel('x (m)')
         if index % columns == 0:
             axes.set_ylabel('y (m)')
-    _limit(panels[0, 0], true)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
     figure.suptitle('The track in the state of each method, read by a linear regression')
     _save(figure, path)
@@ -104,7 +108,7 @@ def _size(true: Floats, lines: int, columns: int) -> tuple[float, float]:
     """Return the size of a figure of which each panel has about the shape of the track."""
     width, height = (np.nanmax(true, axis=0) - np.nanmin(true, axis=0)).tolist()
     shape = math.sqrt(min(max(width / max(height, 1e-9), 0.5), 2.0))
-    return max(5.0, (PANEL * shape + 0.3) * columns), (PANEL / shape + 0.8) * lines + 0.9
+    return max(5.0, (PANEL * shape + 0.3) * columns + 0.6), (PANEL / shape + 0.6) * lines + 1.0
 
 
 def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # noqa: ANN401
@@ -113,6 +117,11 @@ def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # n
     axes.plot(*read.T, color=READ, lw=0.9, label='read from the state')
     away = np.linalg.norm(read - _joined(comparison.tracks), axis=1)
     rmse = math.sqrt(np.nanmean(np.square(away)))
+    low, high = _limits(_joined(comparison.tracks))
+    beyond = np.maximum(low - read, read - high).max(axis=1)
+    outside = float(np.mean(beyond[np.isfinite(away)] > 0.0))
+    if outside > MUCH:
+        axes.text(0.5, 0.02, f'{outside:.0%} outside', transform=axes.transAxes, ha='center')
     axes.set_title(f'{result.title}\nRMSE {rmse:.2f} m', fontsize='medium')
 
 
@@ -123,11 +132,11 @@ def _joined(parts: Sequence[Floats]) -> Floats:
     return joined
 
 
-def _limit(axes: Any, true: Floats) -> None:  # noqa: ANN401
-    """Show the track and not the outliers of a bad method."""
+def _limits(true: Floats) -> tuple[Floats, Floats]:
+    """Return the corners of a picture that shows the track and not the outliers of a method."""
     low, high = np.nanmin(true, axis=0), np.nanmax(true, axis=0)
     margin = MARGIN * float(np.max(high - low)) + 1e-3
-    axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin))
+    return low - margin, high + margin
 
 
 def _rmse(result: Result) -> Floats:

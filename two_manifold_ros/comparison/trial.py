@@ -45,7 +45,8 @@ class Trial:
         For each segment that was followed (T, H, 2), NaN where the method could not tell.
     linear
         For each segment (T, 2) positions now, read from the method's states by a linear
-        regression on the lesson; ``None`` where there are no states to regress on.
+        regression on the lesson; what a method that is told positions says itself, because it
+        has them in its state; ``None`` without states.
     chosen
         See ``FittedMethod``.
 
@@ -100,6 +101,8 @@ def _follow(method: Method, fitted: FittedMethod, segment: Segment) -> Course:
 def _linear(
     method: Method, fitted: FittedMethod, lesson: Lesson, courses: Sequence[Course]
 ) -> tuple[Floats, ...] | None:
+    if method.told:
+        return tuple(course.positions[:, 0] for course in courses)
     learned = lesson.dataset.segments
     states = [_states(_follow(method, fitted, segment)) for segment in learned]
     # As in the exams: before the window has filled a method may not know yet.
