@@ -58,12 +58,12 @@ def test_a_circle_is_followed_within_centimetres(rate: float, speed: float) -> N
 
 
 def test_a_circle_is_followed_with_learned_axes(fitted: FittedDeadReckoning) -> None:
-    assert errors_of(fitted, steady(200, 0.5, 2.0))[TOLD:].max() < 0.2
+    assert errors_of(fitted, steady(200, 0.5, 2.0))[TOLD:].max() < 0.05
 
 
 def test_changing_speed_and_bends_are_followed(fitted: FittedDeadReckoning) -> None:
     segment = driven(150, lambda t: 0.6 * np.sin(t), lambda t: 2.0 + 0.5 * np.cos(0.7 * t))
-    assert errors_of(fitted, segment)[TOLD:].max() < 0.2
+    assert errors_of(fitted, segment)[TOLD:].max() < 0.1
 
 
 @pytest.mark.parametrize('bias', [0.01, -0.02])

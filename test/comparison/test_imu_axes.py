@@ -18,9 +18,9 @@ def test_the_mount_is_found() -> None:
     axes = learn_axes(lesson_of(varied(600), varied(300)))
     expected = np.zeros((3, 6))
     expected[0, 5], expected[1, 1], expected[2, 0] = -2.0, -1.0, 1.0
-    np.testing.assert_allclose(axes.weights, expected, atol=0.02)
+    np.testing.assert_allclose(axes.weights, expected, atol=2e-3)
     np.testing.assert_allclose(axes.offsets, -expected @ GRAVITY, atol=0.02)
-    assert axes.errors.max() < 0.03
+    assert axes.errors.max() < 0.01
     assert axes.speed_m_s == pytest.approx(2.0, abs=0.2)
     assert axes.fastest_m_s == pytest.approx(2.6, abs=0.1)
 
@@ -43,9 +43,11 @@ def disturbed(noise: float, jump: float) -> Segment:
 
 def test_noise_jumps_and_holes_of_the_positions_are_borne() -> None:
     axes = learn_axes(lesson_of(disturbed(noise=0.01, jump=3.0)))
-    assert axes.weights[0, 5] == pytest.approx(-2.0, abs=0.3)
-    assert axes.weights[1, 1] == pytest.approx(-1.0, abs=0.15)
-    assert axes.weights[2, 0] == pytest.approx(1.0, abs=0.15)
+    assert axes.weights[0, 5] == pytest.approx(-2.0, abs=0.1)
+    assert axes.weights[1, 1] == pytest.approx(-1.0, abs=0.1)
+    assert axes.weights[2, 0] == pytest.approx(1.0, abs=0.05)
+    still = learn_axes(lesson_of(disturbed(noise=0.01, jump=0.0)))
+    np.testing.assert_allclose(axes.weights, still.weights, atol=0.05)
     assert 0.003 < axes.position_m < 0.012
 
 

@@ -8,7 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.imu_axes import learn_axes, SMOOTHING_S
+from two_manifold_ros.comparison.imu_axes import learn_axes, SPAN_S
 from two_manifold_ros.comparison.method import Course
 from two_manifold_ros.comparison.planar_ekf import LEFT, PlanarEkf, SIZE, X, Y
 
@@ -35,7 +35,7 @@ SLIP = 0.05
 
 LEAST_POSITION_M = 0.01
 
-BIAS_SHARE = 0.2
+BIAS_SHARE = 0.1
 """Of the errors of the learned axes: what a bias may differ from training."""
 
 
@@ -117,7 +117,7 @@ class FittedDeadReckoning:
             self._slip_m_s,
             *(BIAS_SHARE * axes.errors),
         ]
-        densities = np.square(axes.errors) * SMOOTHING_S
+        densities = np.square(axes.errors) * SPAN_S
         return PlanarEkf(np.array(state), np.array(deviations), densities, 2.0 * axes.fastest_m_s)
 
 

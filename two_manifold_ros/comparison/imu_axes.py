@@ -9,6 +9,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import savgol_filter
 
 from two_manifold_ros.errors import InputError
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-SMOOTHING_S = 0.6
+SMOOTHING_S = 0.3
 """Over which a cubic is fitted to positions that are known to a few centimetres."""
+
+SPAN_S = 0.6
+"""Over which channels and motion are averaged: what matters is what they integrate to."""
 
 LEAST_POINTS = 5
 SLOW = 0.2
@@ -49,7 +53,7 @@ class ImuAxes:
     offsets : (3,)
         Added: minus the usual biases.
     errors : (3,)
-        Standard deviations of what is left, for motion smoothed over ``SMOOTHING_S``.
+        Standard deviations of what is left, for means over ``SPAN_S``.
     position_m
         Standard deviation of the noise of the positions.
     speed_m_s, fastest_m_s
@@ -116,17 +120,18 @@ def learn_axes(lesson: Lesson) -> ImuAxes:
 
 
 def _pairs(lesson: Lesson) -> tuple[Floats, Floats, float]:
-    """Return smoothed channels (n, 6), the motion (n, 4), and the noise of the positions."""
-    window = 2 * round(SMOOTHING_S / lesson.period_s / 2) + 1
-    window = max(window, LEAST_POINTS)
+    """Return means over ``SPAN_S`` of channels (n, 6) and motion (n, 4), and positions' noise."""
+    window = max(2 * round(SMOOTHING_S / lesson.period_s / 2) + 1, LEAST_POINTS)
+    span = max(round(SPAN_S / lesson.period_s), 1)
     values, motions, noises = [np.empty((0, 6))], [np.empty((0, 4))], [np.empty((0, 2))]
-    for stretch in _stretches(lesson.dataset.segments, window):
+    for stretch in _stretches(lesson.dataset.segments, window + span):
         smooth = savgol_filter(stretch.positions, window, 3, axis=0)
         noises.append(stretch.positions - smooth)
         motion = _motion(stretch.positions, window, lesson.period_s)
-        # A tick is the mean since the tick before, so its middle is half-way.
-        motions.append((motion[1:] + motion[:-1]) / 2.0)
-        values.append(savgol_filter(stretch.values, window, 3, axis=0)[1:])
+        spans = sliding_window_view(motion, span, axis=0)
+        # The slowest tick of a span tells whether its course can be believed.
+        motions.append(np.column_stack([spans[:, 0].min(axis=1), spans[:, 1:].mean(axis=2)]))
+        values.append(sliding_window_view(stretch.values[1:], span, axis=0).mean(axis=2))
     noise = np.concatenate(noises)
     told = 1.4826 * float(np.median(np.abs(noise))) if len(noise) else 0.0
     return np.concatenate(values), np.concatenate(motions), told
@@ -143,16 +148,13 @@ def _stretches(segments: Sequence[Segment], window: int) -> Iterator[Segment]:
 
 
 def _motion(positions: Floats, window: int, period_s: float) -> Floats:
-    """Return speed, course rate, forward and leftward acceleration (T, 4)."""
-    velocity, acceleration = (
-        savgol_filter(positions, window, 3, deriv=order, delta=period_s, axis=0)
-        for order in (1, 2)
-    )
-    speed = np.linalg.norm(velocity, axis=1)
-    safe = np.maximum(speed, 1e-9)
-    forward = np.sum(velocity * acceleration, axis=1) / safe
-    crossed = velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0]
-    return np.stack([speed, crossed / safe**2, forward, crossed / safe], axis=1)
+    """Return speed, course rate, forward and leftward acceleration of ticks (T - 1, 4)."""
+    velocity = savgol_filter(positions, window, 3, deriv=1, delta=period_s, axis=0)
+    speeds = np.linalg.norm(velocity, axis=1)
+    course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
+    speed = (speeds[1:] + speeds[:-1]) / 2.0
+    rate = np.diff(course) / period_s
+    return np.stack([speed, rate, np.diff(speeds) / period_s, speed * rate], axis=1)
 
 
 def _regress(values: Floats, target: Floats, axes: Ints) -> tuple[Floats, float, float]:
