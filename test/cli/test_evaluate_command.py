@@ -19,9 +19,11 @@ from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.recordings.reading import read_recording
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
 
 
 RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
@@ -209,3 +211,25 @@ def test_a_figure_in_no_folder_is_refused_before_anything_is_done(
     figure = tmp_path / 'none' / 'error.png'
     said = refused(scores(model_file, [slot_car_bag], '--figure', str(figure)), capsys)
     assert 'does not exist: make it before drawing' in said
+
+
+def test_a_lag_is_said_and_undone_if_so_wished(
+    model_file: Path,
+    slot_car_laps: tuple[Recording, Recording],
+    write_bag: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    test = slot_car_laps[1]
+    bags = [write_bag(tmp_path / 'late', test.with_positions_earlier(-0.2))]
+    bags.append(write_bag(tmp_path / 'right', test))
+    contents = []
+    for bag, options in ((0, []), (0, ['--position-lag', 'auto']), (1, [])):
+        assert main(scores(model_file, [bags[bag]], *options, '--json')) == 0
+        captured = capsys.readouterr()
+        contents.append(json.loads(captured.out)['horizons']['0']['rmse_m'])
+        assert ('--position-lag auto' in captured.err) == (bag == 0 and not options)
+        assert ('positions made 0.2' in captured.err) == bool(options)
+    late, corrected, right = contents
+    assert corrected == pytest.approx(right, rel=0.2)
+    assert late > 2 * right

@@ -47,7 +47,8 @@ def test_findings_are_shown_whole(
     assert main(['inspect', str(bag)]) == 0
     words = ' '.join(capsys.readouterr().out.split())
     assert 'late [1]' in words
-    assert 'warning The stamps of the positions are 0.20 s behind those of the IMU' in words
+    assert 'warning The stamps of the positions are 0.20' in words
+    assert 'time offset: position stamps 0.20' in words
     assert words.endswith('and stamp camera images when they are taken.')
 
 

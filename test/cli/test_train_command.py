@@ -133,6 +133,7 @@ def test_the_topics_asked_for_are_read(
         ('--until nan', "argument --until: 'nan' is no number of seconds"),
         ('--until inf', "argument --until: 'inf' is no number of seconds"),
         ('--until soon', "argument --until: 'soon' is no number of seconds"),
+        ('--position-lag soon', "argument --position-lag: a position lag of 'soon' is neither"),
         ('--kernel cosine', "argument --kernel: invalid choice: 'cosine'"),
         ('--states 1', 'states is 1, but must be at least 2'),
     ],
@@ -225,7 +226,7 @@ def test_progress_is_told_while_inspecting(
 ) -> None:
     seen: list[bool] = []
 
-    def warnings(_: object) -> list[str]:
+    def warnings(*_: object) -> list[str]:
         seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
         return []
 
@@ -250,3 +251,53 @@ def test_a_part_that_is_the_whole_is_warned_of(
         target = str(tmp_path / until)
         assert main(['train', str(slot_car_bag), '-o', target, '--until', until, *OPTIONS]) == 0
         assert ('nothing of it is left to evaluate' in capsys.readouterr().err) == warned
+
+
+@pytest.fixture(scope='module')
+def late_bag(
+    tmp_path_factory: pytest.TempPathFactory,
+    write_bag: Callable[..., Path],
+    slot_car_laps: tuple[Recording, Recording],
+) -> Path:
+    """Return four laps of the slot car with positions that are 0.2 s late."""
+    folder = tmp_path_factory.mktemp('late')
+    return write_bag(folder / 'late', slot_car_laps[1].with_positions_earlier(-0.2))
+
+
+@pytest.mark.parametrize(
+    ('options', 'corrected_s', 'said'),
+    [
+        ([], 0.0, 'positions are 0.2'),
+        (['--position-lag', 'auto'], 0.2, 'positions made 0.2'),
+        (['--position-lag', '0.2'], 0.2, 'positions made 0.200 s earlier, as asked for'),
+    ],
+)
+def test_a_lag_is_said_and_undone_if_so_wished(
+    options: list[str],
+    corrected_s: float,
+    said: str,
+    late_bag: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = str(tmp_path / 'm')
+    assert main(['train', str(late_bag), '-o', path, *OPTIONS, *options, '--json']) == 0
+    captured = capsys.readouterr()
+    (row,) = json.loads(captured.out)['position_lag']
+    assert row['found_s'] == pytest.approx(0.2, abs=0.03)
+    assert row['corrected_s'] == pytest.approx(corrected_s, abs=0.03)
+    assert said in captured.err
+    assert ('--position-lag auto' in captured.err) == (not options)
+    assert main(['info', path]) == 0
+    text = ' '.join(capsys.readouterr().out.split())
+    assert 'position lag 0.2' in text
+    assert ('s corrected' in text) == bool(options)
+
+
+def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(
+    slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates: list[float | None] = []
+    monkeypatch.setattr(train, 'training_warnings', lambda _, rate_hz: rates.append(rate_hz) or [])
+    refused([str(slot_car_bag), '-o', 'm', '--rate', '5', '--window', '999'], capsys)
+    assert rates == [5.0]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.recordings.reading import read_recording
 
 if TYPE_CHECKING:
@@ -162,7 +163,50 @@ def test_positions_that_end_early(drive: Callable[..., Recording]) -> None:
 def test_a_time_offset(drive: Callable[..., Recording], late_s: float, side: str) -> None:
     (finding,) = inspect_recording(drive(late_s=late_s)).findings
     assert finding.code == 'time_offset'
-    assert f'0.20 s {side} those of the IMU' in finding.sentence
+    sentence = finding.sentence
+    said = re.search(rf'positions are (\S+) s \(\+- 0.014 s\) {side} those of the IMU', sentence)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(0.2, abs=0.003)
+    assert '--position-lag auto' in sentence
+
+
+def test_an_offset_of_less_than_half_a_tick_is_no_finding(drive: Callable[..., Recording]) -> None:
+    assert codes(drive(late_s=0.022)) == set()
+    assert codes(drive(late_s=0.03)) == {'time_offset'}
+
+
+def test_a_slow_imu_has_long_ticks(drive: Callable[..., Recording]) -> None:
+    recording = drive(late_s=0.06)
+    slow = recording.imu.select(np.arange(len(recording.imu.stamps)) % 20 == 0)
+    assert 'time_offset' not in codes(replace(recording, imu=slow))
+
+
+def test_training_is_told_of_one_lag_once(drive: Callable[..., Recording]) -> None:
+    late = [replace(drive(late_s=0.06), name=name) for name in 'abc']
+    (sentence,) = training_warnings(late)
+    assert sentence.startswith('a and 2 more: The stamps of the positions are 0.06')
+    assert not list(training_warnings(late, rate_hz=5.0))
+    assert len(list(training_warnings([*late, drive(late_s=0.2)]))) == 4
+    assert not list(training_warnings([]))
+
+
+def test_training_is_not_told_of_laps_here(drive: Callable[..., Recording]) -> None:
+    short = drive(seconds=12.0)
+    assert 'few_laps' in codes(short)
+    assert not list(training_warnings([short]))
+
+
+def test_where_positions_are_missing_is_said(drive: Callable[..., Recording]) -> None:
+    recording = drive()
+    assert recording.positions is not None
+    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
+    for hole_s, found in ((2.0, set()), (3.0, {'positions_missing', 'position_gaps'})):
+        keep = (elapsed < 10) | (elapsed >= 10 + hole_s)
+        seen = replace(recording, positions=recording.positions.select(keep))
+        assert codes(seen) - {'position_gaps'} == found - {'position_gaps'}
+    sentences = [finding.sentence for finding in inspect_recording(seen).findings]
+    words = 'cover 94% of the time of the IMU, the longest hole is 3.04 s from 10.0 s on: training'
+    assert any(words in sentence for sentence in sentences)
 
 
 def test_clocks_that_have_nothing_in_common(drive: Callable[..., Recording]) -> None:
@@ -195,7 +239,7 @@ def test_a_bag_that_looped_is_inspected_up_to_the_loop(drive: Callable[..., Reco
     assert report.positions.laps is not None
     assert report.positions.laps.count == pytest.approx(6.0, rel=0.03)
     assert report.positions.yaw is not None
-    assert report.positions.yaw.offset_s == pytest.approx(0.2, abs=0.001)
+    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.003)
 
 
 def test_no_positions(drive: Callable[..., Recording]) -> None:

@@ -2,14 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the trainer's parameters to what the training wants."""
 
-from pathlib import Path
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.parameters import PARAMETERS
-from two_manifold_ros.nodes.trainer_settings import check_target, training_settings
+from two_manifold_ros.nodes.trainer_settings import (
+    check_position_lag,
+    check_target,
+    read_bags,
+    training_settings,
+)
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 DEFAULTS = {each.name: each.default for each in PARAMETERS['trainer_node']}
 
@@ -36,3 +50,24 @@ def test_a_target_that_cannot_be_written_is_refused(path: str, words: str) -> No
 
 def test_a_target_that_can_be_written_is_fine(tmp_path: Path) -> None:
     check_target(str(tmp_path / 'model.npz'))
+
+
+def test_a_position_lag_that_cannot_be_applied_is_refused_early() -> None:
+    for text in ('', 'auto', '0.2'):
+        check_position_lag(text)
+    with pytest.raises(InputError, match='neither auto nor a number'):
+        check_position_lag('late')
+
+
+def test_the_positions_of_bags_are_put_in_step(
+    write_bag: Callable[..., Path], drive: SlotCarRun, tmp_path: Path
+) -> None:
+    late = run_to_recording(drive).with_positions_earlier(-0.2)
+    bag = write_bag(tmp_path / 'late', late)
+    values = {**DEFAULTS, 'bags': [str(bag)], 'position_lag': 'auto'}
+    (recording,) = read_bags(values)
+    assert recording.positions is not None
+    assert recording.positions.earlier_s == pytest.approx(0.2, abs=0.01)
+    (untouched,) = read_bags({**values, 'position_lag': ''})
+    assert untouched.positions is not None
+    assert untouched.positions.earlier_s == 0.0

@@ -42,3 +42,16 @@ def test_seconds_are_counted_from_the_first_stamp_that_is_not_zero(
     assert late.imu.stamps[0] == stamps[1] + 10**9
     none = replace(recording.imu, stamps=np.zeros(4800, dtype=np.int64))
     assert none.first_stamp == 0
+
+
+def test_positions_are_made_earlier_and_it_is_remembered(drive: Callable[..., Recording]) -> None:
+    recording = drive(4.0)
+    moved = recording.with_positions_earlier(0.25).with_positions_earlier(-0.05)
+    assert recording.positions is not None
+    assert moved.positions is not None
+    assert set((recording.positions.stamps - moved.positions.stamps).tolist()) == {200_000_000}
+    assert moved.positions.earlier_s == 0.2
+    assert recording.positions.earlier_s == 0.0
+    assert moved.imu is recording.imu
+    none = replace(recording, positions=None)
+    assert none.with_positions_earlier(1.0) == none

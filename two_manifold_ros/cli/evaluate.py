@@ -9,10 +9,20 @@ from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of, seconds
+from two_manifold_ros.cli.options import (
+    add_bags,
+    add_json,
+    add_position_lag,
+    add_topics,
+    in_step,
+    recordings_of,
+    seconds,
+)
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.inspection.lag_findings import late_sentences
+from two_manifold_ros.inspection.position_lag import estimate_lag
 from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
     'Run the filter of the node over recordings, each from a cold start, and compare its '
@@ -45,6 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
     )
+    add_position_lag(parser)
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
     )
@@ -57,9 +69,8 @@ def run(args: Namespace) -> int:
         msg = f'The folder of {args.figure} does not exist: make it before drawing.'
         raise InputError(msg)
     model = load_model(args.model)
-    recordings = [
-        each.between(args.start, args.until) for each in recordings_of(args, origin=model.origin)
-    ]
+    whole = recordings_of(args, origin=model.origin)
+    recordings = in_step([each.between(args.start, args.until) for each in whole], args)
     with Progress('evaluating') as progress:
         evaluation = evaluate(model, recordings, progress)
     if args.figure:
@@ -67,7 +78,7 @@ def run(args: Namespace) -> int:
 
         draw_evaluation(evaluation, model, args.figure)
     content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
-    for doubt in _doubts(args, model, evaluation):
+    for doubt in (*_doubts(args, model, evaluation), *_late(model, recordings)):
         print(f'two-manifold: warning: {doubt}', file=sys.stderr)
     if args.json:
         print(json.dumps(content, indent=2, allow_nan=False))
@@ -124,6 +135,11 @@ def _doubts(args: Namespace, model: Model, evaluation: Evaluation) -> Iterator[s
             f'the model is worse than always answering the mean position ({mean:.2f} m): it does '
             'not know this drive'
         )
+
+
+def _late(model: Model, recordings: list[Recording]) -> Iterator[str]:
+    names = [each.name for each in recordings]
+    return late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
 
 
 def _plain(value: float | None) -> str:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.model.model_file import header_of, load_model
@@ -42,6 +42,8 @@ def print_model(model: Model) -> None:
     rows = [
         ['recordings', ', '.join(summary['recordings'])],
         ['training', f'{summary["training_ticks"]} ticks from {summary["seconds"]:.1f} s'],
+        ['laps', f'{summary["laps"]:.1f}'],
+        ['position lag', '; '.join(dict.fromkeys(map(_lag, summary['position_lag'])))],
         ['ticks', f'{model.rate_hz:g} Hz, windows of {model.window}'],
         ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
         ['topics', f'{model.imu_topic} -> {model.position_topic}'],
@@ -57,6 +59,14 @@ def print_model(model: Model) -> None:
     _print_validation(model)
     for note in summary['notes']:
         print(f'note: {note}')
+
+
+def _lag(row: dict[str, Any]) -> str:
+    if row['found_s'] is None:
+        found = 'cannot tell'
+    else:
+        found = f'{row["found_s"]:.3f} s (+- {row["uncertainty_s"]:.3f} s)'
+    return f'{found}, {row["corrected_s"]:.3f} s corrected' if row['corrected_s'] else found
 
 
 def _print_validation(model: Model) -> None:

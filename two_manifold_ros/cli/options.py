@@ -10,10 +10,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.lag_correction import parse_position_lag, put_in_step
 from two_manifold_ros.recordings.reading import read_recordings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 
@@ -46,6 +49,33 @@ def add_topics(parser: ArgumentParser) -> None:
         action='store_true',
         help="take the bag's receive times instead of the stamps in the messages",
     )
+
+
+def add_position_lag(parser: ArgumentParser) -> None:
+    """Add ``--position-lag``, as ``args.position_lag`` for `in_step`."""
+    parser.add_argument(
+        '--position-lag',
+        type=_position_lag,
+        metavar='S',
+        help='make positions S seconds earlier, because their stamps are late; auto for as much '
+        'as gyroscope and accelerometer tell (default: leave them, and say if they are late)',
+    )
+
+
+def _position_lag(text: str) -> str:
+    try:
+        parse_position_lag(text)
+    except InputError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
+
+
+def in_step(recordings: Sequence[Recording], args: Namespace) -> list[Recording]:
+    """Make positions earlier as ``args.position_lag`` says, and print what was done."""
+    moved = put_in_step(recordings, args.position_lag or '')
+    for before, after in zip(recordings, moved, strict=True):
+        _print_notes(after.notes[len(before.notes) :])
+    return moved
 
 
 def seconds(text: str) -> float:
@@ -113,6 +143,11 @@ def recordings_of(
                 progress=lambda share: progress('reading', share),
             ),
         )
-    for note in (note for recording in recordings for note in recording.notes):
-        print(f'two-manifold: note: {note}', file=sys.stderr)
+    for recording in recordings:
+        _print_notes(recording.notes)
     return recordings
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        print(f'two-manifold: note: {note}', file=sys.stderr)

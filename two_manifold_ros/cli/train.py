@@ -10,7 +10,15 @@ import sys
 import time
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of, seconds
+from two_manifold_ros.cli.options import (
+    add_bags,
+    add_json,
+    add_position_lag,
+    add_topics,
+    in_step,
+    recordings_of,
+    seconds,
+)
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
@@ -42,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     add_topics(parser)
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
+    add_position_lag(parser)
     number = parser.add_argument_group('numbers')
     number.add_argument(
         '--rate', type=float, metavar='HZ', help='ticks per second (default: 20, or the IMU rate)'
@@ -83,8 +92,8 @@ def run(args: Namespace) -> int:
     """Train, save and report; return 0."""
     settings = _settings(args)
     _check_output(Path(args.output))
-    recordings = _training_part(args)
-    _warn(recordings)
+    recordings = in_step(_training_part(args), args)
+    _warn(recordings, args.rate)
     began = time.monotonic()
     with Progress('training') as progress:
         model = train_model(recordings, settings, progress)
@@ -158,10 +167,10 @@ def parse_horizons(text: str) -> tuple[int, ...]:
         raise InputError(msg) from error
 
 
-def _warn(recordings: list[Recording]) -> None:
+def _warn(recordings: list[Recording], rate_hz: float | None) -> None:
     """Say before training what inspection warns of; training may still be what is wanted."""
     with Progress('inspecting'):
-        sentences = list(training_warnings(recordings))
+        sentences = list(training_warnings(recordings, rate_hz))
     for sentence in sentences:
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 

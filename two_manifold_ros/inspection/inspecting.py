@@ -10,15 +10,19 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.finding import warning
 from two_manifold_ros.inspection.imu_findings import imu_findings
 from two_manifold_ros.inspection.imu_report import measure_imu
+from two_manifold_ros.inspection.lag_findings import HALF_TICK_S, late_sentences
 from two_manifold_ros.inspection.position_findings import position_findings
 from two_manifold_ros.inspection.position_report import measure_positions
 from two_manifold_ros.inspection.report import Report
 from two_manifold_ros.inspection.timing_findings import timing_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.recordings.recording import Recording
+
+_SAID_OF_ALL = ('time_offset', 'no_laps', 'few_laps')
+"""Findings that count for all recordings together: the lag below, laps in the model's notes."""
 
 
 def inspect_recording(recording: Recording) -> Report:
@@ -40,7 +44,7 @@ def inspect_recording(recording: Recording) -> Report:
     if recording.positions is not None and len(recording.positions.stamps):
         positions = measure_positions(recording.positions, recording.imu)
         findings += timing_findings('Position', positions.timing, 'they teach no position')
-        findings += position_findings(positions)
+        findings += position_findings(positions, _half_tick_s(imu.timing.rate_hz))
     else:
         findings.append(
             warning(
@@ -56,9 +60,18 @@ def inspect_recording(recording: Recording) -> Report:
     return Report(recording.name, imu, positions, tuple(findings), recording.notes)
 
 
-def training_warnings(recordings: Iterable[Recording]) -> Iterator[str]:
+def training_warnings(
+    recordings: Sequence[Recording], rate_hz: float | None = None
+) -> Iterator[str]:
     """
     Yield what should be known before training on these recordings, a sentence each.
+
+    Parameters
+    ----------
+    recordings
+        Of one setup.
+    rate_hz
+        Ticks per second of the model, if known.
 
     Raises
     ------
@@ -66,7 +79,19 @@ def training_warnings(recordings: Iterable[Recording]) -> Iterator[str]:
         If a recording has no finite IMU sample.
 
     """
-    for recording in recordings:
-        for finding in inspect_recording(recording).findings:
-            if finding.severity == 'warning':
-                yield f'{recording.name}: {finding.sentence}'
+    reports = [inspect_recording(recording) for recording in recordings]
+    for report in reports:
+        for finding in report.findings:
+            if finding.severity == 'warning' and finding.code not in _SAID_OF_ALL:
+                yield f'{report.name}: {finding.sentence}'
+    located = [(report, report.positions) for report in reports if report.positions is not None]
+    slowest = min((report.imu.timing.rate_hz for report in reports), default=0.0)
+    yield from late_sentences(
+        [report.name for report, _ in located],
+        [positions.lag for _, positions in located],
+        0.5 / rate_hz if rate_hz else _half_tick_s(slowest),
+    )
+
+
+def _half_tick_s(imu_rate_hz: float) -> float:
+    return max(HALF_TICK_S, 0.5 / imu_rate_hz) if imu_rate_hz else HALF_TICK_S

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import savgol_filter
 
@@ -16,12 +17,14 @@ from two_manifold_ros.inspection.jumps import is_jump
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
-_LONGEST_STEP_S = 0.05
 _MOST_POINTS = 200_000
-_SMOOTHING_S = 0.6
 _SMOOTHING_INTERVALS = 5
+_SMOOTHING_STEPS = 12
 _SLOW = 0.2
 _STANDING_M_S = 0.01
+
+SMOOTHING_S = 0.6
+"""Keeps the bends of small tracks, and makes positions of a few centimetres' noise smooth."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class Motion:
     moving: Bools
 
 
-def measure_motion(seconds: Floats, positions: Floats, gap_s: float) -> Motion | None:
+def measure_motion(
+    seconds: Floats, positions: Floats, gap_s: float, smoothing_s: float = SMOOTHING_S
+) -> Motion | None:
     """
     Return the motion, or nothing if the positions are too few or never move.
 
@@ -70,14 +75,16 @@ def measure_motion(seconds: Floats, positions: Floats, gap_s: float) -> Motion |
         Metres, finite.
     gap_s
         Longest step between positions that are joined.
+    smoothing_s
+        Time over which a cubic is fitted; longer where positions are rare.
 
     """
     if len(seconds) < 2 * _SMOOTHING_INTERVALS:
         return None
     interval = float(np.median(np.diff(seconds)))
     span = float(seconds[-1] - seconds[0])
-    step = max(min(_LONGEST_STEP_S, interval), span / _MOST_POINTS)
-    window = 2 * round(max(_SMOOTHING_S, _SMOOTHING_INTERVALS * interval) / step / 2) + 1
+    step = max(min(smoothing_s / _SMOOTHING_STEPS, interval), span / _MOST_POINTS)
+    window = 2 * round(max(smoothing_s, _SMOOTHING_INTERVALS * interval) / step / 2) + 1
     grid = np.arange(seconds[0], seconds[-1], step)
     if len(grid) <= window:
         return None
@@ -94,6 +101,38 @@ def measure_motion(seconds: Floats, positions: Floats, gap_s: float) -> Motion |
     rate = np.full(len(grid), np.nan)
     rate[moving] = turning[moving] / speed[moving] ** 2
     return Motion(grid, step, window, smooth, velocity, rate, known, moving)
+
+
+def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
+    """
+    Average what was measured over the steps of the grid, and smooth it as the motion was.
+
+    Parameters
+    ----------
+    motion
+        Whose grid it is.
+    seconds : (N,) float64
+        Stamps, increasing, on the time axis of the motion.
+    values : (N, k) float64
+        Finite.
+
+    Returns
+    -------
+    (G, k)
+        NaN where nothing was measured.
+
+    """
+    if len(seconds) < 2:
+        return np.full((len(motion.seconds), values.shape[1]), np.nan)
+    summed = cumulative_trapezoid(values, seconds, axis=0, initial=0)
+    edges = np.append(motion.seconds, motion.seconds[-1] + motion.step_s) - motion.step_s / 2
+    sums = np.stack([np.interp(edges, seconds, column) for column in summed.T], axis=1)
+    smooth: Floats = savgol_filter(np.diff(sums, axis=0) / motion.step_s, motion.window, 3, axis=0)
+    # Near the ends of the stream the cubic reaches beyond it.
+    margin = motion.window * motion.step_s / 2
+    inside = (motion.seconds > seconds[0] + margin) & (motion.seconds < seconds[-1] - margin)
+    smooth[~inside] = np.nan
+    return smooth
 
 
 def _slow_speed(speeds: Floats) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.inspection.finding import info, warning
+from two_manifold_ros.inspection.lag_findings import lag_findings
 from two_manifold_ros.inspection.yaw_findings import yaw_findings
 
 if TYPE_CHECKING:
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.laps import Laps
     from two_manifold_ros.inspection.position_report import PositionReport
 
-_ENOUGH_COVERAGE = 0.9
+_ENOUGH_COVERAGE = 0.95
 _MUCH_STANDING = 0.2
 _FEW_LAPS = 3
 _MOST_LISTED = 5
 
 
-def position_findings(positions: PositionReport) -> list[Finding]:
-    """Return what is to be said about the positions."""
+def position_findings(positions: PositionReport, half_tick_s: float) -> list[Finding]:
+    """Return what is to be said about the positions; a lag counts from half a tick on."""
     if not positions.coverage:
         return [
             warning(
@@ -37,8 +38,9 @@ def position_findings(positions: PositionReport) -> list[Finding]:
         findings.append(
             warning(
                 'positions_missing',
-                f'Positions cover {positions.coverage:.0%} of the time of the IMU: training '
-                f'uses that part only; check what the camera or receiver did in the rest.',
+                f'Positions cover {positions.coverage:.0%} of the time of the IMU'
+                f'{_hole(positions)}: training learns no place in the rest; check what the '
+                f'camera or receiver did there.',
             ),
         )
     if positions.not_finite:
@@ -60,7 +62,13 @@ def position_findings(positions: PositionReport) -> list[Finding]:
                 f'little about the route: leave long stops out of the recording.',
             ),
         )
+    findings += lag_findings(positions.lag, half_tick_s)
     return findings + yaw_findings(positions.yaw)
+
+
+def _hole(positions: PositionReport) -> str:
+    hole = positions.longest_hole
+    return f', the longest hole is {hole}' if hole else ''
 
 
 def _jumps(jumps: tuple[Jump, ...]) -> Finding:

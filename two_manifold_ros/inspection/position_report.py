@@ -11,13 +11,16 @@ import numpy as np
 
 from two_manifold_ros.inspection.jumps import find_jumps
 from two_manifold_ros.inspection.laps import count_laps
-from two_manifold_ros.inspection.motion import measure_motion
+from two_manifold_ros.inspection.position_lag import hear_gyroscope, lag_between
+from two_manifold_ros.inspection.stretch import Stretch
 from two_manifold_ros.inspection.timing import advancing, measure_timing
+from two_manifold_ros.inspection.together import put_together, usable_positions
 from two_manifold_ros.inspection.yaw_agreement import compare_yaw
 
 if TYPE_CHECKING:
     from two_manifold_ros.inspection.jumps import Jump
     from two_manifold_ros.inspection.laps import Laps
+    from two_manifold_ros.inspection.position_lag import Lag
     from two_manifold_ros.inspection.timing import Timing
     from two_manifold_ros.inspection.yaw_agreement import YawAgreement
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
@@ -39,6 +42,8 @@ class PositionReport:
         Positions with NaN or infinity.
     coverage
         Share of the IMU's time for which there are positions, in [0, 1].
+    longest_hole
+        The longest stretch of that time for which there are none; ``None`` if there is no hole.
     extent_m
         Width and height of the box around all positions.
     standing
@@ -49,6 +54,8 @@ class PositionReport:
         ``None`` if no lap was closed.
     yaw
         The gyroscope against the course; ``None`` if that cannot be compared.
+    lag
+        By how much the positions lag the IMU.
 
     """
 
@@ -58,11 +65,13 @@ class PositionReport:
     timing: Timing
     not_finite: int
     coverage: float
+    longest_hole: Stretch | None
     extent_m: tuple[float, float]
     standing: float
     jumps: tuple[Jump, ...]
     laps: Laps | None
     yaw: YawAgreement | None
+    lag: Lag
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:
@@ -77,25 +86,24 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     """
     origin_ns = imu.first_stamp
     timing = measure_timing(positions.stamps, origin_ns)
-    finite = np.isfinite(positions.positions).all(axis=1)
-    usable = finite & advancing(positions.stamps)
-    seconds = (positions.stamps[usable] - origin_ns) / 1e9
-    points = positions.positions[usable]
-    motion = measure_motion(seconds, points, timing.gap_s)
-    good = advancing(imu.stamps) & np.isfinite(imu.samples).all(axis=1)
-    imu_seconds = (imu.stamps[good] - origin_ns) / 1e9
+    seconds, points = usable_positions(positions, origin_ns)
+    imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
+    both = put_together(positions, imu)
+    motion = both.motion if both else None
     return PositionReport(
         topic=positions.topic,
         frame_id=positions.frame_id,
         msgtype=positions.msgtype,
         timing=timing,
-        not_finite=int((~finite).sum()),
+        not_finite=int((~np.isfinite(positions.positions).all(axis=1)).sum()),
         coverage=_coverage(seconds, imu_seconds, timing.gap_s),
+        longest_hole=_longest_hole(seconds, imu_seconds, timing.gap_s),
         extent_m=_extent(points),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
         jumps=find_jumps(seconds, points, timing.gap_s),
         laps=count_laps(motion) if motion else None,
-        yaw=compare_yaw(motion, imu_seconds, imu.samples[good, 3:]) if motion else None,
+        yaw=compare_yaw(both, hear_gyroscope(both)) if both else None,
+        lag=lag_between(positions, imu),
     )
 
 
@@ -106,6 +114,17 @@ def _coverage(seconds: Floats, imu_seconds: Floats, gap_s: float) -> float:
     steps = np.diff(seconds)
     covered = steps[after[inside] - 1] <= gap_s
     return float(covered.sum()) / len(imu_seconds)
+
+
+def _longest_hole(seconds: Floats, imu_seconds: Floats, gap_s: float) -> Stretch | None:
+    """Return the longest stretch without positions from the first IMU sample to the last."""
+    first, last = imu_seconds[0], imu_seconds[-1]
+    edges = np.concatenate([[first], seconds[(seconds > first) & (seconds < last)], [last]])
+    steps = np.diff(edges)
+    longest = int(np.argmax(steps))
+    if steps[longest] <= gap_s:
+        return None
+    return Stretch(float(edges[longest]), float(steps[longest]))
 
 
 def _extent(points: Floats) -> tuple[float, float]:

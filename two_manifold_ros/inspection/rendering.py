@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.position_report import PositionReport
     from two_manifold_ros.inspection.report import Report
     from two_manifold_ros.inspection.timing import Timing
-    from two_manifold_ros.inspection.yaw_agreement import YawAgreement
 
 _BAR_WIDTH = 16
 
@@ -132,17 +131,16 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
     if positions.laps is not None:
         laps = positions.laps
         lines.append(f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m')
-    return lines + _yaw_lines(positions.yaw)
-
-
-def _yaw_lines(yaw: YawAgreement | None) -> list[str]:
-    if yaw is None or yaw.offset_s is None:
-        return ['time offset: cannot tell']
-    side = 'behind' if yaw.offset_s > 0 else 'ahead of'
-    return [
-        f'time offset: position stamps {abs(yaw.offset_s):.3f} s {side} the IMU',
-        f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (r = {yaw.correlation:.2f})',
-    ]
+    told = positions.lag.seconds is not None
+    lines.append(
+        f'time offset: position stamps {positions.lag}' if told else 'time offset: cannot tell'
+    )
+    if positions.yaw is not None:
+        yaw = positions.yaw
+        lines.append(
+            f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (r = {yaw.correlation:.2f})'
+        )
+    return lines
 
 
 def _print_findings(findings: tuple[Finding, ...], console: Console) -> None:

@@ -14,25 +14,24 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.yaw_agreement import YawAgreement
 
 _TOLERANCE = 2.0
-_LATE_S = 0.05
+_TELLING = 0.6
 _DEGREES = degrees(1.0)
 
 
 def yaw_findings(yaw: YawAgreement | None) -> list[Finding]:
-    """Return what is to be said about unit, sign and time of the gyroscope."""
-    if yaw is None or yaw.offset_s is None:
+    """Return what is to be said about unit and sign of the gyroscope."""
+    if yaw is None or abs(yaw.correlation) < _TELLING:
         quality = 'they cannot be compared'
         if yaw is not None:
             quality = f'their correlation is only {abs(yaw.correlation):.2f}'
         return [
             info(
-                'offset_unknown',
-                f'Whether IMU and positions are in step, and the unit of the gyroscope, cannot '
-                f'be told from course and yaw rate ({quality}): record straights and curves at a '
-                f'steady speed if you want to know.',
+                'gyroscope_unclear',
+                f'The unit of the gyroscope cannot be told from course and yaw rate ({quality}): '
+                f'record straights and curves at a steady speed if you want to know.',
             ),
         ]
-    return [*_slope_findings(yaw.channel, yaw.slope), *_offset_findings(yaw.offset_s)]
+    return _slope_findings(yaw.channel, yaw.slope)
 
 
 def _slope_findings(channel: str, slope: float) -> list[Finding]:
@@ -64,20 +63,6 @@ def _slope_findings(channel: str, slope: float) -> list[Finding]:
             ),
         )
     return findings
-
-
-def _offset_findings(offset_s: float) -> list[Finding]:
-    if abs(offset_s) <= _LATE_S:
-        return []
-    side = 'behind' if offset_s > 0 else 'ahead of'
-    return [
-        warning(
-            'time_offset',
-            f'The stamps of the positions are {abs(offset_s):.2f} s {side} those of the IMU: '
-            f'estimates will be off by the distance driven in that time; set the clocks (NTP '
-            f'or PTP), and stamp camera images when they are taken.',
-        ),
-    ]
 
 
 def _near(size: float, unit: float) -> bool:

@@ -14,12 +14,18 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.lag_correction import put_in_step
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.guarding import Guard
 from two_manifold_ros.nodes.live_topics import LiveTopics
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.trainer_parameters import TRAINER
-from two_manifold_ros.nodes.trainer_settings import check_target, read_bags, training_settings
+from two_manifold_ros.nodes.trainer_settings import (
+    check_position_lag,
+    check_target,
+    read_bags,
+    training_settings,
+)
 from two_manifold_ros.nodes.training_job import TrainingJob
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
@@ -40,6 +46,7 @@ class TrainerNode(Node):
         declare(self, TRAINER, locked=self._locked)
         chosen = self._chosen()
         check_target(chosen['model'])
+        check_position_lag(chosen['position_lag'])
         training_settings(chosen)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, DIAGNOSTICS.name, quality(DIAGNOSTICS)
@@ -68,13 +75,16 @@ class TrainerNode(Node):
         """Train on what was recorded; raises `InputError` if that is not enough."""
         chosen = self._chosen()
         check_target(chosen['model'])
+        check_position_lag(chosen['position_lag'])
         settings = training_settings(chosen)
         if self._live is None:
             msg = 'the training from bags has begun by itself'
             raise InputError(msg)
         recording = self._live.recording(use_receive_time=chosen['use_receive_time'])
         self.get_logger().info('Training from what was recorded')
-        self._job = TrainingJob(lambda: [recording], settings, chosen['model'])
+        self._job = TrainingJob(
+            lambda: put_in_step([recording], chosen['position_lag']), settings, chosen['model']
+        )
         if self._unattended(chosen):
             self._stop_recording()
 

@@ -53,6 +53,14 @@ TRAINER = (
         settable=Settable.BEFORE_TRAINING,
     ),
     Parameter(
+        name='position_lag',
+        default='',
+        description="Seconds in quotes, such as '0.2', to make positions earlier by, or auto for "
+        'as much as gyroscope and accelerometer tell; empty leaves them, and says if they are '
+        'late.',
+        settable=Settable.BEFORE_TRAINING,
+    ),
+    Parameter(
         name='exit_when_done',
         default=True,
         description='Exit after training (status 0, or 1 if it failed) instead of staying up.',

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.lag_correction import parse_position_lag, put_in_step
 from two_manifold_ros.recordings.reading import read_recordings
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -27,6 +28,20 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
         kernel=values['kernel'],
         horizons=tuple(values['horizons']),
     )
+
+
+def check_position_lag(text: str) -> None:
+    """
+    Refuse a position lag early that could not be applied later.
+
+    Raises
+    ------
+    InputError
+        If it is neither empty nor ``auto`` nor a number.
+
+    """
+    if text:
+        parse_position_lag(text)
 
 
 def check_target(path: str) -> None:
@@ -50,7 +65,7 @@ def check_target(path: str) -> None:
 
 def read_bags(values: Mapping[str, Any]) -> list[Recording]:
     """
-    Read all bags.
+    Read all bags, and put their positions in step with the IMU as the parameters say.
 
     Raises
     ------
@@ -58,11 +73,10 @@ def read_bags(values: Mapping[str, Any]) -> list[Recording]:
         If a bag cannot be used.
 
     """
-    return list(
-        read_recordings(
-            values['bags'],
-            imu_topic=values['imu_topic'] or None,
-            position_topic=values['position_topic'] or None,
-            use_receive_time=values['use_receive_time'],
-        )
+    recordings = read_recordings(
+        values['bags'],
+        imu_topic=values['imu_topic'] or None,
+        position_topic=values['position_topic'] or None,
+        use_receive_time=values['use_receive_time'],
     )
+    return put_in_step(list(recordings), values['position_lag'])

@@ -87,6 +87,8 @@ class PositionStream:
         x and y in metres.
     origin
         Origin of the tangent plane when the positions were geodetic, else ``None``.
+    earlier_s
+        By how many seconds the stamps were made earlier than they were received.
 
     """
 
@@ -96,6 +98,7 @@ class PositionStream:
     stamps: Ints
     positions: Floats
     origin: GeodeticOrigin | None = None
+    earlier_s: float = 0.0
 
     def select(self, mask: Bools) -> PositionStream:
         """Return the positions where the (M,) mask is true."""
@@ -144,3 +147,14 @@ class Recording:
         if positions is not None:
             positions = positions.select(inside(positions.stamps))
         return replace(self, imu=self.imu.select(inside(self.imu.stamps)), positions=positions)
+
+    def with_positions_earlier(self, seconds: float) -> Recording:
+        """Return the recording with the stamps of its positions so many seconds earlier."""
+        if self.positions is None:
+            return self
+        moved = replace(
+            self.positions,
+            stamps=self.positions.stamps - round(seconds * 1e9),
+            earlier_s=self.positions.earlier_s + seconds,
+        )
+        return replace(self, positions=moved)

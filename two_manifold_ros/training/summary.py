@@ -9,6 +9,12 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros import __version__
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
+from two_manifold_ros.training.drive_summary import (
+    count_all_laps,
+    lag_summary,
+    lap_notes,
+    measure_drives,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +63,9 @@ def summarise(
     frames = sorted({recording.imu.frame_id for recording in recordings})
     if len(frames) > 1:
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
-    notes += _training_notes(dataset, validation)
+    drives = measure_drives(recordings)
+    held_s = 0.0 if isinstance(validation, str) else validation.ticks / dataset.rate_hz
+    notes += _training_notes(dataset, validation) + lap_notes(drives, held_s)
     wanted = settings.states if isinstance(validation, str) else validation.candidate.states
     if wanted is not None and states < wanted:
         notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
@@ -65,6 +73,8 @@ def summarise(
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
         'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
+        'laps': round(count_all_laps(drives), 2),
+        'position_lag': lag_summary(recordings, drives),
         'segments': len(dataset.segments),
         'training_ticks': len(structure.training.ticks),
         'samples': dict(dataset.counts),
