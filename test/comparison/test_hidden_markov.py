@@ -55,6 +55,14 @@ def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
             np.testing.assert_allclose(states[tick], believed / believed.sum(), rtol=1e-9)
 
 
+def test_a_drive_may_begin_anywhere() -> None:
+    """EM learns where the recording began, which says nothing of the next one."""
+    learning = Learning(lesson_of(circle(0, 300)))
+    assert learning.tables(6, 20).start.max() > 0.99
+    fitted = FittedHiddenMarkov(learning, replace(FEW, passes=20))
+    assert 0.05 < fitted._tables.start.min() < fitted._tables.start.max() < 0.5
+
+
 def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
     first, second = wander(0, 60), circle(1, 90)
     first.positions[20:30] = np.nan
@@ -126,7 +134,7 @@ def test_without_a_block_to_choose_on_the_first_is_taken() -> None:
 
 
 def test_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the choice would fall on the candidates that need no EM, without a word."""
+    """Candidates without a pass of EM are not chosen instead, without a word."""
     monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
     with pytest.raises(InputError, match='hmmlearn'):
         HiddenMarkov(states=(5,)).fit(lesson_of(circle(0, 400), window=10))

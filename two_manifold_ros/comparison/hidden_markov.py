@@ -11,7 +11,6 @@ import numpy as np
 
 from two_manifold_ros.comparison.choosing import choose
 from two_manifold_ros.comparison.markov_learning import Learning
-from two_manifold_ros.comparison.markov_tables import expectation_maximisation
 from two_manifold_ros.comparison.method import Course
 from two_manifold_ros.readout.ridge import fit_ridge
 
@@ -113,8 +112,9 @@ class HiddenMarkov:
     An HMM over symbols, filtered forward, its positions read from the state.
 
     It is made as strong as it gets. Its states begin as pieces of the track, because EM from
-    random tables was measured to end as lost as the mean. Emissions are shared with alike
-    symbols, because each symbol is seen but a few times in each state.
+    random tables was measured to end at 0.6 to 1.0 times the error of the mean position.
+    Emissions are shared with alike symbols, because each symbol is seen but a few times in each
+    state.
 
     Parameters
     ----------
@@ -139,7 +139,6 @@ class HiddenMarkov:
             If hmmlearn is missing, or no velocity is known at any tick.
 
         """
-        expectation_maximisation()
         candidates = [
             MarkovSettings(states, passes, sharpness, readout)
             for states in self.states
