@@ -81,15 +81,19 @@ def test_the_velocity_is_that_of_the_car(
     assert float(np.nanmedian(errors)) < 0.1 * float(np.nanmedian(np.linalg.norm(truth, axis=1)))
 
 
-def test_familiarity_is_the_distance_to_the_nearest_training_window(
+def test_familiarity_is_the_mean_contrast_of_the_last_windows(
     slot_car_model: Model, stream: Stream
 ) -> None:
-    width = slot_car_model.window
+    width, anchors = slot_car_model.window, slot_car_model.familiarity
     seen = observations(slot_car_model, stream)
     found = feed(Filter(slot_car_model), stream)
+    contrasts = np.full(len(found), np.nan)
+    for tick in range(width - 1, len(found)):
+        squared = squared_distances(slot_car_model, seen[tick - width + 1 : tick + 1])
+        contrasts[tick] = np.log(squared.min() / squared.mean())
     for tick in (width - 1, width, width + 57, len(found) - 1):
-        window = seen[tick - width + 1 : tick + 1]
-        wanted = squared_distances(slot_car_model, window).min() / slot_car_model.familiar_squared
+        last = contrasts[max(tick - width + 1, width - 1) : tick + 1]
+        wanted = 2.0 ** ((last.mean() - anchors.own) / (anchors.other - anchors.own))
         np.testing.assert_allclose(found[tick].familiarity, wanted, rtol=1e-9)
 
 
@@ -98,7 +102,7 @@ def test_garbage_is_less_familiar_than_the_track(slot_car_model: Model, stream: 
     garbage = [(stamp, stream[i][1]) for (stamp, _), i in zip(stream, order, strict=True)]
     usual, strange = (
         np.array([each.familiarity for each in feed(Filter(slot_car_model), each_stream)
-                  if each.valid])
+                  if np.isfinite(each.familiarity)])
         for each_stream in (stream, garbage)
     )  # fmt: skip
     assert usual.max() < strange.min()

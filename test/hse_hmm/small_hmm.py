@@ -15,7 +15,7 @@ from two_manifold_ros.kernels.selection import make_learner
 from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.two_manifold.shared_directions import shared_directions
-from two_manifold_ros.windows.sliding import nearest_along
+from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.training_ticks import find_training_ticks
 from two_manifold_ros.windows.window_set import lay_end_to_end
 
@@ -90,7 +90,11 @@ def closed_loop() -> np.ndarray:
             evidence = belief.update(observation)
             means, covariances = readout.read(belief.weights, belief.state)
             rows += [[evidence], belief.state, means.ravel(), covariances.ravel()]
-    rows.append(nearest_along(small.series, small.starts, WIDTH, observations))
+    window = SlidingWindow(small.series, small.starts, WIDTH)
+    for observation in observations:
+        window.push(observation)
+        if window.full:
+            rows.append(np.array(window.nearest_and_mean()))
     return np.concatenate(rows)
 
 

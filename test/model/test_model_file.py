@@ -49,6 +49,11 @@ def altered(model_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
     return write
 
 
+def familiarity(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the part of a header about familiarity with something changed."""
+    return {'familiarity': {'squared': 30.0, 'own': -2.0, 'other': -1.0} | changed}
+
+
 def refusal(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         load_model(path)
@@ -106,7 +111,7 @@ def test_the_origin_of_the_plane_is_kept(slot_car_model: Model, tmp_path: Path) 
 def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Model) -> None:
     header = header_of(model_path)
     assert header['format'] == 'two_manifold_ros model'
-    assert header['version'] == 1
+    assert header['version'] == 2
     assert header['rate_hz'] == 10.0
     assert header['window'] == 20
     assert header['horizons'] == [0, 5, 20]
@@ -116,8 +121,8 @@ def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Mo
 
 
 def test_another_version_is_refused_and_named(altered: Callable[[Change], Path]) -> None:
-    path = altered(lambda header, _: header.update(version=2))
-    assert 'the model has version 2, but this program reads version 1' in refusal(path)
+    path = altered(lambda header, _: header.update(version=1))
+    assert 'the model has version 1, but this program reads version 2' in refusal(path)
 
 
 def test_another_kind_of_container_is_refused(altered: Callable[[Change], Path]) -> None:
@@ -145,7 +150,11 @@ def test_other_channels_or_units_are_refused(
         ({'window': 20.5}, 'window is no whole number'),
         ({'window': 10**6}, 'its windows lie outside its series'),
         ({'max_gap_ns': -1}, 'max_gap_ns is -1, not a positive number'),
-        ({'familiar_squared': 0.0}, 'familiar_squared is 0.0, not a positive number'),
+        ({'familiarity': {}}, 'its content does not fit together'),
+        (familiarity(squared=0.0), 'familiarity.squared is 0.0, not a positive number'),
+        (familiarity(own=1.0), 'familiarity.own is 1.0, not the contrast of a window'),
+        (familiarity(other=0.1), 'familiarity.other is 0.1, not the contrast of a window'),
+        (familiarity(other='no'), 'its content does not fit together'),
         ({'state_bound': -2.0}, 'state_bound is -2.0, not a positive number'),
         ({'observation_bandwidth': 0.0}, 'observation bandwidth is 0.0, not a positive number'),
         ({'horizons': []}, 'its horizons do not begin with 0 and increase'),

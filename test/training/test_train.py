@@ -162,7 +162,7 @@ def test_a_drive_that_never_closes_a_lap(laps: Recording) -> None:
     assert model.summary['validation'] is None
     notes = ' '.join(model.summary['notes'])
     assert 'settings are not validated' in notes
-    assert model.familiar_squared > 0.0
+    assert model.familiarity.squared > 0.0
     evaluate(model, [laps.between(None, 7.0)])
 
 

@@ -45,7 +45,6 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
             lost_m=1.0,
             score=score,
             calibrate=lambda _: (np.ones(3), np.ones(3), 7),
-            familiar_squared=lambda: 1.0,
         )
         monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: bench)
         found = validate([], [], SimpleNamespace(), settings, silent)
@@ -142,7 +141,6 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     assert found.ticks == sum(len(block) - dataset.window for block in held)
     assert (found.factors > 0.0).all()
     assert found.counts[0] == found.ticks
-    assert found.familiar_squared > 0.0
 
     scrambled = [replace(block, positions=-block.positions[::-1]) for block in held]
     wrong = validate(fit, scrambled, dataset, settings, silent)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.windows import sliding as module
-from two_manifold_ros.windows.sliding import nearest_along, SlidingWindow
+from two_manifold_ros.windows.sliding import SlidingWindow
 
 SERIES = np.random.default_rng(0).normal(size=(2, 40))
 STARTS = np.array([0, 1, 2, 9, 10, 20])
@@ -20,11 +20,12 @@ def check(window: SlidingWindow, width: int, seen: list[np.ndarray]) -> None:
     assert window.count == len(seen)
     assert window.full == (len(seen) >= width)
     if len(seen) < width:
-        assert np.isnan(window.nearest())
+        assert np.isnan(window.nearest_and_mean()).all()
         return
     expected = naive.window_distances(SERIES, np.array(seen[-width:]).T)[STARTS]
     np.testing.assert_allclose(window.distances(), expected, rtol=1e-9, atol=1e-10)
-    assert window.nearest() == pytest.approx(expected.min(), rel=1e-9, abs=1e-10)
+    wanted = (expected.min(), expected.mean())
+    assert window.nearest_and_mean() == pytest.approx(wanted, rel=1e-9, abs=1e-10)
 
 
 @given(st.integers(1, 9), st.lists(st.sampled_from(['push'] * 9 + ['clear']), max_size=60))
@@ -78,15 +79,7 @@ def test_observation_is_copied() -> None:
     check(window, 2, [np.ones(2), np.zeros(2)])
 
 
-def test_nearest_along_a_stream() -> None:
-    stream = np.random.default_rng(3).normal(size=(30, 2))
-    expected = [
-        naive.window_distances(SERIES, stream[t : t + 5].T)[STARTS].min() for t in range(26)
-    ]
-    np.testing.assert_allclose(nearest_along(SERIES, STARTS, 5, stream), expected, rtol=1e-9)
-    assert nearest_along(SERIES, STARTS, 5, stream[:4]).shape == (0,)
-
-
 def test_compiled_and_numpy_forms_agree() -> None:
     distances = np.random.default_rng(4).normal(size=50)
-    assert module._smallest_loops(distances, STARTS) == module._smallest_arrays(distances, STARTS)
+    wanted = module._nearest_and_mean_arrays(distances, STARTS)
+    assert module._nearest_and_mean_loops(distances, STARTS) == pytest.approx(wanted, rel=1e-12)

@@ -49,9 +49,8 @@ class Estimate:
         Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
         (section 6.5).
     familiarity
-        Squared distance of the newest window to the nearest training window, divided by the median
-        of that over held-out training data: about 1 on the trained route, more elsewhere; NaN
-        until a whole window was seen.
+        Of the last windows, see ``Familiarity``: about 1 on the trained route, about 2 on another
+        and more where units or mounting are wrong; NaN until a whole window was seen.
 
     """
 

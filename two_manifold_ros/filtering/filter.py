@@ -14,6 +14,7 @@ from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD
 from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART, Tracker
 from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.stamps import StampRule, Verdict
+from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.tracker import Step
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.typing import Floats
-
-UNFAMILIAR = 10.0
-"""
-Familiarity, a squared ratio, above which nothing is published.
-
-A test holds it against the slot car with accelerations in g, without gravity and frozen, which
-lie above, and against the trained route, which stays far below.
-"""
 
 _DROPPED = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
 

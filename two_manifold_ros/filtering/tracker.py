@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.belief import Belief, SMALLEST_EVIDENCE
+from two_manifold_ros.windows.familiarity import Familiarity
 from two_manifold_ros.windows.sliding import SlidingWindow
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ class Step:
     accepted
         Whether the observation moved the belief.
     familiarity
-        Squared distance to the nearest training window in units of the typical one, NaN until
-        the window is full.
+        See ``Familiarity``; NaN until the window is full.
     restarted
         Whether the belief had to be started anew.
 
@@ -66,13 +66,14 @@ class Tracker:
         self._live = np.flatnonzero(channels.live)
         self._warm_start = model.warm_start
         self._state_bound = model.state_bound
-        self._familiar = model.familiar_squared
+        self._familiarity = Familiarity(model.familiarity, model.window)
         self._rejected = 0
         self.belief = Belief(model.tables, model.operator)
         self.window = SlidingWindow(model.series, model.starts, model.window)
 
     def start(self) -> None:
         """Forget everything."""
+        self._familiarity.clear()
         self.belief.start()
         self.window.clear()
         self._rejected = 0
@@ -95,7 +96,7 @@ class Tracker:
             self._restart()
             evidence = self.belief.update(observation)
         self.window.push(observation)
-        familiarity = self.window.nearest() / self._familiar
+        familiarity = self._familiarity.push(*self.window.nearest_and_mean())
         return Step(evidence, evidence > SMALLEST_EVIDENCE, familiarity, restarted)
 
     def _escaped(self) -> bool:

@@ -69,7 +69,7 @@ def _check_numbers(model: Model) -> None:
         'period_ns': model.period_ns,
         'max_gap_ns': model.max_gap_ns,
         'window': model.window,
-        'familiar_squared': model.familiar_squared,
+        'familiarity.squared': model.familiarity.squared,
         'state_bound': model.state_bound,
         'observation bandwidth': model.operator.bandwidth,
         'warm start bandwidth': model.warm_start.bandwidth,
@@ -84,7 +84,18 @@ def _check_numbers(model: Model) -> None:
         _refuse('its rate and the length of its tick disagree')
     if model.warm_start.neighbours < 0:
         _refuse('its warm start has a negative number of neighbours')
-    ahead = model.horizons
+    _check_contrasts(model)
+    _check_horizons(model.horizons)
+
+
+def _check_contrasts(model: Model) -> None:
+    for name in ('own', 'other'):
+        value = getattr(model.familiarity, name)
+        if not (np.isfinite(value) and value <= 0.0):
+            _refuse(f'familiarity.{name} is {value}, not the contrast of a window')
+
+
+def _check_horizons(ahead: tuple[int, ...]) -> None:
     if not all(isinstance(horizon, int) for horizon in ahead):
         _refuse('its horizons are no whole numbers')
     if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.ticks.channels import Channels
     from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.windows.familiarity import FamiliarAnchors
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Model:
         The HMM, see ``hse_hmm`` and ``readout``.
     series : (d, N), starts : (n,)
         Standardised training series and first tick of each past window, for familiarity.
-    familiar_squared
-        Squared distance of a typical unseen window of the route to the nearest training window.
+    familiarity
+        What is typical for unseen windows of the route.
     warm_start
         From a past window to the state without its constant.
     state_bound
@@ -76,7 +77,7 @@ class Model:
     readout: Readout
     series: Floats
     starts: Ints
-    familiar_squared: float
+    familiarity: FamiliarAnchors
     warm_start: Extension
     state_bound: float
     track: Floats

@@ -18,6 +18,7 @@ from two_manifold_ros.readout.ridge import RidgeReadout
 from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.channels import Channels
+from two_manifold_ros.windows.familiarity import FamiliarAnchors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.readout.reading import Readout
 
 FORMAT = 'two_manifold_ros model'
-VERSION = 1
+VERSION = 2
 
 _PLAIN = (
     'rate_hz', 'period_ns', 'max_gap_ns', 'window', 'kernel', 'imu_topic', 'imu_frame_id',
-    'position_topic', 'frame_id', 'familiar_squared', 'state_bound', 'summary',
+    'position_topic', 'frame_id', 'state_bound', 'summary',
 )  # fmt: skip
 _ARRAYS = ('series', 'starts', 'track', 'mean_position')
 
@@ -57,6 +58,7 @@ def save_model(model: Model, path: str | Path) -> None:
         'channel_names': list(IMU_CHANNELS),
         'channel_units': list(IMU_UNITS),
         'observation_bandwidth': model.operator.bandwidth,
+        'familiarity': asdict(model.familiarity),
         'warm_start': {
             'bandwidth': model.warm_start.bandwidth,
             'neighbours': model.warm_start.neighbours,
@@ -122,6 +124,7 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Model:
         **plain,
         horizons=tuple(header['horizons']),
         origin=GeodeticOrigin(**origin) if origin else None,
+        familiarity=FamiliarAnchors(**header['familiarity']),
         channels=Channels(**_group(arrays, 'channels')),
         tables=Tables(**_group(arrays, 'tables')),
         operator=_operator(_group(arrays, 'operator'), header['observation_bandwidth']),

@@ -14,8 +14,8 @@ from two_manifold_ros.outputs.diagnostics import Level
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
 
-STRANGE = 4.0
-"""Familiarity, a squared ratio, above which to warn; the filter refuses at a higher one."""
+STRANGE = 2.0**0.5
+"""Familiarity above which to warn: nearer to another route than to the trained one."""
 
 SLOWEST = 0.8
 """Share of the model's rate below which too many ticks have no sample."""

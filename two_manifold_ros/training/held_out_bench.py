@@ -13,7 +13,6 @@ from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
 from two_manifold_ros.training.structure import learn_structure
-from two_manifold_ros.windows.sliding import nearest_along
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 1500
 """Held-out ticks on which candidates are compared; the calibration uses all of them."""
-
-FAMILIAR_QUANTILE = 0.5
 
 LOST_SHARE = 0.25
 """Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
@@ -119,12 +116,3 @@ class HeldOutBench:
         every = np.concatenate(errors)
         factors, counts = calibration_factors(every, np.concatenate(covariances))
         return tempered(factors, len(every) / self._window), counts, len(every)
-
-    def familiar_squared(self) -> float:
-        """Return the quantile of the nearest squared distance over the held-out windows."""
-        structure = next(iter(self._structures.values()))
-        starts = structure.training.pasts.starts
-        nearest = [
-            nearest_along(structure.series, starts, self._window, block) for block in self._blocks
-        ]
-        return float(np.quantile(np.concatenate(nearest), FAMILIAR_QUANTILE))

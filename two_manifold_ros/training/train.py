@@ -14,12 +14,11 @@ from two_manifold_ros.model.model import Model
 from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.training.assembly import assemble, training_states
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out_bench import FAMILIAR_QUANTILE
+from two_manifold_ros.training.familiar_anchors import familiar_anchors
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import summarise
 from two_manifold_ros.training.validation import usual_candidate, validate
-from two_manifold_ros.windows.spacing import spacing_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,12 +89,10 @@ def train_model(
         candidate.neighbours,
     )
     assembly = _final_assembly(dataset, structure, candidate, settings)
-    if isinstance(validation, str):
-        familiar_squared = spacing_quantile(structure.training.pasts, FAMILIAR_QUANTILE)
-    else:
+    if not isinstance(validation, str):
         assembly = replace(assembly, readout=assembly.readout.scaled(validation.factors))
-        familiar_squared = validation.familiar_squared
-    _check_repetition(familiar_squared, dataset)
+    familiarity = familiar_anchors(structure.training.pasts)
+    _check_repetition(familiarity.squared, dataset)
     summary = summarise(recordings, dataset, structure, assembly, validation, settings)
     tell('learning from everything', 1.0)
     return _as_model(
@@ -109,7 +106,7 @@ def train_model(
         position_topic=streams[0].topic,
         frame_id=streams[0].frame_id,
         origin=streams[0].origin,
-        familiar_squared=familiar_squared,
+        familiarity=familiarity,
         summary=summary,
     )
 

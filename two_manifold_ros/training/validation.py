@@ -3,8 +3,7 @@
 """
 Closed-loop validation: choose by running the filter over blocks that the fit did not see.
 
-The same blocks then calibrate the covariances and tell how far an unseen but familiar window is
-from the training windows.
+The same blocks then calibrate the covariances.
 """
 
 from __future__ import annotations
@@ -51,8 +50,6 @@ class Validation:
         The best choices.
     factors, counts : (c,)
         Calibration of the covariance of each target, and on how many errors it rests.
-    familiar_squared
-        Median over the held-out windows of the squared distance to the nearest training window.
     table
         Score of every candidate, metres: mean error over horizons and ticks, each error at most
         ``LOST_SHARE`` of the spread of the track (see ``HeldOutBench``).
@@ -66,7 +63,6 @@ class Validation:
     candidate: Candidate
     factors: Floats
     counts: Floats
-    familiar_squared: float
     table: tuple[dict[str, float | None], ...]
     ticks: int
     score_m: float
@@ -112,7 +108,6 @@ def validate(
         best,
         factors,
         counts,
-        bench.familiar_squared(),
         rows,
         ticks,
         table[best],

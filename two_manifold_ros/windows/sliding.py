@@ -19,18 +19,22 @@ SLACK = 256
 
 
 @compiled
-def _smallest_loops(distances: Floats, starts: Ints) -> float:
+def _nearest_and_mean_loops(distances: Floats, starts: Ints) -> tuple[float, float]:
     smallest = np.inf
+    total = 0.0
     for i in range(starts.size):
-        smallest = min(smallest, distances[starts[i]])
-    return smallest
+        distance = distances[starts[i]]
+        smallest = min(smallest, distance)
+        total += distance
+    return smallest, total / starts.size
 
 
-def _smallest_arrays(distances: Floats, starts: Ints) -> float:
-    return float(distances[starts].min())
+def _nearest_and_mean_arrays(distances: Floats, starts: Ints) -> tuple[float, float]:
+    picked = distances[starts]
+    return float(picked.min()), float(picked.mean())
 
 
-_smallest = _smallest_loops if HAVE_NUMBA else _smallest_arrays
+_nearest_and_mean = _nearest_and_mean_loops if HAVE_NUMBA else _nearest_and_mean_arrays
 
 
 class SlidingWindow:
@@ -81,30 +85,13 @@ class SlidingWindow:
         elif self.count == width:
             self._distances[:] = direct_distances(self._series, self._stream[:, :width])
 
-    def nearest(self) -> float:
-        """Return the squared distance to the nearest training window, NaN until full."""
-        return _smallest(self._distances, self._starts) if self.full else float('nan')
+    def nearest_and_mean(self) -> tuple[float, float]:
+        """Return the smallest and the mean squared distance to the training windows, or NaN."""
+        if not self.full:
+            return float('nan'), float('nan')
+        return _nearest_and_mean(self._distances, self._starts)
 
     def distances(self) -> Floats:
         """Return the squared distances to all training windows: (n,)."""
         picked: Floats = self._distances[self._starts]
         return picked
-
-
-def nearest_along(series: Floats, starts: Ints, width: int, observations: Floats) -> Floats:
-    """
-    Return the squared distance to the nearest training window along (T, d) observations.
-
-    Returns
-    -------
-    (max(T - w + 1, 0),)
-        One for each whole window.
-
-    """
-    window = SlidingWindow(series, starts, width)
-    found = []
-    for observation in observations:
-        window.push(observation)
-        if window.full:
-            found.append(window.nearest())
-    return np.array(found)

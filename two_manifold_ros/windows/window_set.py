@@ -50,8 +50,11 @@ class WindowSet:
 
     def distances_to(self, others: Ints) -> Floats:
         """Return squared distances of all windows to some of them: (n, len(others))."""
-        result = np.empty((len(self), len(others)))
-        right = self.rows(others)
+        return self.distances_from(self.rows(others))
+
+    def distances_from(self, right: Floats) -> Floats:
+        """Return squared distances of all windows to (m, w d) rows: (n, m)."""
+        result = np.empty((len(self), len(right)))
         right_norms = np.square(right).sum(axis=1)
         for begin in range(0, len(self), 1024):
             left = self.rows(np.arange(begin, min(begin + 1024, len(self))))

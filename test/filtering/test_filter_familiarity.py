@@ -1,0 +1,89 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The filter publishes on the trained route and refuses where its input cannot be that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from filter_runs import bits, feed
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.filtering.filter import Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from filter_runs import Stream
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.typing import Floats
+
+G = 9.81
+WINDOW = 20
+
+FAULTS: dict[str, Callable[[Floats], Floats]] = {
+    'accelerations in g': lambda samples: samples / [G, G, G, 1, 1, 1],
+    'no gravity': lambda samples: samples - [0, 0, G, 0, 0, 0],
+    'frozen at zero': np.zeros_like,
+    'frozen at the mean': lambda samples: np.tile(samples.mean(axis=0), (len(samples), 1)),
+    'rates in degrees': lambda samples: samples * [1, 1, 1, 57.3, 57.3, 57.3],
+    'yaw the wrong way': lambda samples: samples * [1, 1, 1, 1, 1, -1],
+    'driven backwards in time': lambda samples: samples[::-1],
+}
+
+
+def changed(stream: Stream, fault: Callable[[Floats], Floats]) -> Stream:
+    samples = fault(np.array([sample for _, sample in stream]))
+    return [(stamp, sample) for (stamp, _), sample in zip(stream, samples, strict=True)]
+
+
+def after_two_windows(estimates: list[Estimate]) -> list[Estimate]:
+    """Return the estimates from when the mean over the contrasts is full."""
+    return estimates[2 * WINDOW :]
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_faults_are_refused(fault: str, slot_car_model: Model, stream: Stream) -> None:
+    found = after_two_windows(feed(Filter(slot_car_model), changed(stream, FAULTS[fault])))
+    assert found
+    assert not any(each.valid for each in found)
+
+
+def test_the_trained_route_is_typical(slot_car_model: Model, stream: Stream) -> None:
+    found = after_two_windows(feed(Filter(slot_car_model), stream))
+    familiarity = np.array([each.familiarity for each in found])
+    assert 0.5 < float(np.median(familiarity)) < 1.3
+    assert all(each.status is Status.TRACKING for each in found)
+
+
+def test_a_fault_on_the_way_is_seen_within_two_windows(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    wrong = changed(stream, FAULTS['yaw the wrong way'])
+    found = feed(Filter(slot_car_model), [*stream[:100], *wrong[100:]])
+    assert all(each.valid for each in found[WINDOW:100])
+    first = next(i for i, each in enumerate(found) if each.status is Status.UNFAMILIAR)
+    assert 100 <= first < 100 + 2 * WINDOW
+    assert all(each.status is Status.UNFAMILIAR for each in found[100 + 2 * WINDOW :])
+
+
+def test_a_short_gap_does_not_forgive(slot_car_model: Model, stream: Stream) -> None:
+    """After a gap the contrasts before it still count, after a reset they do not."""
+    wrong = changed(stream, FAULTS['yaw the wrong way'])
+    patched, fresh = Filter(slot_car_model), Filter(slot_car_model)
+    feed(patched, wrong[:100])
+    feed(fresh, wrong[:100])
+    fresh.reset('a new start')
+    later = stream[105:]
+    assert feed(fresh, later)[WINDOW].familiarity < feed(patched, later)[WINDOW].familiarity
+
+
+def test_a_reset_leaves_no_trace(slot_car_model: Model, stream: Stream) -> None:
+    live = Filter(slot_car_model)
+    feed(live, changed(stream, FAULTS['yaw the wrong way'])[:101])
+    live.reset('a new start')
+    assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))

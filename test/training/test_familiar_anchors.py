@@ -1,0 +1,76 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is familiar, learned by leaving out the surroundings of each window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.training import familiar_anchors as module
+from two_manifold_ros.training.familiar_anchors import familiar_anchors
+from two_manifold_ros.windows.familiarity import FamiliarAnchors
+from two_manifold_ros.windows.window_set import WindowSet
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.model import Model
+
+WIDTH = 5
+
+
+def window_set(series: np.ndarray) -> WindowSet:
+    starts = np.arange(series.shape[1] - WIDTH + 1)
+    return WindowSet(np.ascontiguousarray(series), starts, WIDTH)
+
+
+def naive_anchors(series: np.ndarray) -> FamiliarAnchors:
+    nearest, own, other = [], [], []
+    for start in range(series.shape[1] - WIDTH + 1):
+        window = series[:, start : start + WIDTH]
+        swapped = np.concatenate([window[:, WIDTH // 2 :], window[:, : WIDTH // 2]], axis=1)
+        away = abs(np.arange(series.shape[1] - WIDTH + 1) - start) >= 2 * WIDTH
+        usual = naive.window_distances(series, window)[away]
+        mixed = naive.window_distances(series, swapped)[away]
+        nearest.append(usual.min())
+        own.append(np.log(usual.min() / usual.mean()))
+        other.append(np.log(mixed.min() / mixed.mean()))
+    return FamiliarAnchors(
+        float(np.median(nearest)), float(np.median(own)), float(np.median(other))
+    )
+
+
+def test_against_windows_compared_one_by_one() -> None:
+    series = np.random.default_rng(0).normal(size=(3, 90)).cumsum(axis=1)
+    found, wanted = familiar_anchors(window_set(series)), naive_anchors(series)
+    assert vars(found) == pytest.approx(vars(wanted), rel=1e-9)
+
+
+def test_a_sample_of_the_windows_says_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    angle = np.linspace(0.0, 40 * np.pi, 1500)
+    noise = np.random.default_rng(1).normal(scale=0.1, size=(2, 1500))
+    windows = window_set(np.stack([np.sin(angle), np.cos(2 * angle)]) + noise)
+    few = familiar_anchors(windows)
+    monkeypatch.setattr(module, 'MOST_WINDOWS', 10_000)
+    every = familiar_anchors(windows)
+    assert few != every
+    assert vars(few) == pytest.approx(vars(every), rel=0.15)
+
+
+def test_laps_are_told_from_other_routes(slot_car_model: Model) -> None:
+    anchors = slot_car_model.familiarity
+    assert anchors.own < anchors.other < 0.0
+
+
+def test_noise_that_never_comes_back_is_as_strange_as_another_route() -> None:
+    anchors = familiar_anchors(window_set(np.random.default_rng(2).normal(size=(2, 600))))
+    assert anchors.own == pytest.approx(anchors.other, abs=0.1)
+
+
+def test_a_drive_too_short_to_leave_anything_out_is_compared_with_its_farthest_window() -> None:
+    series = np.random.default_rng(3).normal(size=(2, WIDTH + 4))
+    anchors = familiar_anchors(window_set(series))
+    assert anchors.squared > 0.0
+    assert np.isfinite([anchors.own, anchors.other]).all()

@@ -1,0 +1,86 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Familiarity as arithmetic."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.windows.familiarity import (
+    contrast,
+    FamiliarAnchors,
+    Familiarity,
+    FAR,
+    LEAST_GAP,
+    SMALLEST_RATIO,
+    UNFAMILIAR,
+)
+
+ANCHORS = FamiliarAnchors(squared=10.0, own=-2.0, other=-1.0)
+
+
+def pushed(familiarity: Familiarity, contrasts: list[float]) -> list[float]:
+    """Push windows near enough for nothing but their contrast to count."""
+    return [familiarity.push(1e-3, 1e-3 / math.exp(value)) for value in contrasts]
+
+
+def test_the_contrast_is_a_logarithm() -> None:
+    assert contrast(1.0, math.e**3) == pytest.approx(-3.0)
+    assert contrast(5.0, 5.0) == 0.0
+
+
+def test_the_contrast_of_what_is_there_twice_is_finite() -> None:
+    assert contrast(0.0, 4.0) == math.log(SMALLEST_RATIO)
+    assert contrast(0.0, 0.0) == 0.0
+
+
+def test_one_is_the_own_route_and_two_another() -> None:
+    familiarity = Familiarity(ANCHORS, 1)
+    assert pushed(familiarity, [-2.0, -1.0, -3.0]) == pytest.approx([1.0, 2.0, 0.5])
+
+
+def test_the_last_windows_are_averaged_and_before_there_are_enough_what_there_is() -> None:
+    values = np.random.default_rng(0).uniform(-4.0, 0.0, 50).tolist()
+    means = [np.mean(values[max(i - 6, 0) : i + 1]) for i in range(50)]
+    wanted = [2.0 ** (mean + 2.0) for mean in means]
+    assert pushed(Familiarity(ANCHORS, 7), values) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_rounding_does_not_build_up() -> None:
+    """After a full round of ones alike, the mean is theirs to the last bit but one or two."""
+    familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, -1.999), 3)
+    rng = np.random.default_rng(1)
+    pushed(familiarity, rng.uniform(-9.0, 0.0, 3 * 20_000).tolist())
+    assert abs(pushed(familiarity, [-2.0] * 3)[-1] - 1.0) < 1e-14
+
+
+def test_what_has_no_distance_has_no_familiarity_and_leaves_no_trace() -> None:
+    familiarity, other = Familiarity(ANCHORS, 4), Familiarity(ANCHORS, 4)
+    pushed(familiarity, [-2.0, -1.0])
+    pushed(other, [-2.0, -1.0])
+    assert math.isnan(familiarity.push(math.nan, math.nan))
+    assert pushed(familiarity, [-0.5]) == pushed(other, [-0.5])
+
+
+def test_clearing_forgets_everything() -> None:
+    familiarity = Familiarity(ANCHORS, 3)
+    pushed(familiarity, [-0.1, -0.2, -0.3, -0.4])
+    familiarity.clear()
+    values = [-2.0, -1.5, -1.0, -2.5, -0.5]
+    assert pushed(familiarity, values) == pushed(Familiarity(ANCHORS, 3), values)
+
+
+@pytest.mark.parametrize('other', [-1.95, -2.0, -2.5])
+def test_routes_that_are_hardly_told_apart_do_not_make_it_jump(other: float) -> None:
+    familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, other), 1)
+    assert pushed(familiarity, [-2.0 + LEAST_GAP]) == pytest.approx([2.0])
+
+
+def test_a_window_far_from_all_is_refused_whatever_its_contrast() -> None:
+    familiarity = Familiarity(ANCHORS, 1)
+    just = FAR * ANCHORS.squared
+    assert familiarity.push(just, 1e9) == pytest.approx(UNFAMILIAR)
+    assert familiarity.push(3.0 * just, 1e9) == pytest.approx(3.0 * UNFAMILIAR)
