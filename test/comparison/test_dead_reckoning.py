@@ -149,7 +149,9 @@ def test_it_is_never_nan_once_started(fitted: FittedDeadReckoning) -> None:
     rng = np.random.default_rng(0)
     segment.values[50:] += rng.normal(scale=3.0, size=segment.values[50:].shape)
     segment.values[3000] = 1e6
-    assert np.isfinite(fitted.follow(segment).positions).all()
+    course = fitted.follow(segment)
+    assert np.isfinite(course.positions).all()
+    assert np.abs(np.asarray(course.states)[:, 3]).max() < 6.0
 
 
 def test_it_is_causal_and_repeatable(fitted: FittedDeadReckoning) -> None:
