@@ -219,12 +219,18 @@ def test_a_file_where_the_folder_should_be_is_refused_before_anything_is_done(
     assert file.read_text() == 'kept'
 
 
-def test_what_inspection_warns_of_is_said(
+def test_late_positions_are_told_of_and_corrected(
     write_bag: Callable[..., Path],
     drive: Callable[..., Any],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    bag = write_bag(tmp_path / 'late', drive(48.0, late_s=0.5))
+    bag = write_bag(tmp_path / 'late', drive(60.0, late_s=0.5))
     assert main(['compare', str(bag), *QUICK]) == 0
-    assert 'two-manifold: warning: ' in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert 'two-manifold: warning: ' in said.err
+    assert '--position-lag' in said.err
+    assert main(['compare', str(bag), *QUICK, '--position-lag', '0.5']) == 0
+    corrected = capsys.readouterr()
+    assert 'two-manifold: note: ' in corrected.err
+    assert corrected.out != said.out

@@ -20,6 +20,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope='session')
 def ellipse_plan(drive: Callable[..., Recording]) -> Plan:
-    """Return 33.6 s to learn from and 14.4 s to follow at 10 Hz, horizons 0, 5 and 20."""
+    """Return 105.6 s to learn from and 14.4 s to follow at 10 Hz, horizons 0, 5 and 20."""
     settings = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))
-    return plan_share(drive(48.0), settings)
+    return plan_share(drive(120.0), settings, 0.12)

@@ -95,13 +95,14 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
 
 def test_what_was_learned_from_and_followed(ellipse_plan: Plan) -> None:
     (exam,) = ellipse_plan.exams
-    plan = replace(ellipse_plan, exams=(exam, exam))
+    plan = replace(ellipse_plan, exams=(exam, exam), notes=('a note to know',))
     told = noise(plan, 1)
     trials: dict[str, Trial | Failure] = {'one': Trial((told, told), None, {})}
     comparison = grade(plan, [Fixed('one')], trials)
+    assert comparison.notes == plan.notes
     assert comparison.scored[0] == 2 * graded(ellipse_plan, one=told).scored[0]
     content = comparison.to_json()
-    assert content['learned'] == [{'recording': 'ellipse', 'seconds': pytest.approx(33.59)}]
+    assert content['learned'] == [{'recording': 'ellipse', 'seconds': pytest.approx(105.59)}]
     assert content['followed'] == [{'recording': 'ellipse', 'seconds': pytest.approx(28.6)}]
     for track in comparison.tracks:
         assert np.isnan(track[:19]).all()

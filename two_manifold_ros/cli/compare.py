@@ -10,7 +10,14 @@ from pathlib import Path
 import sys
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_bags, add_json, add_topics, recordings_of
+from two_manifold_ros.cli.options import (
+    add_bags,
+    add_json,
+    add_position_lag,
+    add_topics,
+    in_step,
+    recordings_of,
+)
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.cli.train import parse_horizons
 from two_manifold_ros.comparison.cache import Cache, usual_folder
@@ -53,6 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='only some of the methods (default: %(default)s)',
     )
     add_topics(parser)
+    add_position_lag(parser)
     _add_protocol(parser)
     parser.add_argument(
         '--jobs', type=int, default=2, metavar='N', help='methods run at a time (default: 2)'
@@ -129,7 +137,7 @@ def _make_folder(output: str | None) -> Path | None:
 def _plan(args: Namespace) -> Plan:
     if args.protocol:
         _check_alone(args)
-        return plan_slot_car(recordings_of(args)[0])
+        return plan_slot_car(in_step(recordings_of(args), args)[0])
     settings = TrainingSettings(
         rate_hz=args.rate,
         window=args.window,
@@ -141,7 +149,8 @@ def _plan(args: Namespace) -> Plan:
         msg = '--share cuts a single bag in two; leave it out, or leave out the other bags'
         raise InputError(msg)
     # Read in one go, so that positions of satellites share one plane.
-    recordings = recordings_of(Namespace(**{**vars(args), 'bags': [*args.bags, *followed]}))
+    every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
+    recordings = in_step(recordings_of(every), args)
     if alone:
         return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
     count = len(followed) or 1
@@ -158,8 +167,9 @@ def _check_alone(args: Namespace) -> None:
 
 def _warn(plan: Plan) -> None:
     """Say before comparing what inspection warns of in what is learned from."""
+    dataset = plan.lesson.dataset
     with Progress('inspecting'):
-        sentences = list(training_warnings(plan.lesson.recordings))
+        sentences = list(training_warnings(plan.lesson.recordings, dataset.rate_hz))
     for sentence in sentences:
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.comparison.exam import cut_exams
+from two_manifold_ros.comparison.lap_doubts import lap_doubts
 from two_manifold_ros.comparison.method import Lesson
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
@@ -48,12 +49,15 @@ class Plan:
         What every method learns from.
     exams
         What every method then follows, at least one with a tick that counts.
+    notes
+        Sentences to know before believing the numbers.
 
     """
 
     protocol: str
     lesson: Lesson
     exams: tuple[Exam, ...]
+    notes: tuple[str, ...] = ()
 
 
 def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:
@@ -113,7 +117,7 @@ def _plan(
             'longer part, or shorten --window'
         )
         raise InputError(msg)
-    return Plan(protocol, lesson, exams)
+    return Plan(protocol, lesson, exams, tuple(lap_doubts(lesson, exams)))
 
 
 def plan_slot_car(recording: Recording) -> Plan:
@@ -147,7 +151,7 @@ def plan_slot_car(recording: Recording) -> Plan:
     if not exam.answerable:
         msg = f'{recording.name}: no position is known where the slot car is followed'
         raise InputError(msg)
-    return Plan('slot-car', lesson, (exam,))
+    return Plan('slot-car', lesson, (exam,), tuple(lap_doubts(lesson, [exam])))
 
 
 def _seconds(recording: Recording) -> float:

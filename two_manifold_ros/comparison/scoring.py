@@ -46,13 +46,13 @@ def grade(
     common = np.logical_and.reduce([wanted, *known.values()])
     scores = {name: _scores(positions - truth, common) for name, positions in told.items()}
     results = [_result(method, judged[method.name], scores.get(method.name)) for method in methods]
-    notes = [
+    owing = [
         f'{method.title} tells no position at {_owed(known[method.name], wanted)} of '
         f'{int(wanted.any(axis=1).sum())} ticks, which therefore count for no method'
         for method in methods
         if method.name in known and _owed(known[method.name], wanted)
     ]
-    return _comparison(plan, common, notes, results)
+    return _comparison(plan, common, [*plan.notes, *owing], results)
 
 
 def _judged(trial: Trial | Failure, wanted: Bools) -> Trial | Failure:
