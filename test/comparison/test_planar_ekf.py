@@ -78,6 +78,8 @@ def test_speed_has_a_limit() -> None:
     for push, limit in ((1e6, 8.0), (-1e6, -8.0)):
         ekf.predict(np.array([0.0, push, 0.0]), PERIOD_S)
         assert ekf.state[FORWARD] == limit
+        ekf.correct((FORWARD,), np.array([3.0 * limit]), 1e-3)
+        assert ekf.state[FORWARD] == limit
 
 
 @pytest.mark.parametrize('rate', [0.0, 0.6, -2.0])

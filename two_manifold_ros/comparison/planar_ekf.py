@@ -58,7 +58,7 @@ class PlanarEkf:
         self.state[: LEFT + 1] += period_s * np.array(
             [over, up, rate, ahead + rate * left, aside - rate * forward]
         )
-        self.state[FORWARD] = np.clip(self.state[FORWARD], -self._fastest, self._fastest)
+        self._limit_speed()
         self.rate = rate
         change = np.eye(SIZE)
         change[X, [HEADING, FORWARD, LEFT, 5]] += period_s * np.array(
@@ -91,6 +91,10 @@ class PlanarEkf:
             # Joseph's form stays positive whatever the rounding.
             mended = kept @ self.covariance @ kept.T + deviation**2 * np.outer(gain, gain)
             self.covariance = (mended + mended.T) / 2.0
+        self._limit_speed()
+
+    def _limit_speed(self) -> None:
+        self.state[FORWARD] = np.clip(self.state[FORWARD], -self._fastest, self._fastest)
 
     def ahead(self, seconds: Floats) -> Floats:
         """Return the (H, 2) positions after (H,) seconds at the present speed and yaw rate."""
