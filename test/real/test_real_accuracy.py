@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.stats import mannwhitneyu
 
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.filter_run import estimates_along
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 pytest.importorskip('rosbags')
 
@@ -54,6 +58,13 @@ def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
     check(evaluate(model, [test]), {0: 0.25, 10: 0.28, 50: 0.32, 100: 0.40}, 200)
 
 
+def familiarity_along(model: Model, folder: Path) -> np.ndarray:
+    """Return the familiarity at every tick with a full window, refused or not."""
+    estimates = estimates_along(Filter(model), read(folder), lambda *_: None)
+    found = np.array([estimate.familiarity for estimate, _ in estimates])
+    return found[np.isfinite(found)]
+
+
 @pytest.fixture(scope='module')
 def six_runs(recordings_folder: Path) -> Model:
     """Return a model of six runs of a car, of whose six channels three are dead."""
@@ -64,6 +75,16 @@ def six_runs(recordings_folder: Path) -> Model:
 def test_another_run_of_the_same_track(six_runs: Model, recordings_folder: Path) -> None:
     seventh = read(recordings_folder / 'f1tenth_ipz20' / 'run_7')
     check(evaluate(six_runs, [seventh]), {0: 0.45, 25: 0.60, 50: 0.85}, 700)
+
+
+def test_another_track_is_unfamiliar(six_runs: Model, recordings_folder: Path) -> None:
+    """The area under the ROC curve of single ticks; on the own track nothing is refused."""
+    own = familiarity_along(six_runs, recordings_folder / 'f1tenth_ipz20' / 'run_7')
+    assert (own < UNFAMILIAR).all()
+    for run in ('run_2', 'run_4'):
+        other = familiarity_along(six_runs, recordings_folder / 'f1tenth_ipz8' / run)
+        wins = mannwhitneyu(other, own).statistic
+        assert wins >= 0.95 * len(own) * len(other)
 
 
 def test_dead_channels_of_a_real_car_are_named(six_runs: Model) -> None:
