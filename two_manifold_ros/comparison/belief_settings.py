@@ -25,15 +25,15 @@ CLEARLY = 0.9
 """
 Of the score of the usual settings: only a lower one makes others be taken.
 
-What is held out is a lap or two, on which the best of many settings is luck: taken without this
-margin their errors on ten other stretches were 1.6 times those with it.
+What is held out is a lap or two, on which the best of many settings is luck. On the ten stretches
+on which this margin was picked, errors without it were 1.6 times those with it.
 """
 
 
 @dataclass(frozen=True)
 class BeliefSettings:
     """
-    What a belief filter is made of. The defaults did well on every recording tried.
+    What a belief filter is made of. The defaults are a start that is seldom far off.
 
     Parameters
     ----------
