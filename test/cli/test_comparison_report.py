@@ -86,3 +86,10 @@ def test_of_many_horizons_some_are_shown(capsys: pytest.CaptureFixture[str]) -> 
 def test_many_recordings_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     many = replace(comparison((0,), result('good', 1.0)), learned=(('a bag', 10.0),) * 3)
     assert 'learned from 30.0 s of 3 recordings, followed 12.2 s of a test' in lines(many, capsys)
+
+
+def test_large_errors_do_not_break_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    methods = [result(name, 3.0, 23.456, 98.7, 12345.6) for name in ('good', 'x' * 20)]
+    found = lines(comparison((0, 10, 50, 100), *methods), capsys)
+    wanted = '3.000* 1.500 6.000 23.46* 11.73 46.91 98.70* 49.35 197 12346* 6173 24691'
+    assert ' '.join(row('the good', found)) == wanted

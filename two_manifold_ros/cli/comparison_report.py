@@ -73,10 +73,15 @@ def _cell(comparison: Comparison, result: Result, column: int) -> str:
     if result.scores is None:
         return 'failed'
     errors = result.scores[column]
-    if errors.rmse_m is None:
+    if errors.rmse_m is None or errors.median_m is None or errors.p95_m is None:
         return '-'
     star = '*' if errors.rmse_m == _least(comparison, column) and not result.told else ' '
-    return f'{errors.rmse_m:.3f}{star} {errors.median_m:.3f}  {errors.p95_m:.3f}'
+    return f'{_metres(errors.rmse_m)}{star} {_metres(errors.median_m)}  {_metres(errors.p95_m)}'
+
+
+def _metres(value: float) -> str:
+    """Return five characters, so that four columns fit wherever tables do."""
+    return f'{value:.3f}' if value < 10.0 else f'{value:.2f}' if value < 100.0 else f'{value:5.0f}'
 
 
 def _least(comparison: Comparison, column: int) -> float | None:
