@@ -1,0 +1,115 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The belief over the training ticks and its update by one observation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.hse_hmm.arithmetic import gaussian_factors
+from two_manifold_ros.localisation.features import FeatureStream
+from two_manifold_ros.localisation.steps import change_pace, expected_state, hop, move, weigh
+
+if TYPE_CHECKING:
+    from two_manifold_ros.localisation.route import Route
+    from two_manifold_ros.typing import Floats
+
+JUMP = 1e-4
+"""Share of the belief that starts anywhere at each tick: what finds a vehicle that was moved."""
+
+SMALLEST_SUPPORT = 1e-12
+"""Likelihood at the most similar training tick below which an observation resembles none."""
+
+
+class RouteBelief:
+    r"""
+    Where the vehicle may be on the training drives.
+
+    The state of the HMM is the mean embedding :math:`b = X^\top \omega` of the weights, as in
+    the spectral filter, but the weights stay a distribution: they move along the drives at a
+    pace, go over to other passes of the same place, and are multiplied by the likelihood of each
+    observation (Bayes' rule). No weight is ever negative, so nothing cancels.
+
+    Parameters
+    ----------
+    route
+        The map.
+
+    Attributes
+    ----------
+    weights : (N,)
+        Chances of the training ticks at the last observation, summing to one.
+    state : (k,)
+        Mean two-manifold state under the weights, the constant first.
+    pace
+        Expected pace: ticks of the training drives per tick.
+    accepted
+        Whether the last observation resembled any in training; if not, it was passed over.
+
+    """
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self._stream = FeatureStream(len(route.features) // (1 + len(route.gains)), route.gains)
+        ticks = route.features.shape[1]
+        self._belief = np.zeros((len(route.paces.factors), ticks))
+        self._spare = np.zeros_like(self._belief)
+        self._factors = np.zeros(ticks)
+        self._even = np.ones(ticks)
+        self.weights = np.zeros(ticks)
+        self.state = np.zeros(route.states.shape[1])
+        self.pace = 1.0
+        self.accepted = True
+        self.start()
+
+    def start(self) -> None:
+        """Begin anywhere."""
+        self._stream.start()
+        self._belief[:] = 0.0
+        self.accepted = True
+        self._weigh(self._even, 1.0)
+
+    def update(self, observation: Floats) -> float:
+        """
+        Take one (d,) observation.
+
+        Returns
+        -------
+        float
+            Evidence in (0, 1]: mean likelihood of the observation where the vehicle was expected,
+            relative to its likelihood at the most similar tick of the whole training; 0 where it
+            was passed over.
+
+        """
+        route = self._route
+        live = self._stream.push(observation) @ route.whitening
+        gaussian_factors(route.features, live, route.bandwidth, self._factors)
+        largest = float(self._factors.max())
+        self._advance()
+        self.accepted = largest > SMALLEST_SUPPORT
+        if not self.accepted:
+            self._weigh(self._even, JUMP)
+            return 0.0
+        return self._weigh(self._factors, JUMP) / largest
+
+    def skip(self, ticks: int) -> None:
+        """Move on by some ticks without observations."""
+        self._stream.start()
+        for _ in range(ticks):
+            self._advance()
+            self._weigh(self._even, JUMP)
+
+    def _advance(self) -> None:
+        route, paces = self._route, self._route.paces
+        move(self._belief, paces.moves, route.since_begin, self._spare)
+        change_pace(self._spare, paces.changes, self._belief)
+        hop(self._belief, route.passes, route.shifts, route.hop, self._spare)
+
+    def _weigh(self, factors: Floats, jump: float) -> float:
+        paces = self._route.paces
+        evidence = weigh(self._belief, paces.prior, jump, factors, self.weights)
+        self.pace = float(paces.factors @ self._belief.sum(axis=1))
+        expected_state(self.weights, self._route.states, self.state)
+        return evidence

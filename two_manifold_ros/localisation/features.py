@@ -1,0 +1,90 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a tick looks like: its observation, and slow means of the observations before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+MEMORIES_S = (0.2, 0.6)
+"""
+Time constants of the slow means, seconds.
+
+Single ticks are noisy; means calm them, and tell how the vehicle came here. Longer ones (2 s) say
+more on a track driven at one pace but put a faster vehicle behind where it is: the mean is over
+time, and the faster vehicle comes from farther away.
+"""
+
+
+class FeatureStream:
+    """
+    The features of a live stream.
+
+    Parameters
+    ----------
+    channels
+        Of an observation, d.
+    gains : (m,)
+        Share of a new observation in each slow mean, from ``gains_for``.
+
+    Attributes
+    ----------
+    features : (d (1 + m),)
+        The newest observation, then its slow means, quickest first.
+
+    """
+
+    def __init__(self, channels: int, gains: Floats) -> None:
+        self._gains = np.repeat(gains, channels)
+        self._means = np.zeros(len(self._gains))
+        self._begun = False
+        self.features = np.zeros(channels + len(self._gains))
+        self._channels = channels
+
+    def start(self) -> None:
+        """Forget everything: every mean begins at the next observation."""
+        self._begun = False
+
+    def push(self, observation: Floats) -> Floats:
+        """Take one (d,) observation and return ``features``."""
+        channels = self._channels
+        self.features[:channels] = observation
+        if not self._begun:
+            self._means[:] = np.tile(observation, len(self._means) // channels)
+            self._begun = True
+        for begin in range(0, len(self._means), channels):
+            part = slice(begin, begin + channels)
+            self._means[part] += self._gains[part] * (observation - self._means[part])
+        self.features[channels:] = self._means
+        return self.features
+
+
+def gains_for(memories_s: tuple[float, ...], period_s: float) -> Floats:
+    """Return the share of a new observation in a mean of each memory."""
+    return -np.expm1(-period_s / np.array(memories_s))
+
+
+def features_along(observations: Floats, gains: Floats) -> Floats:
+    """
+    Return the features of each tick of one segment.
+
+    Parameters
+    ----------
+    observations : (T, d)
+        Standardised.
+    gains : (m,)
+        From ``gains_for``.
+
+    Returns
+    -------
+    (T, d (1 + m))
+        The same numbers as a ``FeatureStream``.
+
+    """
+    stream = FeatureStream(observations.shape[1], gains)
+    return np.array([stream.push(row).copy() for row in observations])

@@ -1,0 +1,60 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The training drives as a map that a belief can live on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from two_manifold_ros.localisation.pace import Paces
+    from two_manifold_ros.typing import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Route:
+    """
+    The training drives, tick by tick, end to end.
+
+    Parameters
+    ----------
+    features : (f, N)
+        Whitened features of each tick.
+    whitening : (f, f)
+        From ``whitening``, multiplied to the right of a live tick's features.
+    gains : (m,)
+        Of the slow means, from ``gains_for``.
+    since_begin : (N,) int64
+        Ticks since the beginning of the segment.
+    passes : (N, p) int64
+        Other passes of the same place, -1 where there are no more.
+    shifts : (N, p) int64
+        Paces to change by when going over to each.
+    states : (N, k)
+        Two-manifold state after each tick, the constant first; a tick without one, near the end
+        of a segment, has the prior [1, 0, ..., 0].
+    paces
+        See ``Paces``.
+    sharpness
+        Weight of an observation: of the exponent of its Gaussian likelihood, per feature.
+    hop
+        Chance per tick to go over to another pass of the same place.
+
+    """
+
+    features: Floats
+    whitening: Floats
+    gains: Floats
+    since_begin: Ints
+    passes: Ints
+    shifts: Ints
+    states: Floats
+    paces: Paces
+    sharpness: float
+    hop: float
+
+    @property
+    def bandwidth(self) -> float:
+        """Width of the Gaussian that compares whitened features."""
+        return float((len(self.features) / self.sharpness) ** 0.5)
