@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from filter_runs import bits, feed
@@ -69,6 +70,27 @@ def test_a_fault_on_the_way_is_seen_within_two_windows(
     first = next(i for i, each in enumerate(found) if each.status is Status.UNFAMILIAR)
     assert 100 <= first < 100 + 2 * WINDOW
     assert all(each.status is Status.UNFAMILIAR for each in found[100 + 2 * WINDOW :])
+
+
+def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    """A window that is like training in everything but that it never changes."""
+    series = slot_car_model.series.copy()
+    series[:, :100] = 0.0
+    parked = replace(
+        slot_car_model,
+        series=series,
+        familiarity=replace(slot_car_model.familiarity, still=7),
+    )
+    repeated = [(stamp, parked.channels.mean) for stamp, _ in stream]
+    found = feed(Filter(parked), repeated)
+    refused = [each.status is Status.UNFAMILIAR for each in found]
+    assert refused.index(True) == WINDOW + 7 + 1
+    assert all(refused[WINDOW + 8 :])
+    noise = np.random.default_rng(0).normal(scale=1e-6, size=(len(stream), 6))
+    alive = [(stamp, sample + each) for (stamp, sample), each in zip(repeated, noise, strict=True)]
+    assert all(each.valid for each in feed(Filter(parked), alive)[WINDOW:])
 
 
 def test_a_short_gap_does_not_forgive(slot_car_model: Model, stream: Stream) -> None:

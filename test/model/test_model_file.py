@@ -51,7 +51,7 @@ def altered(model_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
 
 def familiarity(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
     """Return the part of a header about familiarity with something changed."""
-    return {'familiarity': {'squared': 30.0, 'own': -2.0, 'other': -1.0} | changed}
+    return {'familiarity': {'squared': 30.0, 'own': -2.0, 'other': -1.0, 'still': 0} | changed}
 
 
 def refusal(path: Path) -> str:
@@ -154,6 +154,8 @@ def test_other_channels_or_units_are_refused(
         (familiarity(squared=0.0), 'familiarity.squared is 0.0, not a positive number'),
         (familiarity(own=1.0), 'familiarity.own is 1.0, not the contrast of a window'),
         (familiarity(other=0.1), 'familiarity.other is 0.1, not the contrast of a window'),
+        (familiarity(still=-1), 'familiarity.still is -1, not a number of ticks'),
+        (familiarity(still=0.5), 'familiarity.still is 0.5, not a number of ticks'),
         (familiarity(other='no'), 'its content does not fit together'),
         ({'state_bound': -2.0}, 'state_bound is -2.0, not a positive number'),
         ({'observation_bandwidth': 0.0}, 'observation bandwidth is 0.0, not a positive number'),

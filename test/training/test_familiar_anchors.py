@@ -38,7 +38,7 @@ def naive_anchors(series: np.ndarray) -> FamiliarAnchors:
         own.append(np.log(usual.min() / usual.mean()))
         other.append(np.log(mixed.min() / mixed.mean()))
     return FamiliarAnchors(
-        float(np.median(nearest)), float(np.median(own)), float(np.median(other))
+        float(np.median(nearest)), float(np.median(own)), float(np.median(other)), 0
     )
 
 
@@ -57,6 +57,13 @@ def test_a_sample_of_the_windows_says_nearly_the_same(monkeypatch: pytest.Monkey
     every = familiar_anchors(windows)
     assert few != every
     assert vars(few) == pytest.approx(vars(every), rel=0.15)
+
+
+def test_how_long_training_stood_still() -> None:
+    series = np.random.default_rng(4).normal(size=(2, 80))
+    series[:, 30:40] = series[:, 30:31]
+    series[0, 60:70] = 0.0
+    assert familiar_anchors(window_set(series)).still == 9
 
 
 def test_laps_are_told_from_other_routes(slot_car_model: Model) -> None:

@@ -19,12 +19,12 @@ from two_manifold_ros.windows.familiarity import (
     UNFAMILIAR,
 )
 
-ANCHORS = FamiliarAnchors(squared=10.0, own=-2.0, other=-1.0)
+ANCHORS = FamiliarAnchors(squared=10.0, own=-2.0, other=-1.0, still=5)
 
 
 def pushed(familiarity: Familiarity, contrasts: list[float]) -> list[float]:
     """Push windows near enough for nothing but their contrast to count."""
-    return [familiarity.push(1e-3, 1e-3 / math.exp(value)) for value in contrasts]
+    return [familiarity.push(1e-3, 1e-3 / math.exp(value), 0) for value in contrasts]
 
 
 def test_the_contrast_is_a_logarithm() -> None:
@@ -51,7 +51,7 @@ def test_the_last_windows_are_averaged_and_before_there_are_enough_what_there_is
 
 def test_rounding_does_not_build_up() -> None:
     """After a full round of ones alike, the mean is theirs to the last bit but one or two."""
-    familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, -1.999), 3)
+    familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, -1.999, 0), 3)
     rng = np.random.default_rng(1)
     pushed(familiarity, rng.uniform(-9.0, 0.0, 3 * 20_000).tolist())
     assert abs(pushed(familiarity, [-2.0] * 3)[-1] - 1.0) < 1e-14
@@ -61,7 +61,7 @@ def test_what_has_no_distance_has_no_familiarity_and_leaves_no_trace() -> None:
     familiarity, other = Familiarity(ANCHORS, 4), Familiarity(ANCHORS, 4)
     pushed(familiarity, [-2.0, -1.0])
     pushed(other, [-2.0, -1.0])
-    assert math.isnan(familiarity.push(math.nan, math.nan))
+    assert math.isnan(familiarity.push(math.nan, math.nan, 0))
     assert pushed(familiarity, [-0.5]) == pushed(other, [-0.5])
 
 
@@ -75,12 +75,19 @@ def test_clearing_forgets_everything() -> None:
 
 @pytest.mark.parametrize('other', [-1.95, -2.0, -2.5])
 def test_routes_that_are_hardly_told_apart_do_not_make_it_jump(other: float) -> None:
-    familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, other), 1)
+    familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, other, 0), 1)
     assert pushed(familiarity, [-2.0 + LEAST_GAP]) == pytest.approx([2.0])
 
 
 def test_a_window_far_from_all_is_refused_whatever_its_contrast() -> None:
     familiarity = Familiarity(ANCHORS, 1)
     just = FAR * ANCHORS.squared
-    assert familiarity.push(just, 1e9) == pytest.approx(UNFAMILIAR)
-    assert familiarity.push(3.0 * just, 1e9) == pytest.approx(3.0 * UNFAMILIAR)
+    assert familiarity.push(just, 1e9, 0) == pytest.approx(UNFAMILIAR)
+    assert familiarity.push(3.0 * just, 1e9, 0) == pytest.approx(3.0 * UNFAMILIAR)
+
+
+def test_a_sensor_still_for_a_window_longer_than_ever_in_training_is_refused() -> None:
+    familiarity = Familiarity(ANCHORS, 20)
+    found = [familiarity.push(0.0, 1.0, still) for still in (0, 20, 25, 50)]
+    assert max(found[:2]) < UNFAMILIAR
+    assert found[2:] == pytest.approx([UNFAMILIAR, 2.0 * UNFAMILIAR])

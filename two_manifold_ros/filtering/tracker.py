@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.stillness import Stillness
 from two_manifold_ros.hse_hmm.belief import Belief, SMALLEST_EVIDENCE
 from two_manifold_ros.windows.familiarity import Familiarity
 from two_manifold_ros.windows.sliding import SlidingWindow
@@ -67,6 +68,7 @@ class Tracker:
         self._warm_start = model.warm_start
         self._state_bound = model.state_bound
         self._familiarity = Familiarity(model.familiarity, model.window)
+        self._stillness = Stillness(len(model.series))
         self._rejected = 0
         self.belief = Belief(model.tables, model.operator)
         self.window = SlidingWindow(model.series, model.starts, model.window)
@@ -74,6 +76,7 @@ class Tracker:
     def start(self) -> None:
         """Forget everything."""
         self._familiarity.clear()
+        self._stillness.clear()
         self.belief.start()
         self.window.clear()
         self._rejected = 0
@@ -96,7 +99,8 @@ class Tracker:
             self._restart()
             evidence = self.belief.update(observation)
         self.window.push(observation)
-        familiarity = self._familiarity.push(*self.window.nearest_and_mean())
+        still = self._stillness.push(observation)
+        familiarity = self._familiarity.push(*self.window.nearest_and_mean(), still)
         return Step(evidence, evidence > SMALLEST_EVIDENCE, familiarity, restarted)
 
     def _escaped(self) -> bool:

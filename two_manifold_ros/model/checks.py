@@ -84,11 +84,14 @@ def _check_numbers(model: Model) -> None:
         _refuse('its rate and the length of its tick disagree')
     if model.warm_start.neighbours < 0:
         _refuse('its warm start has a negative number of neighbours')
-    _check_contrasts(model)
+    _check_familiarity(model)
     _check_horizons(model.horizons)
 
 
-def _check_contrasts(model: Model) -> None:
+def _check_familiarity(model: Model) -> None:
+    still = model.familiarity.still
+    if not isinstance(still, int) or still < 0:
+        _refuse(f'familiarity.still is {still}, not a number of ticks')
     for name in ('own', 'other'):
         value = getattr(model.familiarity, name)
         if not (np.isfinite(value) and value <= 0.0):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.stillness import longest_stillness
 from two_manifold_ros.windows.familiarity import contrast, FamiliarAnchors
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def familiar_anchors(windows: WindowSet) -> FamiliarAnchors:
     swapped = np.concatenate([rows[:, half:], rows[:, :half]], axis=1)
     squared, own = _nearest_and_contrast(windows, chosen, rows)
     _, other = _nearest_and_contrast(windows, chosen, swapped)
-    return FamiliarAnchors(squared, own, other)
+    return FamiliarAnchors(squared, own, other, longest_stillness(windows.series))
 
 
 def _nearest_and_contrast(windows: WindowSet, chosen: Ints, rows: Floats) -> tuple[float, float]:

@@ -53,12 +53,15 @@ class FamiliarAnchors:
         Contrast of an unseen window of the route.
     other
         Contrast of a window of another route with the same bends.
+    still
+        Most ticks in a row in which no channel changed at all.
 
     """
 
     squared: float
     own: float
     other: float
+    still: int
 
     @property
     def gap(self) -> float:
@@ -87,6 +90,7 @@ class Familiarity:
 
     def __init__(self, anchors: FamiliarAnchors, width: int) -> None:
         self._anchors = anchors
+        self._most_still = anchors.still + width
         self._recent = np.zeros(width)
         self._sum = 0.0
         self._count = 0
@@ -97,9 +101,17 @@ class Familiarity:
         self._sum = 0.0
         self._count = 0
 
-    def push(self, nearest: float, mean: float) -> float:
+    def push(self, nearest: float, mean: float, still: int) -> float:
         """
-        Take the squared distances of one window to the nearest training window and their mean.
+        Take what is known of the newest window.
+
+        Parameters
+        ----------
+        nearest, mean
+            Smallest and mean squared distance to the training windows.
+        still
+            Ticks in a row in which no channel changed; one window more than ever in training
+            is refused.
 
         Returns
         -------
@@ -111,7 +123,11 @@ class Familiarity:
             return math.nan
         anchors = self._anchors
         above = (self._average(contrast(nearest, mean)) - anchors.own) / anchors.gap
-        return max(math.pow(2.0, above), UNFAMILIAR * nearest / (FAR * anchors.squared))
+        return max(
+            math.pow(2.0, above),
+            UNFAMILIAR * nearest / (FAR * anchors.squared),
+            UNFAMILIAR * still / self._most_still,
+        )
 
     def _average(self, newest: float) -> float:
         recent = self._recent
