@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.stillness import Stillness
 from two_manifold_ros.hse_hmm.belief import Belief, SMALLEST_EVIDENCE
 from two_manifold_ros.windows.familiarity import Familiarity
 from two_manifold_ros.windows.sliding import SlidingWindow
+from two_manifold_ros.windows.stillness import Stillness
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.stillness import longest_stillness
 from two_manifold_ros.windows.familiarity import contrast, FamiliarAnchors
+from two_manifold_ros.windows.stillness import longest_stillness
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
