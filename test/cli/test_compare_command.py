@@ -14,7 +14,7 @@ import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.methods import methods_named
+from two_manifold_ros.comparison.methods import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import plan_share
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car_bag import write_run
@@ -171,6 +171,13 @@ def test_as_a_process_with_two_methods_at_a_time(
     mine = {path.name for path in cache_folder.iterdir()}
     assert len(mine) == 2
     assert mine == {path.name for path in (tmp_path / 'other').rglob('*.npz')}
+
+
+def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['compare', '--help']) == 0
+    text = ' '.join(capsys.readouterr().out.split())
+    assert 'last 30 % are followed' in text
+    assert ', '.join(NAMES) in text
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 HELP = (
     'Train every method on the same part of the same recordings, run each as a causal filter over '
-    'the rest, and write one table of errors. Of one bag the last 30 %% are followed and the rest '
+    'the rest, and write one table of errors. Of one bag the last 30 % are followed and the rest '
     'is learned from; of several bags the last is followed; --test names the bags to follow. '
     'Trials are kept in ~/.cache/two_manifold_ros (or $XDG_CACHE_HOME), so that a second run '
     'computes only what changed.'
@@ -57,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--methods',
         default=','.join(NAMES),
         metavar='NAME,...',
-        help='only some of the methods (default: %(default)s)',
+        help=f'only some of the methods {", ".join(NAMES)} (default: all)',
     )
     add_topics(parser)
     add_position_lag(parser)
@@ -99,7 +99,7 @@ def _add_protocol(parser: ArgumentParser) -> None:
         choices=_PROTOCOLS,
         help='slot-car, as in the paper: of one bag at 10 Hz the first 2,000 ticks are learned '
         'from; of ticks 2,501 to 3,000 the first 100 to 350 are filtered, and 1 to 100 ticks '
-        'further are predicted; windows of 150, 20 states, 50 neighbours, an HMM over 400 symbols',
+        'further are predicted; windows of 150, 20 states, 50 neighbours, an HMM of 20 states',
     )
 
 
