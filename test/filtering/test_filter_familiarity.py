@@ -104,8 +104,10 @@ def test_a_short_gap_does_not_forgive(slot_car_model: Model, stream: Stream) -> 
     assert feed(fresh, later)[WINDOW].familiarity < feed(patched, later)[WINDOW].familiarity
 
 
-def test_a_reset_leaves_no_trace(slot_car_model: Model, stream: Stream) -> None:
+@pytest.mark.parametrize('fault', ['yaw the wrong way', 'frozen at the mean'])
+def test_a_reset_leaves_no_trace(fault: str, slot_car_model: Model, stream: Stream) -> None:
+    wrong = changed(stream, FAULTS[fault])
     live = Filter(slot_car_model)
-    feed(live, changed(stream, FAULTS['yaw the wrong way'])[:101])
+    feed(live, wrong[:101])
     live.reset('a new start')
-    assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))
+    assert bits(feed(live, wrong)) == bits(feed(Filter(slot_car_model), wrong))

@@ -51,10 +51,10 @@ def test_the_last_windows_are_averaged_and_before_there_are_enough_what_there_is
 
 def test_rounding_does_not_build_up() -> None:
     """After a full round of ones alike, the mean is theirs to the last bit but one or two."""
-    familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, -1.999, 0), 3)
-    rng = np.random.default_rng(1)
-    pushed(familiarity, rng.uniform(-9.0, 0.0, 3 * 20_000).tolist())
-    assert abs(pushed(familiarity, [-2.0] * 3)[-1] - 1.0) < 1e-14
+    familiarity = Familiarity(ANCHORS, 50)
+    sizes = np.random.default_rng(1).uniform(-6.0, 0.9, 50 * 1_200)
+    pushed(familiarity, (-(10.0**sizes)).tolist())
+    assert pushed(familiarity, [-2.0] * 50)[-1] == pytest.approx(1.0, abs=1e-15)
 
 
 def test_what_has_no_distance_has_no_familiarity_and_leaves_no_trace() -> None:
