@@ -24,7 +24,7 @@ from small_lessons import (
 
 from two_manifold_ros.comparison.belief_filter import BeliefFilter, FittedBelief
 from two_manifold_ros.comparison.belief_settings import BeliefSettings
-from two_manifold_ros.comparison.choosing import mean_error
+from two_manifold_ros.comparison.choosing import held_out_error
 from two_manifold_ros.comparison.mean_position import MeanPosition
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
@@ -189,8 +189,8 @@ def test_without_numba_the_positions_are_the_same(tmp_path: Path) -> None:
 def test_a_slot_car_is_followed(slot_car_laps: tuple[Recording, Recording]) -> None:
     lesson = recorded_lesson(slot_car_laps[0], window=40, horizons=(0, 10))
     rest = build_dataset([slot_car_laps[1]], lesson.settings).segments
-    error = mean_error(BeliefFilter().fit(lesson), rest, lesson)
-    assert error < 0.3 * mean_error(MeanPosition().fit(lesson), rest, lesson)
+    error = held_out_error(BeliefFilter().fit(lesson), rest, lesson)
+    assert error < 0.3 * held_out_error(MeanPosition().fit(lesson), rest, lesson)
 
 
 def test_the_laps_of_a_real_recording_are_followed(recordings_folder: Path) -> None:

@@ -21,7 +21,7 @@ from small_lessons import (
 )
 
 from two_manifold_ros.comparison import kalman_filter as module
-from two_manifold_ros.comparison.choosing import mean_error
+from two_manifold_ros.comparison.choosing import held_out_error
 from two_manifold_ros.comparison.innovation_form import innovation_form, InnovationForm
 from two_manifold_ros.comparison.kalman_filter import fit_readout, KalmanFilter
 from two_manifold_ros.comparison.mean_position import MeanPosition
@@ -99,7 +99,7 @@ def test_follow_reads_the_state_of_the_same_tick() -> None:
 def test_laps_are_followed() -> None:
     lesson = lesson_of(circle(0, 400), window=20)
     fitted = KalmanFilter(states=20).fit(lesson)
-    assert mean_error(fitted, [circle(1, 200)], lesson) < 0.05
+    assert held_out_error(fitted, [circle(1, 200)], lesson) < 0.05
 
 
 def test_what_was_asked_for_is_taken_and_the_rest_chosen() -> None:

@@ -18,7 +18,7 @@ from small_lessons import (
     without_positions,
 )
 
-from two_manifold_ros.comparison.choosing import mean_error
+from two_manifold_ros.comparison.choosing import held_out_error
 from two_manifold_ros.comparison.mean_position import MeanPosition
 from two_manifold_ros.comparison.nearest_windows import (
     FittedNearestWindows,
@@ -103,5 +103,5 @@ def test_it_is_causal_and_repeatable() -> None:
 def test_a_slot_car_is_followed(slot_car_laps: tuple[Recording, Recording]) -> None:
     lesson = recorded_lesson(slot_car_laps[0], window=40, horizons=(0, 10))
     rest = build_dataset([slot_car_laps[1]], lesson.settings).segments
-    error = mean_error(NearestWindows().fit(lesson), rest, lesson)
-    assert error < 0.5 * mean_error(MeanPosition().fit(lesson), rest, lesson)
+    error = held_out_error(NearestWindows().fit(lesson), rest, lesson)
+    assert error < 0.5 * held_out_error(MeanPosition().fit(lesson), rest, lesson)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 Settings = TypeVar('Settings')
 
-LOST_SHARE = 0.25
-"""Of the track's spread, the largest error that counts: how lost a method is says nothing."""
-
 
 def choose(
     candidates: Sequence[Settings],
@@ -45,8 +42,7 @@ def choose(
     Returns
     -------
     best, score_m
-        And its mean error over horizons and ticks, each error cut at ``LOST_SHARE`` of the
-        spread of the training positions; ``None`` where nothing was held out.
+        And its error, see ``held_out_error``; ``None`` where nothing was held out.
 
     Raises
     ------
@@ -66,32 +62,33 @@ def choose(
         except InputError as error:
             reasons.append(error)
             continue
-        scores[index] = mean_error(fitted, held, lesson)
+        scores[index] = held_out_error(fitted, held, lesson)
     if not scores:
         raise reasons[0]
     best = min(scores, key=scores.__getitem__)
     return candidates[best], scores[best]
 
 
-def mean_error(fitted: FittedMethod, segments: Sequence[Segment], lesson: Lesson) -> float:
+def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], lesson: Lesson) -> float:
     """
-    Return the mean capped error of a fitted method over segments, metres.
+    Return the root mean square error of a fitted method, metres, averaged over the horizons.
 
-    Ticks before the window has filled do not count; later ones without a prediction count as
-    lost.
+    It is what the table of a comparison shows. Ticks before the window has filled do not count;
+    later ones without a prediction count with the spread of the training positions.
     """
-    lost_m = LOST_SHARE * _spread(lesson)
-    errors = []
+    spread_m = _spread(lesson)
+    squares: list[Floats] = []
     for segment in segments:
         told = fitted.follow(segment).positions
         truth = segment_targets(segment.positions, lesson.horizons, lesson.period_s)[:, :-1]
         known: Bools = np.asarray(np.isfinite(truth).all(axis=2))
-        distances = np.linalg.norm(told - truth, axis=2)
-        distances = np.where(np.isfinite(distances), np.minimum(distances, lost_m), lost_m)
-        window = lesson.dataset.window
-        errors.append(distances[window:][known[window:]])
-    every: Floats = np.concatenate(errors)
-    return float(every.mean()) if len(every) else lost_m
+        square = np.square(told - truth).sum(axis=2)
+        square = np.where(np.isfinite(square), square, spread_m**2)
+        squares.append(np.where(known, square, np.nan)[lesson.dataset.window :])
+    every = np.concatenate(squares)
+    counts = np.isfinite(every).sum(axis=0)
+    means = np.nansum(every, axis=0)[counts > 0] / counts[counts > 0]
+    return float(np.sqrt(means).mean()) if len(means) else spread_m
 
 
 def _spread(lesson: Lesson) -> float:

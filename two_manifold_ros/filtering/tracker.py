@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.hse_hmm.belief import Belief, SMALLEST_EVIDENCE
+from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.localisation.belief import RouteBelief
 from two_manifold_ros.windows.familiarity import Familiarity
 from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.stillness import Stillness
@@ -46,6 +47,13 @@ class Step:
     restarted: bool
 
 
+def make_belief(model: Model) -> Belief | RouteBelief:
+    """Return a fresh belief of the kind that the model was trained for."""
+    if model.route is not None:
+        return RouteBelief(model.route)
+    return Belief(model.tables, model.operator)
+
+
 class Tracker:
     """
     Belief and window of one model.
@@ -70,7 +78,7 @@ class Tracker:
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
         self._rejected = 0
-        self.belief = Belief(model.tables, model.operator)
+        self.belief = make_belief(model)
         self.window = SlidingWindow(model.series, model.starts, model.window)
 
     def start(self) -> None:
@@ -91,7 +99,7 @@ class Tracker:
         """Take the (6,) means of one tick, in the units of the IMU."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
         evidence = self.belief.update(observation)
-        self._rejected = 0 if evidence > SMALLEST_EVIDENCE else self._rejected + 1
+        self._rejected = 0 if self.belief.accepted else self._rejected + 1
         restarted = self._rejected >= REJECTED_BEFORE_RESTART or self._escaped()
         if restarted:
             # From the window before this observation, which is then taken as any other: the
@@ -101,18 +109,24 @@ class Tracker:
         self.window.push(observation)
         still = self._stillness.push(observation)
         familiarity = self._familiarity.push(*self.window.nearest_and_mean(), still)
-        return Step(evidence, evidence > SMALLEST_EVIDENCE, familiarity, restarted)
+        return Step(evidence, self.belief.accepted, familiarity, restarted)
 
     def _escaped(self) -> bool:
+        if isinstance(self.belief, RouteBelief):
+            return False
         state = self.belief.state
         return not float(np.dot(state, state)) <= 1.0 + self._state_bound**2
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        return self._readout.read(self.belief.weights, self.belief.state)
+        return self._readout.read(self.belief.weights, self.belief.state, self.belief.pace)
 
     def _restart(self) -> None:
         """Start from the newest window where there is one, else from the prior (section 6.4)."""
         self._rejected = 0
-        warm = self._warm_start.transform(self.window.distances()) if self.window.full else None
-        self.belief.start(None if warm is None else np.concatenate([[1.0], warm]))
+        if isinstance(self.belief, RouteBelief) or not self.window.full:
+            # The route belief finds its way from anywhere.
+            self.belief.start()
+            return
+        warm = self._warm_start.transform(self.window.distances())
+        self.belief.start(np.concatenate([[1.0], warm]))

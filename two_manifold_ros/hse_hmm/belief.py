@@ -47,8 +47,14 @@ class Belief:
         Weights on the training ticks *at* the last observation, summing to one; negative entries
         are part of the method. They give the filtered position, while the state is about the
         tick after.
+    pace
+        Always 1: the HMM knows no pace but that of the training.
+    accepted
+        Whether the last observation moved the belief.
 
     """
+
+    pace = 1.0
 
     def __init__(self, tables: Tables, operator: ObservationOperator) -> None:
         self._weight_table = np.ascontiguousarray(tables.weights.T)
@@ -60,6 +66,7 @@ class Belief:
         self._factors = np.zeros(len(tables.weights))
         self.weights = np.zeros(len(tables.weights))
         self.state = np.zeros(len(self._weight_table))
+        self.accepted = True
         self.start()
 
     def start(self, state: Floats | None = None) -> None:
@@ -86,7 +93,8 @@ class Belief:
         implied_weights(self._weight_table, self.state, self.weights)
         total, absolute = reweight(self.weights, self._evaluate(observation))
         evidence = total / absolute if absolute > SMALLEST_SUPPORT else 0.0
-        if not evidence > SMALLEST_EVIDENCE:
+        self.accepted = evidence > SMALLEST_EVIDENCE
+        if not self.accepted:
             implied_weights(self._weight_table, self.state, self.weights)
             self.state[:] = self._transition @ self.state
             return evidence

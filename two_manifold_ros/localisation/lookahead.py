@@ -60,12 +60,13 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
 
 def _likeness(speeds: Floats, passes: Ints) -> Floats:
     """Return how alike the speeds of each tick and its passes are, 0 to 1: (N, p)."""
-    differences = np.where(passes >= 0, speeds[passes] - speeds[:, None], np.nan)
+    differences: Floats = np.where(passes >= 0, speeds[passes] - speeds[:, None], np.nan)
     known = np.isfinite(differences)
     if not known.any():
         return np.zeros(passes.shape)
     scale = float(np.sqrt(np.mean(np.square(differences[known])))) or 1.0
-    return np.where(known, np.exp(-0.5 * np.square(differences / scale)), 0.0)
+    likeness = np.exp(-0.5 * np.square(differences / scale))
+    return np.where(known, likeness, 0.0)
 
 
 def pace_drift(targets: Floats, horizons: Sequence[int], period_s: float) -> Floats:

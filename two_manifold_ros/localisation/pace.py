@@ -21,7 +21,13 @@ SPREAD = 0.15
 CHANGE = 0.1
 """Chance per tick that the pace changes."""
 
-_CHANGES = ((0, 1.0 - CHANGE), (-1, 0.4 * CHANGE), (1, 0.4 * CHANGE), (-2, 0.1 * CHANGE), (2, 0.1 * CHANGE))  # fmt: skip
+_CHANGES = (
+    (0, 1.0 - CHANGE),
+    (-1, 0.4 * CHANGE),
+    (1, 0.4 * CHANGE),
+    (-2, 0.1 * CHANGE),
+    (2, 0.1 * CHANGE),
+)
 
 UNSTEADINESS = 0.05
 """Chance to move a tick less or more than the pace says."""

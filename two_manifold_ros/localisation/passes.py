@@ -86,7 +86,7 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
 
     """
     found = np.full((len(states), MOST_PASSES), -1, dtype=np.int64)
-    known: Bools = np.isfinite(states).all(axis=1) & np.isfinite(ground.positions).all(axis=1)
+    known: Bools = np.all(np.isfinite(np.hstack([states, ground.positions])), axis=1)
     ticks = np.flatnonzero(known)
     near_m = ground.near_m
     if len(ticks) < 2 or not near_m > 0.0:

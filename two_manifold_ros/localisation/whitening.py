@@ -44,7 +44,8 @@ def whitening(features: Floats, passes: Ints, settled: Ints) -> Floats:
     both = usable[here] & usable[there]
     if np.count_nonzero(both) < FEWEST_PAIRS:
         rows = features[settled]
-        scatter = np.atleast_2d(np.cov(rows.T, bias=True))
+        centred = rows - rows.mean(axis=0)
+        scatter: Floats = centred.T @ centred / len(rows)
     else:
         differences = features[here[both]] - features[there[both]]
         scatter = differences.T @ differences / (2.0 * len(differences))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.observation import ObservationOperator
     from two_manifold_ros.hse_hmm.tables import Tables
     from two_manifold_ros.kernels.extension import Extension
+    from two_manifold_ros.localisation.route import Route
     from two_manifold_ros.readout.reading import Readout
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.ticks.channels import Channels
@@ -55,6 +56,8 @@ class Model:
         Training positions in order, metres, NaN rows between segments.
     mean_position : (2,)
         Mean of the training positions.
+    route
+        Map of the route belief; without one the spectral filter runs.
     summary
         How it was trained and what it reached, JSON values only.
 
@@ -82,6 +85,7 @@ class Model:
     state_bound: float
     track: Floats
     mean_position: Floats
+    route: Route | None = None
     summary: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -13,7 +13,7 @@ from two_manifold_ros.readout.reading import second_moments
 from two_manifold_ros.readout.sharpened import fill_moments, moment_rows, sum_rows
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 FAINTEST = 1e-4
 """Weights below this share of the largest are left out: they cost time and move nothing."""
@@ -85,7 +85,7 @@ class ForecastReadout:
         self.noise = noise
         self.factors = factors
         self._means, self._covariances = second_moments(targets)
-        known = np.isfinite(targets).all(axis=2)
+        known: Bools = np.asarray(np.isfinite(targets).all(axis=2))
         gains = np.where(known[..., None], drift, 0.0)
         self._rows = np.hstack([moment_rows(targets, self._means), gains[..., 0], gains[..., 1]])
         self._chosen = np.zeros(len(targets), dtype=np.int64)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from two_manifold_ros.hse_hmm.observation import (
     median_observation_distance,
     RawKernel,
 )
+from two_manifold_ros.localisation.belief import RouteBelief
 from two_manifold_ros.readout.ridge import fit_ridge
 from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.training.closed_loop import filtered_states
@@ -23,6 +24,7 @@ from two_manifold_ros.training.closed_loop import filtered_states
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.observation import ObservationOperator
     from two_manifold_ros.hse_hmm.tables import Tables
+    from two_manifold_ros.localisation.route import Route
     from two_manifold_ros.readout.reading import Readout
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.two_manifold.shared_directions import SharedDirections
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 
 USUAL_NEIGHBOURS = 30
+USUAL_BANDWIDTH = 1.4
+
+AnyBelief: TypeAlias = Belief | RouteBelief
 
 
 @dataclass(frozen=True)
@@ -62,15 +67,30 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Assembly:
-    """An HMM with its read-out."""
+    """
+    An HMM with its read-out.
+
+    Parameters
+    ----------
+    directions, tables, operator
+        The spectral HMM.
+    readout
+        Of the belief.
+    route
+        The map of the route belief, if that is the method.
+
+    """
 
     directions: SharedDirections
     tables: Tables
     operator: ObservationOperator
     readout: Readout
+    route: Route | None = None
 
-    def belief(self) -> Belief:
+    def belief(self) -> AnyBelief:
         """Return a fresh belief at the prior."""
+        if self.route is not None:
+            return RouteBelief(self.route)
         return Belief(self.tables, self.operator)
 
 
@@ -94,7 +114,7 @@ def assemble(
     """
     directions = structure.directions(candidate.states)
     tables = structure.tables(directions)
-    operator = _make_operator(structure.observations, candidate)
+    operator = make_operator(structure.observations, candidate)
     if readout == 'ridge':
         states = training_states(structure, Belief(tables, operator))[structure.training.ticks]
         return Assembly(directions, tables, operator, fit_ridge(states, targets))
@@ -102,7 +122,8 @@ def assemble(
     return Assembly(directions, tables, operator, sharpened)
 
 
-def _make_operator(observations: Floats, candidate: Candidate) -> ObservationOperator:
+def make_operator(observations: Floats, candidate: Candidate) -> ObservationOperator:
+    """Return the observation operator of a candidate over (n, d) training observations."""
     bandwidth = candidate.bandwidth_factor * median_observation_distance(observations)
     if candidate.ridge is None:
         return RawKernel(observations, bandwidth)

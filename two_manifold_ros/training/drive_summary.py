@@ -65,17 +65,18 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
 
     """
     times = [drive.laps.time_s for drive in drives if drive.laps is not None]
-    if not times:
-        there = 'the positions never close a lap'
-    else:
+    wanted = f'record at least {FEWEST_LAPS} laps, better 10, of one route'
+    there = 'the positions never close a lap'
+    if times:
         laps, held = count_all_laps(drives), held_s / float(np.median(times))
         if laps >= FEWEST_LAPS and (held >= 1 or not held_s):
             return []
         there = f'there are {laps:.1f} laps'
         if held_s:
             there += f', and {held:.1f} of one in the held-out blocks'
-    doubt = (
-        f'{there}: settings are hardly chosen and the ellipses not to be trusted; record at least '
-        f'{FEWEST_LAPS} laps, better 10, of one route'
-    )
-    return [doubt]
+    if not held_s:
+        # That nothing was validated is said already, with the reason.
+        return [f'{there}: {wanted}']
+    return [
+        f'{there}: settings are hardly chosen and the ellipses not to be trusted; {wanted}',
+    ]

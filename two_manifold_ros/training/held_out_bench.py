@@ -12,14 +12,16 @@ from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
+from two_manifold_ros.training.route_assembly import route_parts, RouteCandidate
 from two_manifold_ros.training.structure import learn_structure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.assembly import Assembly, Candidate
+    from two_manifold_ros.training.assembly import Assembly
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.route_assembly import AnyCandidate, RouteParts
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.typing import Floats
@@ -58,16 +60,18 @@ class HeldOutBench:
         dataset: Dataset,
         settings: TrainingSettings,
     ) -> None:
-        period_s = dataset.period_ns * 1e-9
+        period_s = self._period_s = dataset.period_ns * 1e-9
         standardise = dataset.channels.standardise
         self._settings = settings
         self._window = dataset.window
         self._fit = [standardise(segment.values) for segment in fit]
+        self._positions = [segment.positions for segment in fit]
         self._structures: dict[int, Structure] = {}
+        self._parts: dict[tuple[int, int], RouteParts] = {}
         structure = self._structure(settings.neighbours or USUAL_NEIGHBOURS)
         self.windows = len(structure.training.ticks)
         self._targets = training_targets(
-            [segment.positions for segment in fit],
+            self._positions,
             structure.training.ticks,
             settings.horizons,
             period_s,
@@ -86,25 +90,43 @@ class HeldOutBench:
             )
         return self._structures[neighbours]
 
-    def _assemble(self, candidate: Candidate) -> Assembly:
+    def _assemble(self, candidate: AnyCandidate) -> Assembly:
         structure = self._structure(candidate.neighbours)
+        if isinstance(candidate, RouteCandidate):
+            key = (candidate.neighbours, candidate.states)
+            if key not in self._parts:
+                self._parts[key] = route_parts(
+                    structure,
+                    candidate.states,
+                    self._positions,
+                    self._settings.horizons,
+                    self._period_s,
+                )
+            return self._parts[key].assembly(candidate)
         return assemble(structure, self._targets, candidate, self._settings.readout)
 
-    def score(self, candidate: Candidate) -> float:
-        """Return the mean error in metres, each error cut at ``LOST_SHARE`` of the spread."""
+    def score(self, candidate: AnyCandidate) -> float:
+        """
+        Return the root mean square error, metres, averaged over the horizons.
+
+        Each error is cut at ``LOST_SHARE`` of the spread.
+        """
         assembly = self._assemble(candidate)
         belief = assembly.belief()
         most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
-        scores = []
+        squares = []
         for block, truth in zip(self._blocks, self._truths, strict=True):
             run = run_closed_loop(belief, assembly.readout, block[:most])
             errors = run.means[:, :-1] - truth[: len(run.means), :-1]
-            distances = np.linalg.norm(errors, axis=2)[self._window :]
-            scores.append(np.minimum(distances[np.isfinite(distances)], self.lost_m))
-        every = np.concatenate(scores)
-        return float(every.mean()) if len(every) else self.lost_m
+            squares.append(np.square(errors).sum(axis=2)[self._window :])
+        every = np.minimum(np.concatenate(squares), self.lost_m**2)
+        known = np.isfinite(every)
+        counts = np.maximum(known.sum(axis=0), 1)
+        means = np.where(known, every, 0.0).sum(axis=0) / counts
+        scored = known.any(axis=0)
+        return float(np.sqrt(means[scored]).mean()) if scored.any() else self.lost_m
 
-    def calibrate(self, candidate: Candidate) -> tuple[Floats, Floats, int]:
+    def calibrate(self, candidate: AnyCandidate) -> tuple[Floats, Floats, int]:
         """Return the covariance factors, their counts, and how many ticks were scored."""
         assembly = self._assemble(candidate)
         belief = assembly.belief()

@@ -12,6 +12,7 @@ from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
 
 OBSERVATIONS = ('raw', 'ridge')
+METHODS = ('route', 'spectral')
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,12 @@ class TrainingSettings:
         Observation operator, one of ``OBSERVATIONS``; ``ridge`` can be thrown off by negative
         factors, so it is used only when asked for.
     readout
-        One of ``READOUTS``.
+        Of the spectral filter, one of ``READOUTS``.
     horizons
         Ticks ahead, increasing, 0 first.
+    method
+        One of ``METHODS``: a Bayes filter over the training ticks (see ``localisation``), or the
+        spectral filter of the papers (see ``hse_hmm``).
 
     Raises
     ------
@@ -60,9 +64,11 @@ class TrainingSettings:
     observation: str = 'raw'
     readout: str = 'sharpened'
     horizons: tuple[int, ...] = (0, 10, 50, 100)
+    method: str = 'route'
 
     def __post_init__(self) -> None:
         """Check every value."""
+        _check_choice('method', self.method, METHODS)
         _check_choice('kernel', self.kernel, KERNELS)
         _check_choice('coupling', self.coupling, COUPLINGS)
         _check_choice('readout', self.readout, READOUTS)

@@ -10,12 +10,14 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.training.assembly import assemble, training_states
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.familiar_anchors import familiar_anchors
 from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.route_assembly import route_parts, RouteCandidate
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import summarise
 from two_manifold_ros.training.validation import usual_candidate, validate
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.assembly import Assembly, Candidate
+    from two_manifold_ros.training.assembly import Assembly
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.route_assembly import AnyCandidate
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.training.validation import Validation
@@ -166,15 +169,16 @@ def _check_horizons(targets: Floats, settings: TrainingSettings) -> None:
 
 
 def _final_assembly(
-    dataset: Dataset, structure: Structure, candidate: Candidate, settings: TrainingSettings
+    dataset: Dataset, structure: Structure, candidate: AnyCandidate, settings: TrainingSettings
 ) -> Assembly:
-    targets = training_targets(
-        [segment.positions for segment in dataset.segments],
-        structure.training.ticks,
-        settings.horizons,
-        dataset.period_ns * 1e-9,
-    )
+    positions = [segment.positions for segment in dataset.segments]
+    period_s = dataset.period_ns * 1e-9
+    ticks = structure.training.ticks
+    targets = training_targets(positions, ticks, settings.horizons, period_s)
     _check_horizons(targets, settings)
+    if isinstance(candidate, RouteCandidate):
+        parts = route_parts(structure, candidate.states, positions, settings.horizons, period_s)
+        return parts.assembly(candidate)
     return assemble(structure, targets, candidate, settings.readout)
 
 
@@ -209,6 +213,7 @@ def _as_model(
         starts=structure.training.pasts.starts,
         warm_start=structure.warm_start(assembly.directions),
         state_bound=_state_bound(structure, assembly),
+        route=assembly.route,
         track=_track(dataset),
         mean_position=np.nanmean(positions, axis=0),
         **named,
@@ -216,7 +221,8 @@ def _as_model(
 
 
 def _state_bound(structure: Structure, assembly: Assembly) -> float:
-    states = training_states(structure, assembly.belief(), STATE_BOUND_TICKS)
+    spectral = Belief(assembly.tables, assembly.operator)
+    states = training_states(structure, spectral, STATE_BOUND_TICKS)
     norms = np.linalg.norm(states[:, 1:], axis=1)
     return STATE_BOUND_FACTOR * float(np.quantile(norms, 0.99))
 

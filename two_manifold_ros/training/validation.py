@@ -11,14 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.training.assembly import Candidate, USUAL_NEIGHBOURS
+from two_manifold_ros.training.assembly import Candidate, USUAL_BANDWIDTH, USUAL_NEIGHBOURS
 from two_manifold_ros.training.held_out_bench import HeldOutBench
+from two_manifold_ros.training.route_assembly import RouteCandidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.route_assembly import AnyCandidate
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
@@ -27,6 +29,13 @@ NEIGHBOURS = (USUAL_NEIGHBOURS, 100)
 
 FEWEST_PER_NEIGHBOUR = 10
 """Windows for each neighbour: with less, a graph of so many neighbours joins places far apart."""
+
+SHARPNESSES = (0.5, 1.0, 2.0, 0.25)
+PACES_EACH_WAY = 3
+ROUTE_STATES = 20
+
+CLEARLY = 1.02
+"""A choice other than the usual one has to be better by this factor: less is chance."""
 
 USUAL_STATES = 40
 OTHER_STATES = (20, 60)
@@ -60,7 +69,7 @@ class Validation:
 
     """
 
-    candidate: Candidate
+    candidate: AnyCandidate
     factors: Floats
     counts: Floats
     table: tuple[dict[str, float | None], ...]
@@ -69,11 +78,19 @@ class Validation:
     lost_m: float
 
 
-def usual_candidate(settings: TrainingSettings) -> Candidate:
+def usual_candidate(settings: TrainingSettings) -> AnyCandidate:
     """Return the choices made without validation."""
+    neighbours = settings.neighbours or NEIGHBOURS[0]
+    if settings.method == 'route':
+        states = settings.states or ROUTE_STATES
+        return RouteCandidate(SHARPNESSES[0], PACES_EACH_WAY, True, states, neighbours)
+    return _usual_spectral(settings)
+
+
+def _usual_spectral(settings: TrainingSettings) -> Candidate:
     ridge = RIDGES[-1] if settings.observation == 'ridge' else None
     neighbours = settings.neighbours or NEIGHBOURS[0]
-    return Candidate(settings.states or USUAL_STATES, 1.4, ridge, neighbours)
+    return Candidate(settings.states or USUAL_STATES, USUAL_BANDWIDTH, ridge, neighbours)
 
 
 def validate(
@@ -85,23 +102,19 @@ def validate(
 ) -> Validation:
     """Compare candidates on the held-out blocks, then calibrate the best of them."""
     bench = HeldOutBench(fit, held, dataset, settings)
-    table: dict[Candidate, float] = {}
+    table: dict[AnyCandidate, float] = {}
 
-    def compare(candidates: Sequence[Candidate]) -> Candidate:
-        for candidate in candidates:
-            if candidate not in table:
-                table[candidate] = bench.score(candidate)
-                progress('comparing settings', len(table) / (len(table) + 4))
-        limit = ALIKE * min(table.values())
-        alike = [candidate for candidate in table if table[candidate] <= limit]
-        return min(alike, key=lambda known: (known.bandwidth_factor, table[known]))
+    def score(candidate: AnyCandidate) -> float:
+        if candidate not in table:
+            table[candidate] = bench.score(candidate)
+            progress('comparing settings', len(table) / (len(table) + 4))
+        return table[candidate]
 
     usual = usual_candidate(settings)
-    best = compare(_operators(usual))
-    for neighbours in _other_neighbours(settings, bench.windows):
-        best = compare(_operators(replace(usual, neighbours=neighbours)))
-    if settings.states is None:
-        best = compare([replace(best, states=states) for states in OTHER_STATES])
+    if isinstance(usual, RouteCandidate):
+        best: AnyCandidate = _choose_route(usual, score)
+    else:
+        best = _choose_spectral(usual, score, settings, bench.windows)
     factors, counts, ticks = bench.calibrate(best)
     rows = tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items())
     return Validation(
@@ -113,6 +126,43 @@ def validate(
         table[best],
         bench.lost_m,
     )
+
+
+def _choose_route(usual: RouteCandidate, score: Callable[[AnyCandidate], float]) -> RouteCandidate:
+    """Change one choice after the other, where the change is clearly better."""
+    best = usual
+    for name, values in (
+        ('sharpness', SHARPNESSES[1:]),
+        ('paces_each_way', (0,)),
+        ('averaged', (False,)),
+    ):
+        others = [replace(best, **{name: value}) for value in values]
+        other = min(others, key=score)
+        if CLEARLY * score(other) < score(best):
+            best = other
+    return best
+
+
+def _choose_spectral(
+    usual: Candidate,
+    score: Callable[[AnyCandidate], float],
+    settings: TrainingSettings,
+    windows: int,
+) -> Candidate:
+    known: dict[Candidate, float] = {}
+
+    def compare(candidates: Sequence[Candidate]) -> Candidate:
+        known.update({candidate: score(candidate) for candidate in candidates})
+        limit = ALIKE * min(known.values())
+        alike = [candidate for candidate in known if known[candidate] <= limit]
+        return min(alike, key=lambda each: (each.bandwidth_factor, known[each]))
+
+    best = compare(_operators(usual))
+    for neighbours in _other_neighbours(settings, windows):
+        best = compare(_operators(replace(usual, neighbours=neighbours)))
+    if settings.states is None:
+        best = compare([replace(best, states=states) for states in OTHER_STATES])
+    return best
 
 
 def _other_neighbours(settings: TrainingSettings, windows: int) -> list[int]:

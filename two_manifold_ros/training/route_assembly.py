@@ -1,0 +1,197 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The route belief from the embeddings: what is dear is made once, what is chosen is cheap."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from two_manifold_ros.localisation.features import features_along, gains_for, MEMORIES_S
+from two_manifold_ros.localisation.lookahead import averaged_targets, pace_drift
+from two_manifold_ros.localisation.pace import make_paces, pace_shifts
+from two_manifold_ros.localisation.passes import find_passes, Ground
+from two_manifold_ros.localisation.route import Route
+from two_manifold_ros.localisation.whitening import whitening
+from two_manifold_ros.readout.forecast import ForecastReadout
+from two_manifold_ros.readout.targets import segment_targets
+from two_manifold_ros.training.assembly import (
+    Assembly,
+    Candidate,
+    make_operator,
+    USUAL_BANDWIDTH,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.hse_hmm.observation import ObservationOperator
+    from two_manifold_ros.hse_hmm.tables import Tables
+    from two_manifold_ros.training.structure import Structure
+    from two_manifold_ros.two_manifold.shared_directions import SharedDirections
+    from two_manifold_ros.typing import Floats, Ints
+
+HOP = 0.02
+"""Chance per tick to go over to another pass: once in 50 ticks."""
+
+
+@dataclass(frozen=True)
+class RouteCandidate:
+    """
+    Choices about the route belief that closed-loop validation compares.
+
+    Parameters
+    ----------
+    sharpness
+        Weight of an observation.
+    paces_each_way
+        Paces slower and faster than in training; 0 for the pace of the training alone.
+    averaged
+        Whether predictions are averaged over the passes.
+    states
+        Dimension of the state.
+    neighbours
+        In the graph of the eigenmap; other kernels pass over it.
+
+    """
+
+    sharpness: float
+    paces_each_way: int
+    averaged: bool
+    states: int
+    neighbours: int
+
+    def as_json(self) -> dict[str, float | None]:
+        """Return the choices by name."""
+        return asdict(self)
+
+
+AnyCandidate: TypeAlias = Candidate | RouteCandidate
+
+
+@dataclass(frozen=True)
+class RouteParts:
+    """
+    What every route belief over the same drives shares.
+
+    Parameters
+    ----------
+    directions, tables, operator
+        The spectral HMM over the same embeddings.
+    ground
+        Where the ticks were.
+    features : (N, f)
+        Whitened.
+    whitening : (f, f), gains : (m,)
+        See ``Route``.
+    passes : (N, p) int64
+        From ``find_passes``.
+    states : (N, k)
+        The constant first; the prior where a tick has none.
+    targets, averaged, drift : (N, H + 1, 2)
+        Targets as they were, averaged over passes, and what a pace adds to them.
+
+    """
+
+    directions: SharedDirections
+    tables: Tables
+    operator: ObservationOperator
+    ground: Ground
+    features: Floats
+    whitening: Floats
+    gains: Floats
+    passes: Ints
+    states: Floats
+    targets: Floats
+    averaged: Floats
+    drift: Floats
+
+    def assembly(self, candidate: RouteCandidate) -> Assembly:
+        """Return the route belief of a candidate with its uncalibrated read-out."""
+        return Assembly(
+            self.directions,
+            self.tables,
+            self.operator,
+            self._readout(candidate),
+            self._route(candidate),
+        )
+
+    def _route(self, candidate: RouteCandidate) -> Route:
+        shifts = pace_shifts(self.ground.speeds, self.passes, candidate.paces_each_way)
+        return Route(
+            np.ascontiguousarray(self.features.T),
+            self.whitening,
+            self.gains,
+            self.ground.since_begin,
+            self.passes,
+            shifts,
+            self.states,
+            make_paces(candidate.paces_each_way),
+            candidate.sharpness,
+            HOP,
+        )
+
+    def _readout(self, candidate: RouteCandidate) -> ForecastReadout:
+        targets = self.averaged if candidate.averaged else self.targets
+        columns = targets.shape[1]
+        drift = self.drift if candidate.paces_each_way else np.zeros_like(self.drift)
+        return ForecastReadout(targets, drift, np.zeros((columns, 2, 2)), np.ones(columns))
+
+
+def route_parts(
+    structure: Structure,
+    states: int,
+    positions: Sequence[Floats],
+    horizons: Sequence[int],
+    period_s: float,
+) -> RouteParts:
+    """
+    Prepare the parts.
+
+    Parameters
+    ----------
+    structure
+        The embeddings.
+    states
+        Dimension of the two-manifold state.
+    positions
+        Of each segment, (T, 2), NaN where unknown.
+    horizons
+        Ticks ahead.
+    period_s
+        Length of a tick.
+
+    """
+    segments = [segment_targets(each, horizons, period_s) for each in positions]
+    targets = np.concatenate(segments)
+    ground = Ground(structure.begins, np.concatenate(positions), targets[:, -1], period_s)
+    gains = gains_for(MEMORIES_S, period_s)
+    seams = structure.begins[1:-1]
+    raw = np.concatenate(
+        [features_along(part.T, gains) for part in np.split(structure.series, seams, axis=1)]
+    )
+    ticks = structure.training.ticks
+    directions = structure.directions(states)
+    tables = structure.tables(directions)
+    known = np.full((len(raw), tables.states.shape[1] - 1), np.nan)
+    known[ticks] = tables.states[:, 1:]
+    passes = find_passes(ground, known)
+    settled = np.flatnonzero(ground.since_begin > 3.0 * max(MEMORIES_S) / period_s)
+    map_ = whitening(raw, passes, settled)
+    usual = Candidate(states, USUAL_BANDWIDTH)
+    return RouteParts(
+        directions,
+        tables,
+        make_operator(structure.observations, usual),
+        ground,
+        raw @ map_,
+        map_,
+        gains,
+        passes,
+        np.hstack([np.ones((len(raw), 1)), np.where(np.isfinite(known), known, 0.0)]),
+        targets,
+        averaged_targets(targets, ground, passes),
+        np.concatenate([pace_drift(each, horizons, period_s) for each in segments]),
+    )
