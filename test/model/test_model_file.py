@@ -7,13 +7,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TYPE_CHECKING
 
+from altered_models import refusal
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.filter_run import estimates_along
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.training.settings import TrainingSettings
@@ -23,44 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from altered_models import Change
+
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
 
-    Change = Callable[[dict[str, Any], dict[str, Any]], None]
 
-
-@pytest.fixture(scope='session')
-def model_path(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
-    save_model(slot_car_model, path)
-    return path
-
-
-@pytest.fixture
-def altered(model_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
-    """Return a function that writes the model with a changed header and arrays, well sealed."""
-
-    def write(change: Change) -> Path:
-        header, arrays = read_container(model_path)
-        change(header, arrays)
-        write_container(tmp_path / 'altered.npz', header, arrays)
-        return tmp_path / 'altered.npz'
-
-    return write
+def route(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the part of a header about the route with something changed."""
+    return {'route': {'sharpness': 0.5, 'hop': 0.02} | changed}
 
 
 def familiarity(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
     """Return the part of a header about familiarity with something changed."""
     return {'familiarity': {'squared': 30.0, 'own': -2.0, 'other': -1.0, 'still': 0} | changed}
-
-
-def refusal(path: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        load_model(path)
-    message = str(caught.value)
-    assert message.startswith(f'{path}: ')
-    assert '\n' not in message
-    return message
 
 
 def run_of(model: Model, recording: Recording) -> list[bytes]:
@@ -83,7 +58,15 @@ def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
 
 
 @pytest.mark.parametrize(
-    'change', [{'observation': 'ridge'}, {'readout': 'ridge'}, {'kernel': 'gaussian'}], ids=str
+    'change',
+    [
+        {'kernel': 'gaussian'},
+        {'method': 'spectral'},
+        {'method': 'spectral', 'observation': 'ridge'},
+        {'method': 'spectral', 'readout': 'ridge'},
+        {'method': 'spectral', 'kernel': 'gaussian'},
+    ],
+    ids=str,
 )
 def test_every_kind_of_model_has_a_file(
     change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], tmp_path: Path
@@ -95,6 +78,7 @@ def test_every_kind_of_model_has_a_file(
     assert run_of(loaded, short) == run_of(model, short)
     assert type(loaded.operator) is type(model.operator)
     assert type(loaded.readout) is type(model.readout)
+    assert type(loaded.route) is type(model.route)
 
 
 def test_saving_what_was_loaded_gives_the_same_file(model_path: Path, tmp_path: Path) -> None:
@@ -111,7 +95,7 @@ def test_the_origin_of_the_plane_is_kept(slot_car_model: Model, tmp_path: Path) 
 def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Model) -> None:
     header = header_of(model_path)
     assert header['format'] == 'two_manifold_ros model'
-    assert header['version'] == 2
+    assert header['version'] == 3
     assert header['rate_hz'] == 10.0
     assert header['window'] == 20
     assert header['horizons'] == [0, 5, 20]
@@ -122,7 +106,7 @@ def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Mo
 
 def test_another_version_is_refused_and_named(altered: Callable[[Change], Path]) -> None:
     path = altered(lambda header, _: header.update(version=1))
-    assert 'the model has version 1, but this program reads version 2' in refusal(path)
+    assert 'the model has version 1, but this program reads version 3' in refusal(path)
 
 
 def test_another_kind_of_container_is_refused(altered: Callable[[Change], Path]) -> None:
@@ -157,6 +141,12 @@ def test_other_channels_or_units_are_refused(
         (familiarity(still=-1), 'familiarity.still is -1, not a number of ticks'),
         (familiarity(still=0.5), 'familiarity.still is 0.5, not a number of ticks'),
         (familiarity(other='no'), 'its content does not fit together'),
+        (route(sharpness=0.0), 'route.sharpness is 0.0, not a positive number'),
+        (route(hop=-0.1), 'route.hop is -0.1, not a chance below 1'),
+        (route(hop=1.0), 'route.hop is 1.0, not a chance below 1'),
+        (route(hop='no'), 'its content does not fit together'),
+        ({'route': {}}, 'its content does not fit together'),
+        ({'route': None}, 'its read-out is not one for its method'),
         ({'state_bound': -2.0}, 'state_bound is -2.0, not a positive number'),
         ({'observation_bandwidth': 0.0}, 'observation bandwidth is 0.0, not a positive number'),
         ({'horizons': []}, 'its horizons do not begin with 0 and increase'),
@@ -176,7 +166,9 @@ def test_a_header_that_makes_no_sense(
     assert words in refusal(altered(lambda header, _: header.update(values)))
 
 
-@pytest.mark.parametrize('name', ['rate_hz', 'window', 'origin', 'summary', 'channel_names'])
+@pytest.mark.parametrize(
+    'name', ['rate_hz', 'window', 'origin', 'summary', 'channel_names', 'route']
+)
 def test_a_header_with_something_missing(name: str, altered: Callable[[Change], Path]) -> None:
     assert name in refusal(altered(lambda header, _: header.pop(name)))
 
@@ -187,6 +179,9 @@ def test_a_header_with_something_missing(name: str, altered: Callable[[Change], 
         'series', 'starts', 'track', 'mean_position', 'channels.mean', 'channels.live',
         'tables.weights', 'tables.states', 'warm_start.members', 'warm_start.table',
         'warm_start.offset', 'operator.observations', 'readout.targets', 'readout.factors',
+        'readout.drift', 'readout.noise', 'route.features', 'route.whitening', 'route.gains',
+        'route.since_begin', 'route.passes', 'route.shifts', 'route.states', 'paces.factors',
+        'paces.moves', 'paces.changes', 'paces.prior',
     ],
 )  # fmt: skip
 class TestArrays:

@@ -8,10 +8,11 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.observation import RawKernel
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
-from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.model.readout_checks import check_readout, readout_shapes
+from two_manifold_ros.model.refusing import refuse
+from two_manifold_ros.model.route_checks import check_route, route_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,9 @@ _REALS = np.dtype(np.float64)
 _KINDS = {
     'starts': np.dtype(np.int64),
     'members': np.dtype(np.int64),
+    'since_begin': np.dtype(np.int64),
+    'passes': np.dtype(np.int64),
+    'shifts': np.dtype(np.int64),
     'live': np.dtype(np.bool_),
 }
 
@@ -45,22 +49,20 @@ def check_model(model: Model) -> None:
     matrix = transition(model.tables.weights, model.tables.states)
     first = np.eye(len(matrix))[0]
     if not np.allclose(matrix[0], first, atol=1e-9):
-        _refuse('its tables do not keep the sum of the weights')
+        refuse('its tables do not keep the sum of the weights')
     if not spectral_radius(matrix) <= LARGEST_RADIUS:
-        _refuse('its transition grows without bound')
-
-
-def _refuse(cause: str) -> None:
-    msg = f'the model is refused: {cause}; train it anew'
-    raise InputError(msg)
+        refuse('its transition grows without bound')
+    check_readout(model.readout)
+    if model.route is not None:
+        check_route(model.route)
 
 
 def _check_words(model: Model) -> None:
     for name in ('kernel', 'imu_topic', 'imu_frame_id', 'position_topic', 'frame_id'):
         if not isinstance(getattr(model, name), str):
-            _refuse(f'{name} is no text')
+            refuse(f'{name} is no text')
     if not isinstance(model.summary, dict):
-        _refuse('its summary is no table')
+        refuse('its summary is no table')
 
 
 def _check_numbers(model: Model) -> None:
@@ -76,14 +78,14 @@ def _check_numbers(model: Model) -> None:
     }
     for name, value in positive.items():
         if not (np.isfinite(value) and value > 0):
-            _refuse(f'{name} is {value}, not a positive number')
+            refuse(f'{name} is {value}, not a positive number')
     for name in ('period_ns', 'max_gap_ns', 'window'):
         if not isinstance(getattr(model, name), int):
-            _refuse(f'{name} is no whole number')
+            refuse(f'{name} is no whole number')
     if model.period_ns != round(1e9 / model.rate_hz):
-        _refuse('its rate and the length of its tick disagree')
+        refuse('its rate and the length of its tick disagree')
     if model.warm_start.neighbours < 0:
-        _refuse('its warm start has a negative number of neighbours')
+        refuse('its warm start has a negative number of neighbours')
     _check_familiarity(model)
     _check_horizons(model.horizons)
 
@@ -91,18 +93,18 @@ def _check_numbers(model: Model) -> None:
 def _check_familiarity(model: Model) -> None:
     still = model.familiarity.still
     if not isinstance(still, int) or still < 0:
-        _refuse(f'familiarity.still is {still}, not a number of ticks')
+        refuse(f'familiarity.still is {still}, not a number of ticks')
     for name in ('own', 'other'):
         value = getattr(model.familiarity, name)
         if not (np.isfinite(value) and value <= 0.0):
-            _refuse(f'familiarity.{name} is {value}, not the contrast of a window')
+            refuse(f'familiarity.{name} is {value}, not the contrast of a window')
 
 
 def _check_horizons(ahead: tuple[int, ...]) -> None:
     if not all(isinstance(horizon, int) for horizon in ahead):
-        _refuse('its horizons are no whole numbers')
+        refuse('its horizons are no whole numbers')
     if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
-        _refuse('its horizons do not begin with 0 and increase')
+        refuse('its horizons do not begin with 0 and increase')
 
 
 def _check_shapes(model: Model) -> None:
@@ -125,7 +127,7 @@ def _check_shapes(model: Model) -> None:
         'track': (model.track, (len(model.track), 2)),
     }
     wanted |= {f'channels.{name}': (value, (6,)) for name, value in vars(model.channels).items()}
-    wanted |= _readout_shapes(model, count, states)
+    wanted |= readout_shapes(model)
     if isinstance(model.operator, RawKernel):
         wanted['observations'] = (model.operator.observations, (count, live))
     else:
@@ -133,44 +135,33 @@ def _check_shapes(model: Model) -> None:
         wanted['features'] = (model.operator.features, (count, features))
         landmarks = len(model.operator.landmarks)
         wanted['responses'] = (model.operator.responses, (landmarks, features))
+    if model.route is not None:
+        wanted |= route_shapes(model.route, live, model.series.shape[1], states)
     for name, (array, shape) in wanted.items():
         if array.shape != shape:
-            _refuse(f'{name} has the shape {array.shape} instead of {shape}')
+            refuse(f'{name} has the shape {array.shape} instead of {shape}')
     last = model.series.shape[1] - model.window
     if model.starts.min() < 0 or model.starts.max() > last:
-        _refuse('its windows lie outside its series')
+        refuse('its windows lie outside its series')
     if model.warm_start.members.min() < 0 or model.warm_start.members.max() >= count:
-        _refuse('its warm start names windows that are not there')
-
-
-def _readout_shapes(
-    model: Model, count: int, states: int
-) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
-    columns = len(model.horizons) + 1
-    readout: Any = model.readout
-    if isinstance(readout, SharpenedReadout):
-        return {
-            'readout.targets': (readout.targets, (count, columns, 2)),
-            'readout.factors': (readout.factors, (columns,)),
-        }
-    return {
-        'readout.coefficients': (readout.coefficients, (columns, 2, states)),
-        'readout.covariances': (readout.covariances, (columns, 2, 2)),
-    }
+        refuse('its warm start names windows that are not there')
 
 
 def _check_finite(model: Model) -> None:
-    groups = (model, model.channels, model.tables, model.operator, model.warm_start, model.readout)
+    groups: list[object] = [model, model.channels, model.tables, model.operator]
+    groups += [model.warm_start, model.readout]
+    if model.route is not None:
+        groups += [model.route, model.route.paces]
     for group in groups:
         for name, value in vars(group).items():
             if not isinstance(value, np.ndarray) or name.startswith('_'):
                 continue
             kind = _KINDS.get(name, _REALS)
             if value.dtype != kind:
-                _refuse(f'{name} holds {value.dtype} instead of {kind}')
+                refuse(f'{name} holds {value.dtype} instead of {kind}')
             # Unknown targets and the seams of the track are NaN by design.
             bad = np.isinf(value) if name in {'targets', 'track'} else ~np.isfinite(value)
             if bad.any():
-                _refuse(f'{name} holds numbers that are not finite')
+                refuse(f'{name} holds numbers that are not finite')
     if not (model.channels.scale[model.channels.live] > 0).all():
-        _refuse('the scale of a live channel is not positive')
+        refuse('the scale of a live channel is not positive')

@@ -11,9 +11,12 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.observation import RawKernel, RidgeKernel
 from two_manifold_ros.hse_hmm.tables import Tables
 from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.localisation.pace import Paces
+from two_manifold_ros.localisation.route import Route
 from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model import Model
+from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.ridge import RidgeReadout
 from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.readout.reading import Readout
 
 FORMAT = 'two_manifold_ros model'
-VERSION = 2
+VERSION = 3
 
 _PLAIN = (
     'rate_hz', 'period_ns', 'max_gap_ns', 'window', 'kernel', 'imu_topic', 'imu_frame_id',
     'position_topic', 'frame_id', 'state_bound', 'summary',
 )  # fmt: skip
+_ROUTE_NUMBERS = ('sharpness', 'hop')
 _ARRAYS = ('series', 'starts', 'track', 'mean_position')
 
 
@@ -63,6 +67,7 @@ def save_model(model: Model, path: str | Path) -> None:
             'bandwidth': model.warm_start.bandwidth,
             'neighbours': model.warm_start.neighbours,
         },
+        'route': _route_numbers(model.route),
     }
     arrays: dict[str, NDArray[Any]] = {name: getattr(model, name) for name in _ARRAYS}
     arrays |= {f'channels.{name}': value for name, value in vars(model.channels).items()}
@@ -76,7 +81,7 @@ def save_model(model: Model, path: str | Path) -> None:
         for name, value in vars(model.operator).items()
         if name != 'bandwidth'
     }
-    arrays |= _readout_arrays(model.readout)
+    arrays |= _readout_arrays(model.readout) | _route_arrays(model.route)
     write_container(path, header, arrays)
 
 
@@ -129,6 +134,7 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Model:
         tables=Tables(**_group(arrays, 'tables')),
         operator=_operator(_group(arrays, 'operator'), header['observation_bandwidth']),
         readout=_readout(arrays),
+        route=_route(header['route'], arrays),
         warm_start=Extension(
             float(warm_start['bandwidth']),
             int(warm_start['neighbours']),
@@ -148,7 +154,36 @@ def _operator(arrays: dict[str, NDArray[Any]], bandwidth: float) -> ObservationO
     return RidgeKernel(bandwidth=bandwidth, **arrays)
 
 
+def _route_numbers(route: Route | None) -> dict[str, Any] | None:
+    if route is None:
+        return None
+    return {name: getattr(route, name) for name in _ROUTE_NUMBERS}
+
+
+def _route_arrays(route: Route | None) -> dict[str, NDArray[Any]]:
+    if route is None:
+        return {}
+    arrays = {
+        f'route.{name}': value
+        for name, value in vars(route).items()
+        if name not in {*_ROUTE_NUMBERS, 'paces'}
+    }
+    return arrays | {f'paces.{name}': value for name, value in vars(route.paces).items()}
+
+
+def _route(numbers: dict[str, Any] | None, arrays: dict[str, NDArray[Any]]) -> Route | None:
+    if numbers is None:
+        return None
+    parts: dict[str, Any] = {**numbers, **_group(arrays, 'route')}
+    return Route(paces=Paces(**_group(arrays, 'paces')), **parts)
+
+
 def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:
+    if isinstance(readout, ForecastReadout):
+        return {
+            f'readout.{name}': getattr(readout, name)
+            for name in ('targets', 'drift', 'noise', 'factors')
+        }
     if isinstance(readout, SharpenedReadout):
         return {'readout.targets': readout.targets, 'readout.factors': readout.factors}
     if isinstance(readout, RidgeReadout):
@@ -161,6 +196,8 @@ def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:
 
 
 def _readout(arrays: dict[str, NDArray[Any]]) -> Readout:
+    if 'readout.drift' in arrays:
+        return ForecastReadout(**_group(arrays, 'readout'))
     if 'readout.targets' in arrays:
         return SharpenedReadout(**_group(arrays, 'readout'))
     return RidgeReadout(**_group(arrays, 'readout'))

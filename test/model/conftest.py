@@ -1,0 +1,40 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A model in its file, as it is and altered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.model.container import read_container, write_container
+from two_manifold_ros.model.model_file import save_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from altered_models import Change
+
+    from two_manifold_ros.model.model import Model
+
+
+@pytest.fixture(scope='session')
+def model_path(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
+    save_model(slot_car_model, path)
+    return path
+
+
+@pytest.fixture
+def altered(model_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
+    """Return a function that writes the model with a changed header and arrays, well sealed."""
+
+    def write(change: Change) -> Path:
+        header, arrays = read_container(model_path)
+        change(header, arrays)
+        write_container(tmp_path / 'altered.npz', header, arrays)
+        return tmp_path / 'altered.npz'
+
+    return write

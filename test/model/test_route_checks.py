@@ -1,0 +1,63 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A route or a read-out that would lead the belief astray is refused when it is loaded."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from altered_models import refusal
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from altered_models import Change
+
+
+@pytest.mark.parametrize(
+    ('name', 'where', 'value', 'words'),
+    [
+        ('route.passes', (3, 0), 10**6, 'route.passes names ticks that are not there'),
+        ('route.passes', (3, 0), -2, 'route.passes names ticks that are not there'),
+        ('route.passes', (0, slice(None)), [-1, 2, 3, 4, 5], 'route.passes has gaps'),
+        ('route.shifts', (3, 0), 7, 'route.shifts names paces that are not there'),
+        ('route.shifts', (3, 0), -7, 'route.shifts names paces that are not there'),
+        ('route.since_begin', 0, 1, 'does not count the ticks of segments'),
+        ('route.since_begin', 5, 7, 'does not count the ticks of segments'),
+        ('route.since_begin', slice(1), -1, 'does not count the ticks of segments'),
+        ('route.states', (2, 0), 0.5, 'the states of its route do not begin with the constant'),
+        ('route.gains', 0, 0.0, 'route.gains are no shares'),
+        ('route.gains', 0, 1.5, 'route.gains are no shares'),
+        ('paces.factors', 0, 9.0, 'paces.factors are not positive and increasing'),
+        ('paces.factors', 0, -0.1, 'paces.factors are not positive and increasing'),
+        ('paces.moves', (0, 0), 0.9, 'paces.moves are no chances that sum to one'),
+        ('paces.changes', (0, slice(2)), [-1.0, 2.0], 'paces.changes are no chances'),
+        ('paces.prior', 0, 0.9, 'paces.prior are no chances that sum to one'),
+        ('readout.factors', 1, 0.0, 'readout.factors are not positive'),
+        ('readout.noise', 0, [[0.1, 0.2], [0.0, 0.1]], 'readout.noise are no covariances'),
+        ('readout.noise', 0, [[0.1, 0.2], [0.2, 0.1]], 'readout.noise are no covariances'),
+    ],
+    ids=str,
+)
+def test_a_route_that_cannot_be_localised_on(
+    name: str,
+    where: int | slice | tuple[int | slice, ...],
+    value: object,
+    words: str,
+    altered: Callable[[Change], Path],
+) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[name][where] = value
+
+    assert words in refusal(altered(change))
+
+
+@pytest.mark.parametrize('name', ['route.passes', 'paces.moves'])
+def test_a_route_without_columns(name: str, altered: Callable[[Change], Path]) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        for each in {name, 'route.shifts'} if name == 'route.passes' else {name}:
+            arrays[each] = arrays[each][:, :0]
+
+    assert f'{name} has the shape' in refusal(altered(change))

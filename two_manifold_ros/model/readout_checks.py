@@ -1,0 +1,79 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a read-out fits its model, and gives covariances that are some."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.model.refusing import refuse
+from two_manifold_ros.readout.forecast import ForecastReadout
+from two_manifold_ros.readout.ridge import RidgeReadout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.readout.reading import Readout
+    from two_manifold_ros.typing import Floats
+
+ROUNDING = 1e-9
+"""Of the largest entry of a covariance, by which an eigenvalue may be negative."""
+
+
+def readout_shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    """
+    Return each array of the read-out by name with the shape it has to have.
+
+    Raises
+    ------
+    InputError
+        If the read-out is of another method than the model.
+
+    """
+    columns = len(model.horizons) + 1
+    count, states = model.tables.weights.shape
+    readout: Any = model.readout
+    if isinstance(readout, ForecastReadout) != (model.route is not None):
+        refuse('its read-out is not one for its method')
+    if isinstance(readout, RidgeReadout):
+        return {
+            'readout.coefficients': (readout.coefficients, (columns, 2, states)),
+            'readout.covariances': (readout.covariances, (columns, 2, 2)),
+        }
+    rows = model.series.shape[1] if isinstance(readout, ForecastReadout) else count
+    shapes = {
+        'readout.targets': (readout.targets, (rows, columns, 2)),
+        'readout.factors': (readout.factors, (columns,)),
+    }
+    if isinstance(readout, ForecastReadout):
+        shapes['readout.drift'] = (readout.drift, (rows, columns, 2))
+        shapes['readout.noise'] = (readout.noise, (columns, 2, 2))
+    return shapes
+
+
+def check_readout(readout: Readout) -> None:
+    """
+    Check what the covariances are made of.
+
+    Raises
+    ------
+    InputError
+        Naming the first thing that does not fit.
+
+    """
+    parts = vars(readout)
+    if not (parts.get('factors', np.ones(1)) > 0.0).all():
+        refuse('readout.factors are not positive')
+    for name in ('noise', 'covariances'):
+        if name in parts and not _are_covariances(parts[name]):
+            refuse(f'readout.{name} are no covariances')
+
+
+def _are_covariances(matrices: Floats) -> bool:
+    slack = ROUNDING * np.abs(matrices).max(axis=(1, 2))
+    skewness = np.abs(matrices[:, 0, 1] - matrices[:, 1, 0])
+    smallest = np.linalg.eigvalsh(matrices).min(axis=1)
+    return bool((skewness <= slack).all() and (smallest >= -slack).all())

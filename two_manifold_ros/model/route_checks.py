@@ -1,0 +1,103 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a route can be localised on: its indices point somewhere, its chances are chances."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.model.refusing import refuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.localisation.route import Route
+    from two_manifold_ros.typing import Ints
+
+
+def route_shapes(
+    route: Route, channels: int, ticks: int, states: int
+) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    """
+    Return each array by name with the shape it has to have.
+
+    Parameters
+    ----------
+    route
+        Any.
+    channels
+        Live channels, d.
+    ticks
+        Of the training series, N.
+    states
+        Dimension of the state, k.
+
+    """
+    paces = route.paces
+    features = channels * (1 + route.gains.size)
+    known = max(paces.factors.size, 1)
+    others, moves = max(route.passes.shape[-1], 1), max(paces.moves.shape[-1], 1)
+    return {
+        'route.gains': (route.gains, (route.gains.size,)),
+        'route.features': (route.features, (features, ticks)),
+        'route.whitening': (route.whitening, (features, features)),
+        'route.since_begin': (route.since_begin, (ticks,)),
+        'route.passes': (route.passes, (ticks, others)),
+        'route.shifts': (route.shifts, (ticks, others)),
+        'route.states': (route.states, (ticks, states)),
+        'paces.factors': (paces.factors, (known,)),
+        'paces.moves': (paces.moves, (known, moves)),
+        'paces.changes': (paces.changes, (known, known)),
+        'paces.prior': (paces.prior, (known,)),
+    }
+
+
+def check_route(route: Route) -> None:
+    """
+    Check numbers, indices and chances of a route whose shapes and types are right.
+
+    Raises
+    ------
+    InputError
+        Naming the first thing that does not fit.
+
+    """
+    if not (np.isfinite(route.sharpness) and route.sharpness > 0.0):
+        refuse(f'route.sharpness is {route.sharpness}, not a positive number')
+    if not 0.0 <= route.hop < 1.0:
+        refuse(f'route.hop is {route.hop}, not a chance below 1')
+    if not ((route.gains > 0.0) & (route.gains <= 1.0)).all():
+        refuse('route.gains are no shares')
+    if not (route.states[:, 0] == 1.0).all():
+        refuse('the states of its route do not begin with the constant')
+    _check_segments(route.since_begin)
+    _check_passes(route)
+    _check_paces(route)
+
+
+def _check_segments(since_begin: Ints) -> None:
+    goes_on = since_begin[1:] == since_begin[:-1] + 1
+    if since_begin[0] != 0 or not (goes_on | (since_begin[1:] == 0)).all():
+        refuse('route.since_begin does not count the ticks of segments')
+
+
+def _check_passes(route: Route) -> None:
+    passes = route.passes
+    if passes.size and not -1 <= passes.min() <= passes.max() < len(passes):
+        refuse('route.passes names ticks that are not there')
+    if ((passes[:, :-1] < 0) & (passes[:, 1:] >= 0)).any():
+        refuse('route.passes has gaps between its entries')
+    if (np.abs(route.shifts) >= len(route.paces.factors)).any():
+        refuse('route.shifts names paces that are not there')
+
+
+def _check_paces(route: Route) -> None:
+    paces = route.paces
+    if not (paces.factors > 0.0).all() or not (np.diff(paces.factors) > 0.0).all():
+        refuse('paces.factors are not positive and increasing')
+    for name in ('moves', 'changes', 'prior'):
+        chances = getattr(paces, name)
+        if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
+            refuse(f'paces.{name} are no chances that sum to one')
