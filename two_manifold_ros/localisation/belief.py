@@ -92,7 +92,7 @@ class RouteBelief:
         if not self.accepted:
             self._weigh(self._even, JUMP)
             return 0.0
-        return self._weigh(self._factors, JUMP) / largest
+        return min(self._weigh(self._factors, JUMP) / largest, 1.0)
 
     def skip(self, ticks: int) -> None:
         """Move on by some ticks without observations."""

@@ -59,7 +59,8 @@ class FeatureStream:
             self._begun = True
         for begin in range(0, len(self._means), channels):
             part = slice(begin, begin + channels)
-            self._means[part] += self._gains[part] * (observation - self._means[part])
+            gains = self._gains[part]
+            self._means[part] = (1.0 - gains) * self._means[part] + gains * observation
         self.features[channels:] = self._means
         return self.features
 
@@ -87,4 +88,7 @@ def features_along(observations: Floats, gains: Floats) -> Floats:
 
     """
     stream = FeatureStream(observations.shape[1], gains)
-    return np.array([stream.push(row).copy() for row in observations])
+    features = np.empty((len(observations), len(stream.features)))
+    for row, observation in zip(features, observations, strict=True):
+        row[:] = stream.push(observation)
+    return features

@@ -51,9 +51,8 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
         there = passes[:, column]
         sums += (weights * present[there])[..., None] * values[there]
         counts += weights * present[there]
-    averaged = targets.copy()
-    with np.errstate(invalid='ignore', divide='ignore'):
-        means = sums / counts[..., None]
+    averaged: Floats = targets.copy()
+    means = sums / np.maximum(counts, 1.0)[..., None]
     averaged[:, :-1] = np.where(known[..., None], ground.positions[:, None] + means, np.nan)
     return averaged
 

@@ -73,13 +73,16 @@ def make_paces(each_way: int) -> Paces:
 
 
 def _moves(factor: float) -> Floats:
+    # A step that cannot be a tick less is not made a tick more either, and the other way round:
+    # so the mean of the moves is the factor itself.
     chances = np.zeros(LONGEST_MOVE + 1)
     whole = int(factor)
     share = factor - whole
     for step, chance in ((whole, 1.0 - share), (whole + 1, share)):
-        chances[step] += (1.0 - 2.0 * UNSTEADINESS) * chance
-        chances[max(step - 1, 0)] += UNSTEADINESS * chance
-        chances[min(step + 1, LONGEST_MOVE)] += UNSTEADINESS * chance
+        unsteady = UNSTEADINESS * chance if 0 < step < LONGEST_MOVE else 0.0
+        chances[step] += chance - 2.0 * unsteady
+        if unsteady:
+            chances[[step - 1, step + 1]] += unsteady
     return chances
 
 

@@ -22,7 +22,10 @@ NEAR_S = 0.1
 """Travel at the usual speed within which two ticks are at the same place."""
 
 LOOKED_AT = 64
-"""Nearest ticks looked at; those of a parked vehicle fill them with its own pass."""
+"""Nearest ticks looked at, which bounds the time that many laps take."""
+
+SLOW = 0.1
+"""Of the mean speed; slower ticks do not count in the usual speed."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Ground:
     @property
     def near_m(self) -> float:
         """Distance within which two ticks are at the same place: 0.1 s of travel, or a tick."""
-        moving = self.speeds[np.isfinite(self.speeds)]
+        known = self.speeds[np.isfinite(self.speeds)]
+        moving = known[known > SLOW * known.mean()] if len(known) else known
         usual = float(np.median(moving)) if len(moving) else 0.0
         return usual * max(NEAR_S, self.period_s)
 
@@ -70,7 +74,8 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
     Find other passes of the place of each tick, the nearest on the manifold first.
 
     The manifold alone joins places that only look alike; the place alone joins a slow pass with
-    a fast one. Both together give passes that are worth comparing.
+    a fast one. Both together give passes that are worth comparing. A vehicle that stands stays at
+    one place for long without coming back to it: its ticks have no passes and are none.
 
     Parameters
     ----------
@@ -86,15 +91,15 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
 
     """
     found = np.full((len(states), MOST_PASSES), -1, dtype=np.int64)
-    known: Bools = np.all(np.isfinite(np.hstack([states, ground.positions])), axis=1)
-    ticks = np.flatnonzero(known)
     near_m = ground.near_m
+    apart = max(round(APART_S / ground.period_s), 1)
+    known: Bools = np.all(np.isfinite(np.hstack([states, ground.positions])), axis=1)
+    ticks = np.flatnonzero(known & ~_standing(ground.positions, apart, 2.0 * near_m))
     if len(ticks) < 2 or not near_m > 0.0:
         return found
     tree = cKDTree(ground.positions[ticks])
     looked_at = min(LOOKED_AT, len(ticks))
     distances, places = tree.query(ground.positions[ticks], looked_at, distance_upper_bound=near_m)
-    apart = round(APART_S / ground.period_s)
     for row, tick in enumerate(ticks.tolist()):
         near = ticks[places[row][np.isfinite(distances[row])]]
         near = near[np.abs(near - tick) > apart]
@@ -102,6 +107,21 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
         chosen = _one_of_each_pass(near[order].tolist(), apart)
         found[tick, : len(chosen)] = chosen
     return found
+
+
+def _standing(positions: Floats, apart: int, reach_m: float) -> Bools:
+    """Return which ticks begin or end a stay of ``apart`` ticks within reach: (N,)."""
+    # A vehicle that is within near_m of some place from tick b to c, more than apart ticks later,
+    # never gets farther than 2 near_m from where it was at b: so neither b nor c is left.
+    starts = max(len(positions) - apart, 0)
+    stayed: Bools = np.ones(starts, dtype=np.bool_)
+    for later in range(1, apart + 1):
+        moved = positions[later : later + starts] - positions[:starts]
+        stayed &= np.hypot(moved[:, 0], moved[:, 1]) <= reach_m
+    standing: Bools = np.zeros(len(positions), dtype=np.bool_)
+    standing[:starts] = stayed
+    standing[len(positions) - starts :] |= stayed
+    return standing
 
 
 def _one_of_each_pass(ticks: list[int], apart: int) -> list[int]:

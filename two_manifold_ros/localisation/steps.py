@@ -26,19 +26,30 @@ SLIGHT = 1e-7
 
 @compiled
 def _move_loops(belief: Floats, moves: Floats, since_begin: Ints, moved: Floats) -> None:
+    # The whole rows first, as if there were no seams, so that the loops become vector code; then
+    # the few ticks behind each seam again.
+    rows, ticks = belief.shape
+    steps = min(moves.shape[1], ticks)
     moved[:] = 0.0
-    for r in range(belief.shape[0]):
-        for step in range(moves.shape[1]):
+    for r in range(rows):
+        for step in range(steps):
             chance = moves[r, step]
+            source, target = belief[r, : ticks - step], moved[r, step:]
             if chance > 0.0:
-                for i in range(step, belief.shape[1]):
-                    if since_begin[i] >= step:
-                        moved[r, i] += chance * belief[r, i - step]
+                for i in range(target.size):
+                    target[i] += chance * source[i]
+    for i in range(ticks):
+        if since_begin[i] < steps - 1:
+            for r in range(rows):
+                total = 0.0
+                for step in range(since_begin[i] + 1):
+                    total += moves[r, step] * belief[r, i - step]
+                moved[r, i] = total
 
 
 def _move_arrays(belief: Floats, moves: Floats, since_begin: Ints, moved: Floats) -> None:
     moved[:] = 0.0
-    for step in range(moves.shape[1]):
+    for step in range(min(moves.shape[1], belief.shape[1])):
         inside = since_begin[step:] >= step
         stayed = belief[:, : belief.shape[1] - step] * inside
         moved[:, step:] += moves[:, step, None] * stayed
@@ -93,25 +104,25 @@ belief : (r, N)
 
 @compiled
 def _hop_loops(belief: Floats, passes: Ints, shifts: Ints, chance: float, before: Floats) -> None:
+    rows, ticks = belief.shape
     before[:] = belief
-    last = belief.shape[0] - 1
-    for i in range(passes.shape[0]):
-        if passes[i, 0] < 0:
-            continue
-        total = 0.0
-        for r in range(last + 1):
-            total += before[r, i]
-        if total <= FAINT:
+    totals = np.zeros(ticks)
+    for r in range(rows):
+        row = before[r]
+        for i in range(ticks):
+            totals[i] += row[i]
+    for i in range(ticks):
+        if totals[i] <= FAINT or passes[i, 0] < 0:
             continue
         count = 0
         for p in range(passes.shape[1]):
             count += passes[i, p] >= 0
-        for r in range(last + 1):
-            share = chance * before[r, i]
-            belief[r, i] -= share
+        for r in range(rows):
+            leaving = chance * before[r, i]
+            belief[r, i] -= leaving
+            share = leaving / count
             for p in range(count):
-                pace = min(max(r + shifts[i, p], 0), last)
-                belief[pace, passes[i, p]] += share / count
+                belief[min(max(r + shifts[i, p], 0), rows - 1), passes[i, p]] += share
 
 
 def _hop_arrays(belief: Floats, passes: Ints, shifts: Ints, chance: float, before: Floats) -> None:
@@ -137,7 +148,7 @@ Parameters
 belief : (r, N)
     Changed in place.
 passes, shifts : (N, p) int64
-    From ``find_passes`` and ``pace_shifts``.
+    From ``find_passes`` and ``pace_shifts``; each row's passes come before its -1.
 chance
     To go over.
 before : (r, N)

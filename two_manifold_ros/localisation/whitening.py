@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 SHRINKAGE = 0.05
 """Of the correlations, so that few passes do not make a direction look free of noise."""
 
+LEAST_VARIANCE = 1e-6
+"""Of a feature, so that one which never differed does not outvote all others when it does."""
+
 FEWEST_PAIRS = 100
 """Below this the scatter over the whole drive stands in: no place was passed twice."""
 
@@ -49,9 +52,9 @@ def whitening(features: Floats, passes: Ints, settled: Ints) -> Floats:
     else:
         differences = features[here[both]] - features[there[both]]
         scatter = differences.T @ differences / (2.0 * len(differences))
-    variances = np.diag(np.maximum(np.diag(scatter), 1e-6))
-    scatter = (1.0 - SHRINKAGE) * scatter + SHRINKAGE * variances
-    scatter += 1e-9 * np.trace(scatter) / len(scatter) * np.eye(len(scatter))
-    root: Floats = np.linalg.cholesky(scatter)
+    variances = np.maximum(np.diag(scatter), LEAST_VARIANCE)
+    scatter *= 1.0 - SHRINKAGE
+    np.fill_diagonal(scatter, variances)
+    root = np.linalg.cholesky(scatter)
     inverse: Floats = np.linalg.inv(root).T
     return inverse
