@@ -8,14 +8,14 @@ from dataclasses import replace
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.model.model_file import header_of, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from two_manifold_ros.model.model import Model
 
@@ -78,3 +78,28 @@ def test_no_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert not captured.out
         assert captured.err.startswith(f'two-manifold: error: {tmp_path / "none"}: there is no')
         assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ('rows', 'words'),
+    [
+        ([(None, None, 0.0)], 'position lag cannot tell ticks'),
+        ([(0.05, 0.02, 0.0)], 'position lag 0.050 s (+- 0.020 s) ticks'),
+        (
+            [(0.05, 0.02, 0.04), (0.03, 0.03, 0.04), (None, None, 0.04)],
+            'position lag 0.030 to 0.050 s (+- 0.030 s), 0.040 s corrected ticks',
+        ),
+        ([(0.2, 0.02, 0.2), (None, None, 0.0)], '(+- 0.020 s), 0.000 to 0.200 s corrected ticks'),
+    ],
+)
+def test_the_lag_of_the_bags_and_what_was_undone(
+    rows: list[tuple[float | None, float | None, float]],
+    words: str,
+    slot_car_model: Model,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = ('found_s', 'uncertainty_s', 'corrected_s')
+    lags = [{'recording': 'bag', **dict(zip(names, row, strict=True))} for row in rows]
+    model = replace(slot_car_model, summary=slot_car_model.summary | {'position_lag': lags})
+    assert words in text_of(model, tmp_path / 'm', capsys)

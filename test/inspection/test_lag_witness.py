@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
 
-from two_manifold_ros.inspection.lag_witness import FURTHEST_S, hear
+from two_manifold_ros.inspection.lag_witness import FURTHEST_S, hear, Witness
 
 STEP_S = 0.05
 WINDOW = 12
@@ -94,3 +94,9 @@ def test_noise_a_constant_and_nothing_tell_nothing() -> None:
         (np.full_like(early, np.nan), late),
     ):
         assert not hear('a', given, wanted, STEP_S, WINDOW).tells
+
+
+def test_who_explains_little_or_errs_much_tells_nothing() -> None:
+    assert Witness('a', 0.1, 0.09, 0.4).tells
+    assert not Witness('a', 0.1, 0.09, 0.3).tells
+    assert not Witness('a', 0.1, 0.11, 0.4).tells

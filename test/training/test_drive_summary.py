@@ -37,8 +37,9 @@ def test_the_laps_of_all_recordings_count(drive: Callable[..., Recording]) -> No
         (48.0, 0.0, None),
         (48.0, 4.0, 'there are 6.0 laps, and 0.5 of one in the held-out blocks: settings are '),
         (16.0, 9.0, 'there are 2.0 laps, and 1.1 of one in the held-out blocks: settings are '),
-        (16.0, 0.0, 'there are 2.0 laps: settings are hardly chosen'),
-        (6.0, 0.0, 'the positions never close a lap: settings are hardly chosen'),
+        (16.0, 0.0, 'there are 2.0 laps: record at least 3'),
+        (6.0, 0.0, 'the positions never close a lap: record'),
+        (6.0, 1.5, 'the positions never close a lap: settings are hardly chosen and the ellipses'),
     ],
 )
 def test_too_few_laps_are_said_in_one_sentence(

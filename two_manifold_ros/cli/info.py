@@ -12,6 +12,7 @@ from two_manifold_ros.model.model_file import header_of, load_model
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from two_manifold_ros.model.model import Model
 
@@ -43,7 +44,7 @@ def print_model(model: Model) -> None:
         ['recordings', ', '.join(summary['recordings'])],
         ['training', f'{summary["training_ticks"]} ticks from {summary["seconds"]:.1f} s'],
         ['laps', f'{summary["laps"]:.1f}'],
-        ['position lag', '; '.join(dict.fromkeys(map(_lag, summary['position_lag'])))],
+        ['position lag', _lags(summary['position_lag'])],
         ['ticks', f'{model.rate_hz:g} Hz, windows of {model.window}'],
         ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
         ['topics', f'{model.imu_topic} -> {model.position_topic}'],
@@ -61,12 +62,20 @@ def print_model(model: Model) -> None:
         print(f'note: {note}')
 
 
-def _lag(row: dict[str, Any]) -> str:
-    if row['found_s'] is None:
-        found = 'cannot tell'
-    else:
-        found = f'{row["found_s"]:.3f} s (+- {row["uncertainty_s"]:.3f} s)'
-    return f'{found}, {row["corrected_s"]:.3f} s corrected' if row['corrected_s'] else found
+def _lags(rows: Sequence[dict[str, Any]]) -> str:
+    """Return what was found in the bags and what of it was undone, as ranges."""
+    told = [row for row in rows if row['found_s'] is not None]
+    found = 'cannot tell'
+    if told:
+        uncertainty_s = max(row['uncertainty_s'] for row in told)
+        found = f'{_range([row["found_s"] for row in told])} (+- {uncertainty_s:.3f} s)'
+    corrected = [row['corrected_s'] for row in rows]
+    return f'{found}, {_range(corrected)} corrected' if any(corrected) else found
+
+
+def _range(seconds: Sequence[float]) -> str:
+    least, most = f'{min(seconds):.3f}', f'{max(seconds):.3f}'
+    return f'{least} s' if least == most else f'{least} to {most} s'
 
 
 def _print_validation(model: Model) -> None:

@@ -73,8 +73,12 @@ def _position_lag(text: str) -> str:
 def in_step(recordings: Sequence[Recording], args: Namespace) -> list[Recording]:
     """Make positions earlier as ``args.position_lag`` says, and print what was done."""
     moved = put_in_step(recordings, args.position_lag or '')
-    for before, after in zip(recordings, moved, strict=True):
-        _print_notes(after.notes[len(before.notes) :])
+    new = [
+        note
+        for before, after in zip(recordings, moved, strict=True)
+        for note in after.notes[len(before.notes) :]
+    ]
+    _print_notes(list(dict.fromkeys(new)))
     return moved
 
 

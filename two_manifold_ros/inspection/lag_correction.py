@@ -63,24 +63,34 @@ def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]
         return list(recordings)
     lag_s = parse_position_lag(wanted)
     if lag_s is not None:
-        return [_moved(recording, lag_s, 'as asked for') for recording in recordings]
+        asked = _moving(lag_s, 'as asked for')
+        return _moved(recordings, [(lag_s, asked)] * len(recordings))
     lags = agreed_lags([estimate_lag(recording) for recording in recordings])
-    return [_corrected(recording, lag) for recording, lag in zip(recordings, lags, strict=True)]
+    return _moved(recordings, list(map(_correction, lags)))
 
 
-def _corrected(recording: Recording, lag: Lag) -> Recording:
+def _correction(lag: Lag) -> tuple[float, str]:
+    """Return by how much positions are to be made earlier, and the reason in words."""
     if lag.seconds is None:
-        return _noted(recording, 'no lag of the positions can be told: left as they are')
+        return 0.0, 'no lag of the positions can be told: left as they are'
     if not lag.exceeds(0.0):
-        return _noted(recording, f'the positions are {lag}, which may be none: left as they are')
-    return _moved(recording, lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
+        return 0.0, f'the stamps of the positions are {lag}, which may be none: left as they are'
+    return lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
 
 
-def _moved(recording: Recording, lag_s: float, why: str) -> Recording:
-    moved = recording.with_positions_earlier(lag_s)
+def _moving(lag_s: float, why: str) -> str:
     side = 'earlier' if lag_s >= 0 else 'later'
-    return _noted(moved, f'positions made {abs(lag_s):.3f} s {side}, {why}')
+    return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
-def _noted(recording: Recording, words: str) -> Recording:
-    return replace(recording, notes=(*recording.notes, f'{recording.name}: {words}'))
+def _moved(
+    recordings: Sequence[Recording], corrections: Sequence[tuple[float, str]]
+) -> list[Recording]:
+    """Make positions earlier and note it, by name where it is not the same for all."""
+    alike = len(set(corrections)) == 1
+    moved = []
+    for recording, (lag_s, words) in zip(recordings, corrections, strict=True):
+        note = words if alike else f'{recording.name}: {words}'
+        earlier = recording.with_positions_earlier(lag_s)
+        moved.append(replace(earlier, notes=(*recording.notes, note)))
+    return moved
