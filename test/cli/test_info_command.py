@@ -48,11 +48,29 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
         'angular_velocity.z',
         'laplacian-eigenmap, cross-covariance, sharpened read-out',
         'held-out ticks',
-        f'-> {chosen["neighbours"]} {chosen["states"]} {chosen["bandwidth_factor"]:g} raw kernel',
+        'sharpness paces each way passes averaged states neighbours mean error (m)',
+        f'-> {chosen["sharpness"]:g} {chosen["paces_each_way"]} '
+        f'{"yes" if chosen["averaged"] else "no"} {chosen["states"]} {chosen["neighbours"]}',
     ):
         assert words in text
     assert 'origin' not in text
-    assert text.count('->') == 3
+    assert text.count('->') == 2
+
+
+def test_the_choices_of_a_spectral_model(
+    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {'states': 20, 'bandwidth_factor': 1.4, 'ridge': ridge, 'neighbours': 30}
+        for ridge in (None, 0.3)
+    ]
+    compared = [row | {'score_m': 0.5 + index} for index, row in enumerate(rows)]
+    validation = {'chosen': rows[1], 'ticks': 7, 'compared': compared}
+    summary = slot_car_model.summary | {'validation': validation}
+    text = text_of(replace(slot_car_model, summary=summary), tmp_path / 'm', capsys)
+    assert 'states bandwidth (medians) observation neighbours mean error (m)' in text
+    assert '20 1.4 raw kernel 30 0.500 -> 20 1.4 ridge 0.3 30 1.500' in text
+    assert '-> the narrowest bandwidth' in text
 
 
 def test_notes_origin_and_no_validation(

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 HELP = 'Check a model file and show what it was trained on, what was chosen, and why.'
 
+_TITLES = {
+    'bandwidth_factor': 'bandwidth (medians)',
+    'ridge': 'observation',
+    'paces_each_way': 'paces each way',
+    'averaged': 'passes averaged',
+}
+"""Choices that need other words than their names."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
@@ -84,18 +92,24 @@ def _print_validation(model: Model) -> None:
     validation = model.summary['validation']
     if not validation:
         return
+    chosen = validation['chosen']
     rows = [
         [
-            '-> ' if {**row, 'score_m': None} == {**validation['chosen'], 'score_m': None} else '',
-            str(row['neighbours']),
-            str(row['states']),
-            f'{row["bandwidth_factor"]:g}',
-            'raw kernel' if row['ridge'] is None else f'ridge {row["ridge"]:g}',
+            '-> ' if all(row[name] == value for name, value in chosen.items()) else '',
+            *(_choice(name, row[name]) for name in chosen),
             f'{row["score_m"]:.3f}',
         ]
         for row in validation['compared']
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
-    header = ['', 'neighbours', 'states', 'bandwidth (medians)', 'observation', 'mean error (m)']
-    print_table(title, header, rows)
-    print('-> the narrowest bandwidth among those within 5 % of the best')
+    print_table(title, ['', *(_TITLES.get(name, name) for name in chosen), 'mean error (m)'], rows)
+    if 'bandwidth_factor' in chosen:
+        print('-> the narrowest bandwidth among those within 5 % of the best')
+
+
+def _choice(name: str, value: float | None) -> str:
+    if name == 'ridge':
+        return 'raw kernel' if value is None else f'ridge {value:g}'
+    if isinstance(value, bool):
+        return 'yes' if value else 'no'
+    return f'{value:g}'
