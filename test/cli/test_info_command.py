@@ -39,6 +39,9 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
 ) -> None:
     text = text_of(slot_car_model, tmp_path / 'm', capsys)
     chosen = slot_car_model.summary['validation']['chosen']
+    row = ' '.join(
+        f'{chosen[name]:g}' for name in ('neighbours', 'paces_each_way', 'sharpness', 'states')
+    )
     for words in (
         'slot car with seed 1',
         '10 Hz, windows of 20',
@@ -48,9 +51,8 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
         'angular_velocity.z',
         'laplacian-eigenmap, cross-covariance, sharpened read-out',
         'held-out ticks',
-        'sharpness paces each way passes averaged states neighbours mean error (m)',
-        f'-> {chosen["sharpness"]:g} {chosen["paces_each_way"]} '
-        f'{"yes" if chosen["averaged"] else "no"} {chosen["states"]} {chosen["neighbours"]}',
+        'passes averaged neighbours paces each way sharpness states mean error (m)',
+        f'-> {"yes" if chosen["averaged"] else "no"} {row} ',
     ):
         assert words in text
     assert 'origin' not in text
@@ -68,8 +70,8 @@ def test_the_choices_of_a_spectral_model(
     validation = {'chosen': rows[1], 'ticks': 7, 'compared': compared}
     summary = slot_car_model.summary | {'validation': validation}
     text = text_of(replace(slot_car_model, summary=summary), tmp_path / 'm', capsys)
-    assert 'states bandwidth (medians) observation neighbours mean error (m)' in text
-    assert '20 1.4 raw kernel 30 0.500 -> 20 1.4 ridge 0.3 30 1.500' in text
+    assert 'bandwidth (medians) neighbours observation states mean error (m)' in text
+    assert '1.4 30 raw kernel 20 0.500 -> 1.4 30 ridge 0.3 20 1.500' in text
     assert '-> the narrowest bandwidth' in text
 
 
