@@ -75,6 +75,13 @@ def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
     return train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
 
 
+@pytest.fixture(scope='session')
+def spectral_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
+    """Return the same, but with the spectral filter."""
+    settings = TrainingSettings(window=20, horizons=(0, 5, 20), method='spectral')
+    return train_model([slot_car_laps[0]], settings)
+
+
 def _drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Recording:
     """Drive an ellipse of 4 m x 2 m; the stamps of the positions are late by ``late_s``."""
     elapsed_ns = np.arange(round(seconds * 100)) * 10_000_000

@@ -8,11 +8,14 @@ from dataclasses import replace
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from two_manifold_ros.cli.main import main
+from two_manifold_ros.localisation.pace import make_paces
 from two_manifold_ros.model.model_file import header_of, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.training.route_assembly import RouteCandidate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,10 +41,6 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
     slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = text_of(slot_car_model, tmp_path / 'm', capsys)
-    chosen = slot_car_model.summary['validation']['chosen']
-    row = ' '.join(
-        f'{chosen[name]:g}' for name in ('neighbours', 'paces_each_way', 'sharpness', 'states')
-    )
     for words in (
         'slot car with seed 1',
         '10 Hz, windows of 20',
@@ -49,30 +48,71 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
         '/imu -> /reference',
         'frame map',
         'angular_velocity.z',
-        'laplacian-eigenmap, cross-covariance, sharpened read-out',
+        'method route, laplacian-eigenmap, cross-covariance belief',
         'held-out ticks',
         'passes averaged neighbours paces each way sharpness states mean error (m)',
-        f'-> {"yes" if chosen["averaged"] else "no"} {row} ',
+        '-> the usual choice, but where another is clearly better',
     ):
         assert words in text
     assert 'origin' not in text
-    assert text.count('->') == 2
+    assert text.count('->') == 3
 
 
-def test_the_choices_of_a_spectral_model(
-    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ('candidate', 'belief', 'row'),
+    [
+        (
+            RouteCandidate(0.5, 3, True, 20, 30),
+            'belief sharpness 0.5, paces -14 to +16 %, averaged over passes',
+            '-> yes 30 3 0.5 20',
+        ),
+        (
+            RouteCandidate(2.0, 0, False, 20, 30),
+            'belief sharpness 2, paces one, not averaged over passes',
+            '-> no 30 0 2 20',
+        ),
+    ],
+)
+def test_what_was_chosen_of_the_belief(
+    candidate: RouteCandidate,
+    belief: str,
+    row: str,
+    slot_car_model: Model,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rows = [
-        {'states': 20, 'bandwidth_factor': 1.4, 'ridge': ridge, 'neighbours': 30}
-        for ridge in (None, 0.3)
-    ]
-    compared = [row | {'score_m': 0.5 + index} for index, row in enumerate(rows)]
-    validation = {'chosen': rows[1], 'ticks': 7, 'compared': compared}
-    summary = slot_car_model.summary | {'validation': validation}
-    text = text_of(replace(slot_car_model, summary=summary), tmp_path / 'm', capsys)
-    assert 'bandwidth (medians) neighbours observation states mean error (m)' in text
-    assert '1.4 30 raw kernel 20 0.500 -> 1.4 30 ridge 0.3 20 1.500' in text
-    assert '-> the narrowest bandwidth' in text
+    assert slot_car_model.route is not None
+    each_way = candidate.paces_each_way
+    route = replace(
+        slot_car_model.route,
+        sharpness=candidate.sharpness,
+        paces=make_paces(each_way),
+        shifts=np.clip(slot_car_model.route.shifts, -each_way, each_way),
+    )
+    other = replace(candidate, neighbours=7)
+    compared = [each.as_json() | {'score_m': 0.25} for each in (candidate, other)]
+    summary = slot_car_model.summary | {
+        'chosen': candidate.as_json(),
+        'validation': slot_car_model.summary['validation'] | {'compared': compared},
+    }
+    text = text_of(replace(slot_car_model, route=route, summary=summary), tmp_path / 'm', capsys)
+    assert belief in text
+    assert f'{row} 0.250' in text
+    assert text.count('-> ') == 3
+
+
+def test_what_was_chosen_of_the_spectral_filter(
+    spectral_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = text_of(spectral_model, tmp_path / 'm', capsys)
+    chosen = spectral_model.summary['chosen']
+    for words in (
+        'method spectral, laplacian-eigenmap, cross-covariance, sharpened read-out states',
+        'bandwidth (medians) neighbours observation states mean error (m)',
+        f'-> {chosen["bandwidth_factor"]:g} {chosen["neighbours"]} raw kernel {chosen["states"]} ',
+        '-> the narrowest bandwidth among those within 5 % of the best',
+    ):
+        assert words in text
 
 
 def test_notes_origin_and_no_validation(

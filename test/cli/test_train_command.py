@@ -20,6 +20,7 @@ from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car_bag import write_run
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.paper import PAPER
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -58,11 +59,12 @@ def test_the_model_is_the_one_that_the_library_trains(
     assert content['window'] == 20
     assert content['states'] == 9
     assert content['horizons'] == [0, 5]
+    assert content['method'] == 'route'
     assert content['kernel'] == 'laplacian-eigenmap'
     assert content['recordings'] == [str(slot_car_bag)]
     assert content['seconds'] == pytest.approx(29.9, abs=0.1)
     assert content['train_seconds'] >= 0.0
-    assert set(content['validation']) == {'chosen', 'ticks', 'covariance_factors', 'compared'}
+    assert set(content['validation']) == {'ticks', 'covariance_factors', 'compared'}
 
 
 def test_two_bags_and_a_table_for_people(
@@ -86,8 +88,17 @@ def test_two_bags_and_a_table_for_people(
         ('--kernel gaussian --neighbours 7', TrainingSettings(kernel='gaussian', neighbours=7)),
         ('--dimension 30', TrainingSettings(dimension=30)),
         ('--coupling gram-product', TrainingSettings(coupling='gram-product')),
-        ('--observation ridge', TrainingSettings(observation='ridge')),
-        ('--readout ridge', TrainingSettings(readout='ridge')),
+        ('--method spectral', TrainingSettings(method='spectral')),
+        (
+            '--method spectral --observation ridge',
+            TrainingSettings(method='spectral', observation='ridge'),
+        ),
+        (
+            '--method spectral --readout ridge',
+            TrainingSettings(method='spectral', readout='ridge'),
+        ),
+        ('--method paper --rate 5', TrainingSettings(5.0, **PAPER)),
+        ('--method paper --window 30', TrainingSettings(window=30, **PAPER)),
         ('--horizons 0,3,9', TrainingSettings(horizons=(0, 3, 9))),
     ],
 )
@@ -135,6 +146,16 @@ def test_the_topics_asked_for_are_read(
         ('--until soon', "argument --until: 'soon' is no number of seconds"),
         ('--position-lag soon', "argument --position-lag: a position lag of 'soon' is neither"),
         ('--kernel cosine', "argument --kernel: invalid choice: 'cosine'"),
+        (
+            '--readout ridge',
+            '--method route has no such choice: leave out --readout, or add --method spectral',
+        ),
+        ('--observation raw --readout ridge', 'leave out --observation, --readout, or'),
+        (
+            '--method paper --kernel gaussian --states 30',
+            '--method paper settles everything itself: leave out --kernel, --states, or add',
+        ),
+        ('--method best', "argument --method: invalid choice: 'best'"),
         ('--states 1', 'states is 1, but must be at least 2'),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.manifold_hmm import (
+    default,
     FittedModel,
     gaussian_hmm,
     manifold_hmm,
@@ -41,7 +42,7 @@ def slot_car_plan(slot_car_laps: tuple[Recording, Recording]) -> Plan:
 def test_the_scores_are_those_of_evaluate(
     slot_car_plan: Plan, slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    (result,) = compare(slot_car_plan, [manifold_hmm()]).results
+    (result,) = compare(slot_car_plan, [default()]).results
     wanted = evaluate(slot_car_model, [slot_car_laps[1]]).scores
     assert result.scores is not None
     for mine, its in zip(result.scores, wanted, strict=True):
@@ -69,21 +70,30 @@ def test_it_is_causal_and_starts_at_the_first_tick(
 
 
 @pytest.mark.parametrize(
-    ('method', 'kernel', 'readout', 'coupling'),
+    ('method', 'filtering', 'kernel', 'readout', 'coupling'),
     [
-        (manifold_hmm(), 'laplacian-eigenmap', 'sharpened', 'cross-covariance'),
-        (gaussian_hmm(), 'gaussian', 'sharpened', 'cross-covariance'),
-        (paper_hmm(), 'laplacian-eigenmap', 'ridge', 'gram-product'),
+        (default(), 'route', 'laplacian-eigenmap', None, 'cross-covariance'),
+        (manifold_hmm(), 'spectral', 'laplacian-eigenmap', 'sharpened', 'cross-covariance'),
+        (gaussian_hmm(), 'spectral', 'gaussian', 'sharpened', 'cross-covariance'),
+        (paper_hmm(), 'spectral', 'laplacian-eigenmap', 'ridge', 'gram-product'),
     ],
 )
 def test_each_is_trained_with_its_changes(
-    method: ManifoldHmm, kernel: str, readout: str, coupling: str, slot_car_plan: Plan
+    method: ManifoldHmm,
+    filtering: str,
+    kernel: str,
+    readout: str | None,
+    coupling: str,
+    slot_car_plan: Plan,
 ) -> None:
     model = method.fit(slot_car_plan.lesson)._model
     assert model.kernel == kernel
+    assert model.summary['method'] == filtering
+    assert (model.route is not None) == (filtering == 'route')
     assert model.summary['readout'] == readout
     assert model.summary['coupling'] == coupling
     assert model.horizons == (0, 5, 20)
+    assert model.window == 20
     if method.name == 'paper':
         assert (model.states, model.summary['neighbours']) == (20, 50)
 
@@ -94,4 +104,6 @@ def test_without_validation_it_says_what_it_has(
     short = TrainingSettings(rate_hz=10.0, window=50, states=5, horizons=(0,))
     model = train_model([slot_car_laps[0].between(0.0, 17.0)], short)
     assert model.summary['validation'] is None
-    assert FittedModel(model).chosen == {'states': 5, 'neighbours': model.summary['neighbours']}
+    chosen = FittedModel(model).chosen
+    assert chosen == model.summary['chosen']
+    assert chosen['states'] == 5

@@ -33,11 +33,11 @@ def test_the_defaults_are_those_of_the_training() -> None:
 
 
 def test_every_setting_is_handed_on() -> None:
-    chosen = {'rate_hz': 5.0, 'window': 30, 'states': 7, 'kernel': 'gaussian', 'horizons': [0, 3]}
-    settings = training_settings({**DEFAULTS, **chosen})
-    assert settings == TrainingSettings(
-        rate_hz=5.0, window=30, states=7, kernel='gaussian', horizons=(0, 3)
-    )
+    chosen = {
+        'rate_hz': 5.0, 'window': 30, 'states': 7, 'method': 'spectral', 'kernel': 'gaussian',
+    }  # fmt: skip
+    settings = training_settings({**DEFAULTS, **chosen, 'horizons': [0, 3]})
+    assert settings == TrainingSettings(**chosen, horizons=(0, 3))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_what_the_model_says_of_its_training(slot_car_model: Model, laps: Record
     assert model.rate_hz == 10.0
     assert model.window == 20
     assert model.horizons == (0, 5, 20)
-    assert model.states == summary['states'] == summary['validation']['chosen']['states']
+    assert model.states == summary['states'] == summary['chosen']['states']
     assert (model.imu_topic, model.position_topic) == ('/imu', '/reference')
     assert model.frame_id == 'map'
     assert summary['recordings'] == [laps.name]

@@ -16,13 +16,19 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import Model
 
+_RULES = {
+    'route': '-> the usual choice, but where another is clearly better',
+    'spectral': '-> the narrowest bandwidth among those within 5 % of the best',
+}
+"""By which rule each method chooses among what is compared."""
+
 HELP = 'Check a model file and show what it was trained on, what was chosen, and why.'
 
 _TITLES = {
     'bandwidth_factor': 'bandwidth (medians)',
     'ridge': 'observation',
-    'paces_each_way': 'paces each way',
     'averaged': 'passes averaged',
+    'paces_each_way': 'paces each way',
 }
 """Choices that need other words than their names."""
 
@@ -58,7 +64,7 @@ def print_model(model: Model) -> None:
         ['topics', f'{model.imu_topic} -> {model.position_topic}'],
         ['frame', model.frame_id or '(not named)'],
         ['channels', ', '.join(model.live_channels)],
-        ['method', f'{model.kernel}, {summary["coupling"]}, {summary["readout"]} read-out'],
+        *_method(model),
         ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],
     ]
     if model.origin is not None:
@@ -68,6 +74,20 @@ def print_model(model: Model) -> None:
     _print_validation(model)
     for note in summary['notes']:
         print(f'note: {note}')
+
+
+def _method(model: Model) -> list[list[str]]:
+    summary, route = model.summary, model.route
+    words = f'{summary["method"]}, {model.kernel}, {summary["coupling"]}'
+    if route is None:
+        return [['method', f'{words}, {summary["readout"]} read-out']]
+    slowest, fastest = 100.0 * (route.paces.factors[[0, -1]] - 1.0)
+    paces = f'{slowest:+.0f} to {fastest:+.0f} %' if len(route.paces.factors) > 1 else 'one'
+    averaged = 'averaged' if summary['chosen']['averaged'] else 'not averaged'
+    return [
+        ['method', words],
+        ['belief', f'sharpness {route.sharpness:g}, paces {paces}, {averaged} over passes'],
+    ]
 
 
 def _lags(rows: Sequence[dict[str, Any]]) -> str:
@@ -92,7 +112,8 @@ def _print_validation(model: Model) -> None:
     validation = model.summary['validation']
     if not validation:
         return
-    chosen = validation['chosen']
+    # In alphabetical order as in the file, before it is saved too.
+    chosen: dict[str, Any] = dict(sorted(model.summary['chosen'].items()))
     rows = [
         [
             '-> ' if all(row[name] == value for name, value in chosen.items()) else '',
@@ -103,11 +124,10 @@ def _print_validation(model: Model) -> None:
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
     print_table(title, ['', *(_TITLES.get(name, name) for name in chosen), 'mean error (m)'], rows)
-    if 'bandwidth_factor' in chosen:
-        print('-> the narrowest bandwidth among those within 5 % of the best')
+    print(_RULES[model.summary['method']])
 
 
-def _choice(name: str, value: float | None) -> str:
+def _choice(name: str, value: float | bool | None) -> str:
     if name == 'ridge':
         return 'raw kernel' if value is None else f'ridge {value:g}'
     if isinstance(value, bool):

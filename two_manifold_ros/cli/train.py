@@ -25,7 +25,8 @@ from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.kernels.selection import KERNELS
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.reading import READOUTS
-from two_manifold_ros.training.settings import OBSERVATIONS, TrainingSettings
+from two_manifold_ros.training.paper import PAPER, paper_settings
+from two_manifold_ros.training.settings import METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.train import train_model
 from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
 
@@ -40,6 +41,15 @@ HELP = (
     'data: the filter is run over blocks of the recordings that it did not see.'
 )
 _DEFAULTS = TrainingSettings()
+_CHOICES = {
+    'kernel': KERNELS,
+    'coupling': COUPLINGS,
+    'observation': OBSERVATIONS,
+    'readout': READOUTS,
+}
+_SPECTRAL = ('observation', 'readout')
+"""What only the spectral filter has."""
+
 _ZIP = b'PK\x03\x04'
 """How every model file begins."""
 
@@ -81,10 +91,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='ticks ahead to predict, 0 first (default: %(default)s)',
     )
     choice = parser.add_argument_group('methods')
-    choice.add_argument('--kernel', choices=KERNELS, default=_DEFAULTS.kernel)
-    choice.add_argument('--coupling', choices=COUPLINGS, default=_DEFAULTS.coupling)
-    choice.add_argument('--observation', choices=OBSERVATIONS, default=_DEFAULTS.observation)
-    choice.add_argument('--readout', choices=READOUTS, default=_DEFAULTS.readout)
+    choice.add_argument(
+        '--method',
+        choices=(*METHODS, 'paper'),
+        default=_DEFAULTS.method,
+        help='route: a belief over the training drives; spectral: the spectral filter of the '
+        'papers; paper: the same with all settings of the paper of 2012 (default: %(default)s)',
+    )
+    for name, choices in _CHOICES.items():
+        of = ' of the spectral filter' if name in _SPECTRAL else ''
+        choice.add_argument(
+            f'--{name}', choices=choices, help=f'{name}{of} (default: {getattr(_DEFAULTS, name)})'
+        )
     add_json(parser)
 
 
@@ -93,6 +111,8 @@ def run(args: Namespace) -> int:
     settings = _settings(args)
     _check_output(Path(args.output))
     recordings = in_step(_training_part(args), args)
+    if args.method == 'paper':
+        settings = paper_settings(settings, recordings)
     _warn(recordings, args.rate)
     began = time.monotonic()
     with Progress('training') as progress:
@@ -107,18 +127,30 @@ def run(args: Namespace) -> int:
 
 
 def _settings(args: Namespace) -> TrainingSettings:
+    _check_method(args)
+    named = {name: getattr(args, name) for name in _CHOICES if getattr(args, name) is not None}
     return TrainingSettings(
         rate_hz=args.rate,
         window=args.window,
         states=args.states,
-        kernel=args.kernel,
         neighbours=args.neighbours,
         dimension=args.dimension,
-        coupling=args.coupling,
-        observation=args.observation,
-        readout=args.readout,
         horizons=parse_horizons(args.horizons),
+        method=_DEFAULTS.method if args.method == 'paper' else args.method,
+        **named,
     )
+
+
+def _check_method(args: Namespace) -> None:
+    """Refuse what the method would pass over."""
+    settled = {'route': _SPECTRAL, 'spectral': (), 'paper': tuple(PAPER)}[args.method]
+    given = [name for name in settled if name != 'method' and getattr(args, name) is not None]
+    if not given:
+        return
+    options = ', '.join(f'--{name}' for name in given)
+    cause = 'settles everything itself' if args.method == 'paper' else 'has no such choice'
+    msg = f'--method {args.method} {cause}: leave out {options}, or add --method spectral'
+    raise InputError(msg)
 
 
 def _training_part(args: Namespace) -> list[Recording]:

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 import numpy as np
 
+from two_manifold_ros.comparison.methods import OURS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -84,7 +86,7 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
         {'color': colour, 'ls': dash, 'lw': 1.4} for dash in DASHES for colour in COLOURS
     )
     for result in comparison.succeeded:
-        style: dict[str, Any] = OWN if result.name == 'manifold' else next(others)
+        style: dict[str, Any] = OWN if result.name == OURS else next(others)
         values = _rmse(result)
         marker = 'o' if len(values) <= MOST_MARKED else None
         axes.plot(seconds, values, marker=marker, ms=4.0, **style)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter of this package as one method among the others."""
+"""The filters of this package as methods among the others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from two_manifold_ros.comparison.method import Course
 from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.training.paper import paper_settings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class ManifoldHmm:
         See ``Method``.
     changes
         Fields of ``TrainingSettings`` that are always as given here, whatever was asked for.
+    paper
+        Whether all else that the paper settles is as there.
 
     """
 
@@ -39,6 +42,7 @@ class ManifoldHmm:
     title: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     told: bool = False
+    paper: bool = False
 
     def fit(self, lesson: Lesson) -> FittedModel:
         """
@@ -50,9 +54,10 @@ class ManifoldHmm:
             See ``train_model``.
 
         """
-        return FittedModel(
-            train_model(lesson.recordings, replace(lesson.settings, **self.changes))
-        )
+        settings = replace(lesson.settings, **self.changes)
+        if self.paper:
+            settings = paper_settings(settings, lesson.recordings)
+        return FittedModel(train_model(lesson.recordings, settings))
 
 
 class FittedModel:
@@ -68,10 +73,12 @@ class FittedModel:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        validation = model.summary['validation']
-        self.chosen: dict[str, Any] = dict(validation['chosen']) if validation else {}
-        # Asked for, or fewer than were chosen: what counts is what the model has.
-        self.chosen |= {'states': model.states, 'neighbours': model.summary['neighbours']}
+        self.chosen: dict[str, Any] = {
+            **model.summary['chosen'],
+            # Fewer than were chosen, or none with this kernel: what counts is what the model has.
+            'states': model.states,
+            'neighbours': model.summary['neighbours'],
+        }
 
     def follow(self, segment: Segment) -> Course:
         """Filter one segment from a cold start; the first tick has a prediction already."""
@@ -85,23 +92,23 @@ class FittedModel:
         return Course(positions, states)
 
 
-def manifold_hmm() -> ManifoldHmm:
+def default() -> ManifoldHmm:
     """Return what `two-manifold train` makes by default."""
-    return ManifoldHmm('manifold', 'manifold HSE-HMM')
+    return ManifoldHmm('default', 'this package')
+
+
+def manifold_hmm() -> ManifoldHmm:
+    """Return the spectral filter with the eigenmap."""
+    changes = {'method': 'spectral', 'kernel': 'laplacian-eigenmap'}
+    return ManifoldHmm('manifold', 'manifold HSE-HMM', changes)
 
 
 def gaussian_hmm() -> ManifoldHmm:
     """Return the same with Gaussian kernels: an HSE-HMM without manifolds."""
-    return ManifoldHmm('gaussian', 'HSE-HMM, Gaussian', {'kernel': 'gaussian'})
+    changes = {'method': 'spectral', 'kernel': 'gaussian'}
+    return ManifoldHmm('gaussian', 'HSE-HMM, Gaussian', changes)
 
 
 def paper_hmm() -> ManifoldHmm:
     """Return the configuration of the paper."""
-    changes = {
-        'kernel': 'laplacian-eigenmap',
-        'states': 20,
-        'neighbours': 50,
-        'coupling': 'gram-product',
-        'readout': 'ridge',
-    }
-    return ManifoldHmm('paper', 'HSE-HMM of the paper', changes)
+    return ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True)

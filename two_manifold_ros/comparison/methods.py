@@ -27,10 +27,14 @@ _PLACES = {
     'gaussian': ('manifold_hmm', 'gaussian_hmm'),
     'paper': ('manifold_hmm', 'paper_hmm'),
     'manifold': ('manifold_hmm', 'manifold_hmm'),
+    'default': ('manifold_hmm', 'default'),
 }
 """For each name the module of this folder, imported only when asked for, and what makes it."""
 
 NAMES = tuple(_PLACES)
+
+OURS = 'default'
+"""The one that all others are compared with."""
 
 AS_IN_PAPER: dict[str, dict[str, Any]] = {
     'kalman': {'states': 20, 'block_rows': 150},

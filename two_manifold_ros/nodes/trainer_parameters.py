@@ -5,7 +5,7 @@
 from two_manifold_ros.kernels.selection import KERNELS
 from two_manifold_ros.nodes.parameter import Parameter, Settable
 from two_manifold_ros.recordings.topic_choice import POSITION
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import METHODS, TrainingSettings
 
 _USUAL = TrainingSettings()
 
@@ -90,6 +90,13 @@ TRAINER = (
         settable=Settable.BEFORE_TRAINING,
         low=0,
         high=1000,
+    ),
+    Parameter(
+        name='method',
+        default=_USUAL.method,
+        description='What filters: a belief over the training drives, or the spectral filter.',
+        settable=Settable.BEFORE_TRAINING,
+        choices=METHODS,
     ),
     Parameter(
         name='kernel',

@@ -25,6 +25,7 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
         rate_hz=values['rate_hz'] or None,
         window=values['window'] or None,
         states=values['states'] or None,
+        method=values['method'],
         kernel=values['kernel'],
         horizons=tuple(values['horizons']),
     )

@@ -8,13 +8,13 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros import __version__
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
-from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.drive_summary import (
     count_all_laps,
     lag_summary,
     lap_notes,
     measure_drives,
 )
+from two_manifold_ros.training.validation import usual_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,10 +53,10 @@ def summarise(
     values = assembly.directions.singular_values
     matrix = transition(assembly.tables.weights, assembly.tables.states)
     validated = None
-    neighbours = settings.neighbours or USUAL_NEIGHBOURS
+    candidate = usual_candidate(settings)
     if not isinstance(validation, str):
         validated = _validation_summary(validation, settings)
-        neighbours = validation.candidate.neighbours
+        candidate = validation.candidate
     states = assembly.tables.weights.shape[1]
     notes = [note for recording in recordings for note in recording.notes]
     notes += structure.notes
@@ -78,9 +78,11 @@ def summarise(
         'segments': len(dataset.segments),
         'training_ticks': len(structure.training.ticks),
         'samples': dict(dataset.counts),
-        'neighbours': neighbours if settings.kernel == 'laplacian-eigenmap' else None,
+        'method': settings.method,
+        'chosen': candidate.as_json(),
+        'neighbours': candidate.neighbours if settings.kernel == 'laplacian-eigenmap' else None,
         'coupling': settings.coupling,
-        'readout': settings.readout,
+        'readout': settings.readout if settings.method == 'spectral' else None,
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
         'spectral_radius': round(spectral_radius(matrix), 9),
@@ -111,7 +113,6 @@ def _training_notes(dataset: Dataset, validation: Validation | str) -> list[str]
 def _validation_summary(validation: Validation, settings: TrainingSettings) -> dict[str, Any]:
     names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
     return {
-        'chosen': validation.candidate.as_json(),
         'ticks': validation.ticks,
         'covariance_factors': {
             name: round(float(factor), 4)
