@@ -3,13 +3,19 @@
 """
 The time of one filter step: one IMU sample in, eight horizons with covariances out.
 
-Run `python benchmarks/bench_filter.py`. Beside it, measured in the same run and interleaved with
-it: the same step written in plain NumPy with window distances computed anew (naive), and a copy
-of the bytes that the step has to read (the memory bound).
+Run `python benchmarks/bench_filter.py`. First the route belief, the default, compiled and in the
+NumPy forms that run where there is no numba. Then the spectral filter; beside it, measured in the
+same run: the same step written in plain NumPy with window distances computed anew (naive), and a
+copy of the bytes that the step has to read (the memory bound).
 """
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -17,6 +23,7 @@ import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
@@ -35,15 +42,23 @@ HORIZONS = (0, 1, 2, 5, 10, 20, 50, 100)
 WINDOWS = (150, 600)
 RATE_HZ = 10.0
 STEPS = 1_500
+ROUTE_WINDOW = 60
+FEW_STEPS = 300
+"""Of the NumPy forms."""
 
 
-def make_model(window: int) -> tuple[Model, Floats]:
+def make_model(window: int, method: str) -> tuple[Model, Floats]:
     """Train on just enough ticks for TICKS training ticks; return it and unseen samples."""
     needed = TICKS + 2 * window
     settings = SlotCarSettings(seed=0, rate_hz=RATE_HZ)
     recording = run_to_recording(simulate(settings, samples=needed + STEPS + window + 10))
     chosen = TrainingSettings(
-        rate_hz=RATE_HZ, window=window, states=STATES, horizons=HORIZONS, dimension=60
+        rate_hz=RATE_HZ,
+        window=window,
+        states=STATES,
+        horizons=HORIZONS,
+        dimension=60,
+        method=method,
     )
     model = train_model([recording.between(None, (needed + 1.5) / RATE_HZ)], chosen)
     return model, recording.imu.samples[needed:]
@@ -77,7 +92,7 @@ def naive_step(model: Model) -> Callable[[Floats, Floats], None]:
     return step
 
 
-def median_us(function: Callable[[int], None], steps: int) -> tuple[float, float]:
+def median_us(function: Callable[[int], object], steps: int) -> tuple[float, float]:
     times = np.empty(steps)
     for index in range(steps):
         began = time.perf_counter()
@@ -86,18 +101,37 @@ def median_us(function: Callable[[int], None], steps: int) -> tuple[float, float
     return 1e6 * float(np.median(times)), 1e6 * float(np.quantile(times, 0.99))
 
 
-def measure(window: int) -> None:
-    model, samples = make_model(window)
+def filter_us(model: Model, samples: Floats, steps: int) -> tuple[float, float]:
+    """Return the median and the 99 % quantile of the step of the live filter."""
     live = Filter(model)
     live.warm_up()
     stamps = [1_000_000_000 + i * model.period_ns for i in range(len(samples))]
-    for index in range(window + 5):
+    offset = model.window + 5
+    for index in range(offset):
         live.push(stamps[index], samples[index])
-    offset = window + 5
+    return median_us(lambda i: live.push(stamps[offset + i], samples[offset + i]), steps)
 
-    def ours(index: int) -> None:
-        live.push(stamps[offset + index], samples[offset + index])
 
+def measure_route() -> None:
+    model, samples = make_model(ROUTE_WINDOW, 'route')
+    ours_us, ours_p99 = filter_us(model, samples, STEPS)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / name) for name in ('model.npz', 'samples.npy')]
+        save_model(model, paths[0])
+        np.save(paths[1], samples)
+        command = [sys.executable, __file__, *paths]
+        environment = {**os.environ, 'TWO_MANIFOLD_NUMBA': '0'}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    arrays_us = float(done.stdout)
+    print(
+        f'route: N = {model.series.shape[1]}, d = {len(model.series)}, k = {model.states}, '
+        f'{len(HORIZONS)} horizons: ours {ours_us:6.1f} us (99 %: {ours_p99:.1f}), '
+        f'NumPy {arrays_us:8.1f} us ({arrays_us / ours_us:.0f} x ours)'
+    )
+
+
+def measure(window: int) -> None:
+    model, samples = make_model(window, 'spectral')
     step = naive_step(model)
     observations = model.channels.standardise(samples)
     flat = np.ascontiguousarray(observations[:window].T).reshape(-1)
@@ -117,11 +151,12 @@ def measure(window: int) -> None:
         np.copyto(target, read)
 
     bound_us, _ = median_us(bound, 300)
-    ours_us, ours_p99 = median_us(ours, STEPS)
+    ours_us, ours_p99 = filter_us(model, samples, STEPS)
     naive_us, _ = median_us(naive, 60)
     print(
-        f'w = {window:4d}: n = {len(model.starts)}, d = {len(model.series)}, k = {model.states}, '
-        f'{len(HORIZONS)} horizons: ours {ours_us:6.1f} us (99 %: {ours_p99:.1f}), '
+        f'spectral: w = {window:4d}, n = {len(model.starts)}, d = {len(model.series)}, '
+        f'k = {model.states}, {len(HORIZONS)} horizons: '
+        f'ours {ours_us:6.1f} us (99 %: {ours_p99:.1f}), '
         f'naive {naive_us:8.1f} us ({naive_us / ours_us:.0f} x ours), '
         f'copying the {read.nbytes / 1e6:.1f} MB read {bound_us:.1f} us '
         f'(ours is {ours_us / bound_us:.1f} x that)'
@@ -129,7 +164,12 @@ def measure(window: int) -> None:
 
 
 def main() -> None:
+    if len(sys.argv) == 3:
+        model, samples = load_model(sys.argv[1]), np.load(sys.argv[2])
+        print(filter_us(model, samples, FEW_STEPS)[0])
+        return
     print(f'filter step, {"numba" if HAVE_NUMBA else "NumPy"}; to reach: 30 us at w = 150')
+    measure_route()
     for window in WINDOWS:
         measure(window)
 
