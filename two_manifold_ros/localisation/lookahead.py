@@ -23,7 +23,8 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
     Replace where each tick led to by the mean over the passes that were driven as fast.
 
     One pass is one draw of what follows; the mean of several errs less. Displacements are
-    averaged, so that the position itself stays that of the tick.
+    averaged, so that the position itself stays that of the tick; where a tick's own displacement
+    is not known, its targets stay as they were.
 
     Parameters
     ----------
@@ -53,7 +54,9 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
         counts += weights * present[there]
     averaged: Floats = targets.copy()
     means = sums / np.maximum(counts, 1.0)[..., None]
-    averaged[:, :-1] = np.where(known[..., None], ground.positions[:, None] + means, np.nan)
+    averaged[:, :-1] = np.where(
+        known[..., None], ground.positions[:, None] + means, targets[:, :-1]
+    )
     return averaged
 
 

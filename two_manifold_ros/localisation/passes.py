@@ -18,6 +18,9 @@ MOST_PASSES = 5
 APART_S = 2.0
 """Ticks nearer in time than this are the same pass."""
 
+FEWEST_APART = 4
+"""The same in ticks where ticks are long: a place is up to two ticks of travel long."""
+
 NEAR_S = 0.1
 """Travel at the usual speed within which two ticks are at the same place."""
 
@@ -92,7 +95,7 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
     """
     found = np.full((len(states), MOST_PASSES), -1, dtype=np.int64)
     near_m = ground.near_m
-    apart = max(round(APART_S / ground.period_s), 1)
+    apart = max(round(APART_S / ground.period_s), FEWEST_APART)
     known: Bools = np.all(np.isfinite(np.hstack([states, ground.positions])), axis=1)
     ticks = np.flatnonzero(known & ~_standing(ground.positions, apart, 2.0 * near_m))
     if len(ticks) < 2 or not near_m > 0.0:
