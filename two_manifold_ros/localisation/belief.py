@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.arithmetic import gaussian_factors
-from two_manifold_ros.localisation.features import FeatureStream
+from two_manifold_ros.localisation.features import FeatureStream, PLACE_MEMORIES
 from two_manifold_ros.localisation.steps import change_pace, expected_state, hop, move, weigh
 
 if TYPE_CHECKING:
+    from two_manifold_ros.localisation.pace_signs import PaceSigns
     from two_manifold_ros.localisation.route import Route
     from two_manifold_ros.typing import Floats
 
 JUMP = 1e-4
 """Share of the belief that starts anywhere at each tick: what finds a vehicle that was moved."""
+
+PACE_WEIGHT = 0.1
+"""Weight of the signs of pace: of the exponent of their likelihood, which recurs at every tick."""
 
 SMALLEST_SUPPORT = 1e-12
 """Likelihood at the most similar training tick below which an observation resembles none."""
@@ -52,12 +56,14 @@ class RouteBelief:
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        self._stream = FeatureStream(len(route.features) // (1 + len(route.gains)), route.gains)
+        self._stream = FeatureStream(len(route.features) // (1 + PLACE_MEMORIES), route.gains)
         ticks = route.features.shape[1]
         self._belief = np.zeros((len(route.paces.factors), ticks))
         self._spare = np.zeros_like(self._belief)
         self._factors = np.zeros(ticks)
         self._even = np.ones(ticks)
+        self._expected = np.zeros((1, ticks))
+        self._logarithms = np.log(route.paces.factors)
         self.weights = np.zeros(ticks)
         self.state = np.zeros(route.states.shape[1])
         self.pace = 1.0
@@ -84,10 +90,13 @@ class RouteBelief:
 
         """
         route = self._route
-        live = self._stream.push(observation) @ route.whitening
-        gaussian_factors(route.features, live, route.bandwidth, self._factors)
-        largest = float(self._factors.max())
+        live = self._stream.push(observation)
         self._advance()
+        if route.signs is not None and len(self._logarithms) > 1:
+            self._weigh_paces(route.signs, live)
+        place = live[: len(route.features)] @ route.whitening
+        gaussian_factors(route.features, place, route.bandwidth, self._factors)
+        largest = float(self._factors.max())
         self.accepted = largest > SMALLEST_SUPPORT
         if not self.accepted:
             self._weigh(self._even, JUMP)
@@ -100,6 +109,16 @@ class RouteBelief:
         for _ in range(ticks):
             self._advance()
             self._weigh(self._even, JUMP)
+
+    def _weigh_paces(self, signs: PaceSigns, live: Floats) -> None:
+        expected = self._expected
+        np.matmul(live, signs.slopes, out=expected[0])
+        expected[0] += signs.offsets
+        np.clip(expected, self._logarithms[0], self._logarithms[-1], out=expected)
+        width = signs.spread / PACE_WEIGHT**0.5
+        for row, logarithm in enumerate(self._logarithms[:, None]):
+            gaussian_factors(expected, logarithm, width, self._factors)
+            self._belief[row] *= self._factors
 
     def _advance(self) -> None:
         route, paces = self._route, self._route.paces

@@ -11,12 +11,18 @@ import numpy as np
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
-MEMORIES_S = (0.2, 0.6)
+MEMORIES_S = (0.2, 0.6, 2.0)
 """
 Time constants of the slow means, seconds.
 
-Single ticks are noisy; means calm them, and tell how the vehicle came here. Longer ones (2 s) say
-more on a track driven at one pace but put a faster vehicle behind where it is: the mean is over
+Single ticks are noisy; means calm them, and tell how the vehicle came here.
+"""
+
+PLACE_MEMORIES = 2
+"""
+Slow means, the quickest first, that tell the place.
+
+A mean over 2 s tells the pace, but put a faster vehicle behind where it is: the mean is over
 time, and the faster vehicle comes from farther away.
 """
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from two_manifold_ros.localisation.pace import Paces
+    from two_manifold_ros.localisation.pace_signs import PaceSigns
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -20,9 +21,11 @@ class Route:
     Parameters
     ----------
     features : (f, N)
-        Whitened features of each tick.
+        Whitened features of each tick that tell the place.
     whitening : (f, f)
-        From ``whitening``, multiplied to the right of a live tick's features.
+        From ``whitening``, multiplied to the right of the first f features of a live tick.
+    signs
+        What all features tell of the pace, if anything.
     gains : (m,)
         Of the slow means, from ``gains_for``.
     since_begin : (N,) int64
@@ -45,6 +48,7 @@ class Route:
 
     features: Floats
     whitening: Floats
+    signs: PaceSigns | None
     gains: Floats
     since_begin: Ints
     passes: Ints

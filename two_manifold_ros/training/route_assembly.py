@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.localisation.features import features_along, gains_for, MEMORIES_S
+from two_manifold_ros.localisation.features import (
+    features_along,
+    gains_for,
+    MEMORIES_S,
+    PLACE_MEMORIES,
+)
 from two_manifold_ros.localisation.lookahead import averaged_targets, pace_drift
 from two_manifold_ros.localisation.pace import make_paces, pace_shifts
+from two_manifold_ros.localisation.pace_signs import learn_pace_signs, PaceSigns
 from two_manifold_ros.localisation.passes import find_passes, Ground
 from two_manifold_ros.localisation.route import Route
 from two_manifold_ros.localisation.whitening import whitening
@@ -84,7 +90,7 @@ class RouteParts:
         Where the ticks were.
     features : (N, f)
         Whitened.
-    whitening : (f, f), gains : (m,)
+    whitening : (f, f), signs, gains : (m,)
         See ``Route``.
     passes : (N, p) int64
         From ``find_passes``.
@@ -101,6 +107,7 @@ class RouteParts:
     ground: Ground
     features: Floats
     whitening: Floats
+    signs: PaceSigns | None
     gains: Floats
     passes: Ints
     states: Floats
@@ -123,6 +130,7 @@ class RouteParts:
         return Route(
             np.ascontiguousarray(self.features.T),
             self.whitening,
+            self.signs,
             self.gains,
             self.ground.since_begin,
             self.passes,
@@ -178,16 +186,18 @@ def route_parts(
     known = np.full((len(raw), tables.states.shape[1] - 1), np.nan)
     known[ticks] = tables.states[:, 1:]
     passes = find_passes(ground, known)
-    settled = np.flatnonzero(ground.since_begin > 3.0 * max(MEMORIES_S) / period_s)
-    map_ = whitening(raw, passes, settled)
+    place = raw[:, : len(structure.series) * (1 + PLACE_MEMORIES)]
+    settled = np.flatnonzero(ground.since_begin > 2.0 * MEMORIES_S[PLACE_MEMORIES - 1] / period_s)
+    map_ = whitening(place, passes, settled)
     usual = Candidate(states, USUAL_BANDWIDTH)
     return RouteParts(
         directions,
         tables,
         make_operator(structure.observations, usual),
         ground,
-        raw @ map_,
+        place @ map_,
         map_,
+        learn_pace_signs(raw, passes, ground.speeds),
         gains,
         passes,
         np.hstack([np.ones((len(raw), 1)), np.where(np.isfinite(known), known, 0.0)]),

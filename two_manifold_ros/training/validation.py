@@ -34,7 +34,7 @@ SHARPNESSES = (0.5, 1.0, 2.0, 0.25)
 PACES_EACH_WAY = 3
 ROUTE_STATES = 20
 
-CLEARLY = 1.02
+CLEARLY = 1.05
 """A choice other than the usual one has to be better by this factor: less is chance."""
 
 USUAL_STATES = 40
