@@ -89,18 +89,16 @@ class RouteBelief:
             was passed over.
 
         """
-        route = self._route
         live = self._stream.push(observation)
         self._advance()
-        if route.signs is not None and len(self._logarithms) > 1:
-            self._weigh_paces(route.signs, live)
-        place = live[: len(route.features)] @ route.whitening
-        gaussian_factors(route.features, place, route.bandwidth, self._factors)
-        largest = float(self._factors.max())
+        largest = self._compare(live)
         self.accepted = largest > SMALLEST_SUPPORT
         if not self.accepted:
             self._weigh(self._even, JUMP)
             return 0.0
+        signs = self._route.signs
+        if signs is not None and len(self._logarithms) > 1 and self._stream.settled == len(live):
+            self._weigh_paces(signs, live)
         return min(self._weigh(self._factors, JUMP) / largest, 1.0)
 
     def skip(self, ticks: int) -> None:
@@ -110,6 +108,15 @@ class RouteBelief:
             self._advance()
             self._weigh(self._even, JUMP)
 
+    def _compare(self, live: Floats) -> float:
+        """Fill the likelihoods of the place and return the largest."""
+        route = self._route
+        # The whitening is triangular: the first whitened features are those of the first features.
+        place = live[: len(route.features)] @ route.whitening
+        settled = self._stream.settled
+        gaussian_factors(route.features[:settled], place[:settled], route.bandwidth, self._factors)
+        return float(self._factors.max())
+
     def _weigh_paces(self, signs: PaceSigns, live: Floats) -> None:
         expected = self._expected
         np.matmul(live, signs.slopes, out=expected[0])
@@ -117,8 +124,8 @@ class RouteBelief:
         np.clip(expected, self._logarithms[0], self._logarithms[-1], out=expected)
         width = signs.spread / PACE_WEIGHT**0.5
         for row, logarithm in enumerate(self._logarithms[:, None]):
-            gaussian_factors(expected, logarithm, width, self._factors)
-            self._belief[row] *= self._factors
+            gaussian_factors(expected, logarithm, width, self._spare[row])
+        self._belief *= self._spare
 
     def _advance(self) -> None:
         route, paces = self._route, self._route.paces

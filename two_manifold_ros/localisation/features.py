@@ -26,6 +26,13 @@ A mean over 2 s tells the pace, but put a faster vehicle behind where it is: the
 time, and the faster vehicle comes from farther away.
 """
 
+SETTLED = 2.0
+"""
+Age of a slow mean, in its time constants, from which it counts.
+
+Before, it is mostly the noise of the first observation.
+"""
+
 
 class FeatureStream:
     """
@@ -42,15 +49,19 @@ class FeatureStream:
     ----------
     features : (d (1 + m),)
         The newest observation, then its slow means, quickest first.
+    settled
+        How many of the features, from the first, hardly remember any more where they began.
 
     """
 
     def __init__(self, channels: int, gains: Floats) -> None:
-        self._gains = np.repeat(gains, channels)
-        self._means = np.zeros(len(self._gains))
+        self._gains = gains[:, None]
+        self._means = np.zeros((len(gains), channels))
+        self._ages = np.zeros(len(gains))
         self._begun = False
-        self.features = np.zeros(channels + len(self._gains))
         self._channels = channels
+        self.features = np.zeros(channels * (1 + len(gains)))
+        self.settled = channels
 
     def start(self) -> None:
         """Forget everything: every mean begins at the next observation."""
@@ -58,16 +69,16 @@ class FeatureStream:
 
     def push(self, observation: Floats) -> Floats:
         """Take one (d,) observation and return ``features``."""
-        channels = self._channels
-        self.features[:channels] = observation
         if not self._begun:
-            self._means[:] = np.tile(observation, len(self._means) // channels)
+            self._means[:] = observation
+            self._ages[:] = 0.0
             self._begun = True
-        for begin in range(0, len(self._means), channels):
-            part = slice(begin, begin + channels)
-            gains = self._gains[part]
-            self._means[part] = (1.0 - gains) * self._means[part] + gains * observation
-        self.features[channels:] = self._means
+        self._means *= 1.0 - self._gains
+        self._means += self._gains * observation
+        self._ages += self._gains[:, 0]
+        self.settled = self._channels * (1 + int(np.count_nonzero(self._ages > SETTLED)))
+        self.features[: self._channels] = observation
+        self.features[self._channels :] = self._means.ravel()
         return self.features
 
 
