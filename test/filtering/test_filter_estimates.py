@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from filter_runs import bits, feed, stamps
 import numpy as np
+import pytest
 from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -34,19 +34,20 @@ def squared_distances(model: Model, window: np.ndarray) -> np.ndarray:
     )
 
 
+@pytest.mark.parametrize(('kind', 'columns'), [('slot_car_model', 1), ('spectral_model', 3)])
 def test_positions_lie_in_the_hull_of_the_training_positions(
-    slot_car_model: Model, stream: Stream
+    kind: str, columns: int, stream: Stream, request: pytest.FixtureRequest
 ) -> None:
-    assert isinstance(slot_car_model.readout, SharpenedReadout)
-    known = slot_car_model.track[np.isfinite(slot_car_model.track).all(axis=1)]
+    """A pace of its own may lead a prediction out of it, but never the position now."""
+    model: Model = request.getfixturevalue(kind)
+    known = model.track[np.isfinite(model.track).all(axis=1)]
     hull = ConvexHull(known).equations
     generator = np.random.default_rng(0)
     noisy = [
-        (stamp, sample + generator.normal(scale=slot_car_model.channels.scale))
-        for stamp, sample in stream
+        (stamp, sample + generator.normal(scale=model.channels.scale)) for stamp, sample in stream
     ]
-    for found in (feed(Filter(slot_car_model), stream), feed(Filter(slot_car_model), noisy)):
-        points = np.concatenate([each.positions for each in found])
+    for found in (feed(Filter(model), stream), feed(Filter(model), noisy)):
+        points = np.concatenate([each.positions[:columns] for each in found])
         assert (points @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
 
 

@@ -43,16 +43,23 @@ def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
 
 
 @pytest.fixture
-def contrary_model(slot_car_model: Model) -> Model:
+def contrary_model(spectral_model: Model) -> Model:
     """Return a model whose observation operator is negative, so that nothing ever fits."""
-    landmarks = slot_car_model.operator.kernel_points[:50]
-    features = np.ones((len(slot_car_model.tables.weights), 1))
+    landmarks = spectral_model.operator.kernel_points[:50]
+    features = np.ones((len(spectral_model.tables.weights), 1))
     operator = RidgeKernel(landmarks, 2.0, -np.ones((50, 1)), features)
-    return replace(slot_car_model, operator=operator)
+    return replace(spectral_model, operator=operator)
 
 
-def test_an_escaped_state_starts_from_the_window(slot_car_model: Model, stream: Stream) -> None:
-    narrow = replace(slot_car_model, state_bound=1e-9)
+@pytest.fixture
+def picky_model(slot_car_model: Model) -> Model:
+    """Return a model of a route on which no tick looks enough like what it is shown."""
+    assert slot_car_model.route is not None
+    return replace(slot_car_model, route=replace(slot_car_model.route, sharpness=1e6))
+
+
+def test_an_escaped_state_starts_from_the_window(spectral_model: Model, stream: Stream) -> None:
+    narrow = replace(spectral_model, state_bound=1e-9)
     live = Filter(narrow)
     found = feed(live, stream[:60])
     assert live.counters['restarts'] == len(found)
@@ -62,10 +69,10 @@ def test_an_escaped_state_starts_from_the_window(slot_car_model: Model, stream: 
         )
 
 
-def test_the_warm_start_knows_where_the_car_is(slot_car_model: Model, stream: Stream) -> None:
+def test_the_warm_start_knows_where_the_car_is(spectral_model: Model, stream: Stream) -> None:
     """Started anew at every tick, the filter still agrees with the one that never was."""
-    restarted = feed(Filter(replace(slot_car_model, state_bound=1e-9)), stream)
-    usual = feed(Filter(slot_car_model), stream)
+    restarted = feed(Filter(replace(spectral_model, state_bound=1e-9)), stream)
+    usual = feed(Filter(spectral_model), stream)
     apart = [
         float(np.linalg.norm(left.positions[0] - right.positions[0]))
         for left, right in zip(restarted, usual, strict=True)
@@ -74,8 +81,8 @@ def test_the_warm_start_knows_where_the_car_is(slot_car_model: Model, stream: St
     assert np.median(apart) < 0.3
 
 
-def test_a_belief_within_bounds_is_left_alone(slot_car_model: Model, stream: Stream) -> None:
-    live = Filter(slot_car_model)
+def test_a_belief_within_bounds_is_left_alone(spectral_model: Model, stream: Stream) -> None:
+    live = Filter(spectral_model)
     feed(live, stream)
     assert live.counters['restarts'] == 0
     assert live.counters['rejected_observations'] == 0
@@ -101,12 +108,12 @@ def test_a_gap_forgives_rejected_observations(contrary_model: Model, stream: Str
 
 
 def test_an_observation_unlike_any_in_training_is_passed_over(
-    slot_car_model: Model, stream: Stream
+    spectral_model: Model, stream: Stream
 ) -> None:
     """The belief moves on as if the tick had no observation."""
-    belief = Belief(slot_car_model.tables, slot_car_model.operator)
+    belief = Belief(spectral_model.tables, spectral_model.operator)
     means = np.array([sample for _, sample in stream[:30]])
-    for observation in slot_car_model.channels.standardise(means):
+    for observation in spectral_model.channels.standardise(means):
         belief.update(observation)
     before = belief.state.copy()
     assert belief.update(np.full(6, 60.0)) == 0.0
@@ -117,12 +124,27 @@ def test_an_observation_unlike_any_in_training_is_passed_over(
 
 
 def test_a_belief_that_everything_contradicts_is_lost(
-    contrary_model: Model, slot_car_model: Model, stream: Stream
+    contrary_model: Model, spectral_model: Model, stream: Stream
 ) -> None:
     found = feed(Filter(contrary_model), stream[:100])
     width = contrary_model.window
     assert [each.status for each in found[width:]] == [Status.LOST] * len(found[width:])
     assert not any(each.valid for each in found)
+    assert all(each.valid for each in feed(Filter(spectral_model), stream[:100])[width:])
+
+
+def test_on_a_route_it_begins_anywhere_again_and_is_lost(
+    picky_model: Model, slot_car_model: Model, stream: Stream
+) -> None:
+    live = Filter(picky_model)
+    found = feed(live, stream[:100])
+    assert live.counters['rejected_observations'] == len(found)
+    assert live.counters['restarts'] == len(found) // REJECTED_BEFORE_RESTART
+    width = picky_model.window
+    assert {each.status for each in found[width:]} == {Status.LOST}
+    assert {each.evidence for each in found} == {0.0}
+    anywhere = found[REJECTED_BEFORE_RESTART - 1].positions[0]
+    np.testing.assert_allclose(anywhere, picky_model.mean_position, atol=0.2)
     assert all(each.valid for each in feed(Filter(slot_car_model), stream[:100])[width:])
 
 

@@ -52,10 +52,12 @@ np.savez(
 
 
 @pytest.mark.skipif(not HAVE_NUMBA, reason='numba is not installed: there is nothing to compare')
+@pytest.mark.parametrize('kind', ['slot_car_model', 'spectral_model'])
 def test_the_same_numbers_without_numba(
-    slot_car_model: Model, stream: Stream, tmp_path: Path
+    kind: str, stream: Stream, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    save_model(slot_car_model, tmp_path / 'model')
+    model: Model = request.getfixturevalue(kind)
+    save_model(model, tmp_path / 'model')
     np.savez(
         tmp_path / 'stream.npz',
         stamps=np.array([stamp for stamp, _ in stream]),
@@ -64,7 +66,7 @@ def test_the_same_numbers_without_numba(
     names = [str(tmp_path / name) for name in ('model', 'stream.npz', 'found.npz')]
     environment = os.environ | {'TWO_MANIFOLD_NUMBA': '0', 'PYTHONPATH': os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, '-c', PROGRAM, *names], env=environment, check=True)
-    usual = feed(Filter(slot_car_model), stream)
+    usual = feed(Filter(model), stream)
     with np.load(tmp_path / 'found.npz') as found:
         assert found['stamps'].tolist() == stamps(usual)
         for name in set(found.files) - {'stamps'}:

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
 def route(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
     """Return the part of a header about the route with something changed."""
-    return {'route': {'sharpness': 0.5, 'hop': 0.02} | changed}
+    numbers = {'sharpness': 0.5, 'hop': 0.02} | changed
+    return {'route': {'route': numbers, 'paces': {}, 'signs': {'spread': 0.1}}}
+
+
+def signs(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the same with something about the signs of pace changed."""
+    content = route()
+    content['route']['signs'] |= changed
+    return content
 
 
 def familiarity(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
@@ -145,7 +153,8 @@ def test_other_channels_or_units_are_refused(
         (route(hop=-0.1), 'route.hop is -0.1, not a chance below 1'),
         (route(hop=1.0), 'route.hop is 1.0, not a chance below 1'),
         (route(hop='no'), 'its content does not fit together'),
-        ({'route': {}}, 'its content does not fit together'),
+        ({'route': {'route': {}, 'paces': {}}}, 'its content does not fit together'),
+        (signs(spread=0.0), 'signs.spread is 0.0, not a positive number'),
         ({'route': None}, 'its read-out is not one for its method'),
         ({'state_bound': -2.0}, 'state_bound is -2.0, not a positive number'),
         ({'observation_bandwidth': 0.0}, 'observation bandwidth is 0.0, not a positive number'),
@@ -181,7 +190,7 @@ def test_a_header_with_something_missing(name: str, altered: Callable[[Change], 
         'warm_start.offset', 'operator.observations', 'readout.targets', 'readout.factors',
         'readout.drift', 'readout.noise', 'route.features', 'route.whitening', 'route.gains',
         'route.since_begin', 'route.passes', 'route.shifts', 'route.states', 'paces.factors',
-        'paces.moves', 'paces.changes', 'paces.prior',
+        'paces.moves', 'paces.changes', 'paces.prior', 'signs.slopes', 'signs.offsets',
     ],
 )  # fmt: skip
 class TestArrays:

@@ -107,7 +107,16 @@ def test_states_that_the_windows_do_not_share_are_said_aloud(laps: Recording) ->
     assert model.states == 11
     notes = ' '.join(model.summary['notes'])
     assert 'the windows share only 11 of the 40 states asked for or chosen' in notes
-    assert 'the filter was lost most of the time' in notes
+
+
+def test_a_filter_that_was_lost_is_said_aloud(laps: Recording) -> None:
+    """Its positions say nothing of where it drove."""
+    positions = laps.positions
+    assert positions is not None
+    order = np.random.default_rng(0).permutation(len(positions.positions))
+    scrambled = replace(positions, positions=positions.positions[order])
+    model = train_model([replace(laps, positions=scrambled)], QUICK)
+    assert 'the filter was lost most of the time' in ' '.join(model.summary['notes'])
 
 
 def test_two_recordings_in_either_order(slot_car_laps: tuple[Recording, Recording]) -> None:

@@ -136,7 +136,7 @@ def _check_shapes(model: Model) -> None:
         landmarks = len(model.operator.landmarks)
         wanted['responses'] = (model.operator.responses, (landmarks, features))
     if model.route is not None:
-        wanted |= route_shapes(model.route, live, model.series.shape[1], states)
+        wanted |= route_shapes(model.route, live, states)
     for name, (array, shape) in wanted.items():
         if array.shape != shape:
             refuse(f'{name} has the shape {array.shape} instead of {shape}')
@@ -152,6 +152,7 @@ def _check_finite(model: Model) -> None:
     groups += [model.warm_start, model.readout]
     if model.route is not None:
         groups += [model.route, model.route.paces]
+        groups += [model.route.signs] if model.route.signs is not None else []
     for group in groups:
         for name, value in vars(group).items():
             if not isinstance(value, np.ndarray) or name.startswith('_'):

@@ -11,11 +11,10 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.observation import RawKernel, RidgeKernel
 from two_manifold_ros.hse_hmm.tables import Tables
 from two_manifold_ros.kernels.extension import Extension
-from two_manifold_ros.localisation.pace import Paces
-from two_manifold_ros.localisation.route import Route
 from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.route_form import route_arrays, route_from, route_numbers
 from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.ridge import RidgeReadout
 from two_manifold_ros.readout.sharpened import SharpenedReadout
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.hse_hmm.observation import ObservationOperator
+    from two_manifold_ros.localisation.route import Route
     from two_manifold_ros.readout.reading import Readout
 
 FORMAT = 'two_manifold_ros model'
@@ -38,7 +38,6 @@ _PLAIN = (
     'rate_hz', 'period_ns', 'max_gap_ns', 'window', 'kernel', 'imu_topic', 'imu_frame_id',
     'position_topic', 'frame_id', 'state_bound', 'summary',
 )  # fmt: skip
-_ROUTE_NUMBERS = ('sharpness', 'hop')
 _ARRAYS = ('series', 'starts', 'track', 'mean_position')
 
 
@@ -67,7 +66,7 @@ def save_model(model: Model, path: str | Path) -> None:
             'bandwidth': model.warm_start.bandwidth,
             'neighbours': model.warm_start.neighbours,
         },
-        'route': _route_numbers(model.route),
+        'route': route_numbers(model.route) if model.route else None,
     }
     arrays: dict[str, NDArray[Any]] = {name: getattr(model, name) for name in _ARRAYS}
     arrays |= {f'channels.{name}': value for name, value in vars(model.channels).items()}
@@ -81,7 +80,9 @@ def save_model(model: Model, path: str | Path) -> None:
         for name, value in vars(model.operator).items()
         if name != 'bandwidth'
     }
-    arrays |= _readout_arrays(model.readout) | _route_arrays(model.route)
+    arrays |= _readout_arrays(model.readout)
+    if model.route is not None:
+        arrays |= route_arrays(model.route)
     write_container(path, header, arrays)
 
 
@@ -154,28 +155,12 @@ def _operator(arrays: dict[str, NDArray[Any]], bandwidth: float) -> ObservationO
     return RidgeKernel(bandwidth=bandwidth, **arrays)
 
 
-def _route_numbers(route: Route | None) -> dict[str, Any] | None:
-    if route is None:
-        return None
-    return {name: getattr(route, name) for name in _ROUTE_NUMBERS}
-
-
-def _route_arrays(route: Route | None) -> dict[str, NDArray[Any]]:
-    if route is None:
-        return {}
-    arrays = {
-        f'route.{name}': value
-        for name, value in vars(route).items()
-        if name not in {*_ROUTE_NUMBERS, 'paces'}
-    }
-    return arrays | {f'paces.{name}': value for name, value in vars(route.paces).items()}
-
-
-def _route(numbers: dict[str, Any] | None, arrays: dict[str, NDArray[Any]]) -> Route | None:
+def _route(
+    numbers: dict[str, dict[str, float] | None] | None, arrays: dict[str, NDArray[Any]]
+) -> Route | None:
     if numbers is None:
         return None
-    parts: dict[str, Any] = {**numbers, **_group(arrays, 'route')}
-    return Route(paces=Paces(**_group(arrays, 'paces')), **parts)
+    return route_from(numbers, {group: _group(arrays, group) for group in numbers})
 
 
 def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:

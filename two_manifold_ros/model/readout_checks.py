@@ -43,7 +43,7 @@ def readout_shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...
             'readout.coefficients': (readout.coefficients, (columns, 2, states)),
             'readout.covariances': (readout.covariances, (columns, 2, 2)),
         }
-    rows = model.series.shape[1] if isinstance(readout, ForecastReadout) else count
+    rows = count if model.route is None else model.route.features.shape[-1]
     shapes = {
         'readout.targets': (readout.targets, (rows, columns, 2)),
         'readout.factors': (readout.factors, (columns,)),

@@ -8,6 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.localisation.features import PLACE_MEMORIES
 from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def route_shapes(
-    route: Route, channels: int, ticks: int, states: int
+    route: Route, channels: int, states: int
 ) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
     """
     Return each array by name with the shape it has to have.
@@ -29,18 +30,17 @@ def route_shapes(
         Any.
     channels
         Live channels, d.
-    ticks
-        Of the training series, N.
     states
         Dimension of the state, k.
 
     """
-    paces = route.paces
-    features = channels * (1 + route.gains.size)
+    paces, ticks = route.paces, route.features.shape[-1]
+    features = channels * (1 + PLACE_MEMORIES)
     known = max(paces.factors.size, 1)
     others, moves = max(route.passes.shape[-1], 1), max(paces.moves.shape[-1], 1)
-    return {
-        'route.gains': (route.gains, (route.gains.size,)),
+    memories = max(route.gains.size, PLACE_MEMORIES)
+    shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
+        'route.gains': (route.gains, (memories,)),
         'route.features': (route.features, (features, ticks)),
         'route.whitening': (route.whitening, (features, features)),
         'route.since_begin': (route.since_begin, (ticks,)),
@@ -52,6 +52,10 @@ def route_shapes(
         'paces.changes': (paces.changes, (known, known)),
         'paces.prior': (paces.prior, (known,)),
     }
+    if route.signs is not None:
+        shapes['signs.slopes'] = (route.signs.slopes, (channels * (1 + memories), ticks))
+        shapes['signs.offsets'] = (route.signs.offsets, (ticks,))
+    return shapes
 
 
 def check_route(route: Route) -> None:
@@ -72,6 +76,10 @@ def check_route(route: Route) -> None:
         refuse('route.gains are no shares')
     if not (route.states[:, 0] == 1.0).all():
         refuse('the states of its route do not begin with the constant')
+    if route.signs is not None and not (
+        np.isfinite(route.signs.spread) and route.signs.spread > 0
+    ):
+        refuse(f'signs.spread is {route.signs.spread}, not a positive number')
     _check_segments(route.since_begin)
     _check_passes(route)
     _check_paces(route)
