@@ -17,8 +17,13 @@ from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
-FAINT = 1e-9
-"""Chances below this do not hop: there are many of them, and together they are nothing."""
+FAINT = 1e-6
+"""
+Chances below this do not hop.
+
+There are many of them, what jumped there in the last ticks; to hop with all of them would take
+most of the time of a step, and together they are next to nothing.
+"""
 
 SLIGHT = 1e-7
 """Weights below this do not count in the state."""
