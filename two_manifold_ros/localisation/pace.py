@@ -29,10 +29,19 @@ _CHANGES = (
     (2, 0.1 * CHANGE),
 )
 
-UNSTEADINESS = 0.05
-"""Chance to move a tick less or more than the pace says."""
+UNSTEADINESS = 0.3
+"""Standard deviation of the move in a tick, in ticks."""
 
-LONGEST_MOVE = 3
+FINENESS = 2
+"""
+Steps of the map in a tick.
+
+A live tick falls between two training ticks as a rule; with two steps a tick the nearest is half
+as far.
+"""
+
+LONGEST_MOVE = 3 * FINENESS
+"""Steps in a tick."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class Paces:
     factors : (r,)
         Ticks of a training drive per tick, increasing, 1 in the middle.
     moves : (r, LONGEST_MOVE + 1)
-        Chances to move by 0, 1, ... ticks.
+        Chances to move by 0, 1, ... steps of the map in a tick.
     changes : (r, r)
         Chances to go over from one pace (row) to another.
     prior : (r,)
@@ -73,17 +82,16 @@ def make_paces(each_way: int) -> Paces:
 
 
 def _moves(factor: float) -> Floats:
-    # A step that cannot be a tick less is not made a tick more either, and the other way round:
-    # so the mean of the moves is the factor itself.
-    chances = np.zeros(LONGEST_MOVE + 1)
-    whole = int(factor)
-    share = factor - whole
-    for step, chance in ((whole, 1.0 - share), (whole + 1, share)):
-        unsteady = UNSTEADINESS * chance if 0 < step < LONGEST_MOVE else 0.0
-        chances[step] += chance - 2.0 * unsteady
-        if unsteady:
-            chances[[step - 1, step + 1]] += unsteady
-    return chances
+    """Return the chances to move by 0, 1, ... steps: normal, tilted until the mean is right."""
+    steps = np.arange(LONGEST_MOVE + 1)
+    wanted = factor * FINENESS
+    variance = (UNSTEADINESS * FINENESS) ** 2
+    logarithms = -0.5 * np.square(steps - wanted) / variance
+    for _ in range(100):
+        chances = np.exp(logarithms - logarithms.max())
+        chances /= chances.sum()
+        logarithms += (wanted - chances @ steps) / variance * steps
+    return np.asarray(chances)
 
 
 def pace_shifts(speeds: Floats, passes: Ints, each_way: int) -> Ints:

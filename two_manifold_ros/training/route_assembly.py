@@ -16,9 +16,10 @@ from two_manifold_ros.localisation.features import (
     PLACE_MEMORIES,
 )
 from two_manifold_ros.localisation.lookahead import averaged_targets, pace_drift
-from two_manifold_ros.localisation.pace import make_paces, pace_shifts
+from two_manifold_ros.localisation.pace import FINENESS, make_paces, pace_shifts
 from two_manifold_ros.localisation.pace_signs import learn_pace_signs, PaceSigns
 from two_manifold_ros.localisation.passes import find_passes, Ground
+from two_manifold_ros.localisation.refining import refined
 from two_manifold_ros.localisation.route import Route
 from two_manifold_ros.localisation.whitening import whitening
 from two_manifold_ros.readout.forecast import ForecastReadout
@@ -172,24 +173,32 @@ def route_parts(
         Length of a tick.
 
     """
-    segments = [segment_targets(each, horizons, period_s) for each in positions]
-    targets = np.concatenate(segments)
-    ground = Ground(structure.begins, np.concatenate(positions), targets[:, -1], period_s)
-    gains = gains_for(MEMORIES_S, period_s)
-    seams = structure.begins[1:-1]
-    raw = np.concatenate(
-        [features_along(part.T, gains) for part in np.split(structure.series, seams, axis=1)]
-    )
-    ticks = structure.training.ticks
     directions = structure.directions(states)
     tables = structure.tables(directions)
-    known = np.full((len(raw), tables.states.shape[1] - 1), np.nan)
-    known[ticks] = tables.states[:, 1:]
-    passes = find_passes(ground, known)
-    place = raw[:, : len(structure.series) * (1 + PLACE_MEMORIES)]
-    settled = np.flatnonzero(ground.since_begin > 2.0 * MEMORIES_S[PLACE_MEMORIES - 1] / period_s)
+    seams = structure.begins[1:-1]
+    gains = gains_for(MEMORIES_S, period_s)
+    known = _spread_out(structure, tables.states[:, 1:])
+    from_past = _spread_out(structure, tables.weights[:, 1:])
+    raw = [
+        refined(features_along(part.T, gains))
+        for part in np.split(structure.series, seams, axis=1)
+    ]
+    begins = np.concatenate([[0], np.cumsum([len(part) for part in raw])])
+    features = np.concatenate(raw)
+    embedded = np.concatenate([refined(part) for part in np.split(known, seams)])
+    expected = np.concatenate([refined(part) for part in np.split(from_past, seams)])
+    step_s = period_s / FINENESS
+    ahead = [FINENESS * horizon for horizon in horizons]
+    segments = [segment_targets(refined(each), ahead, step_s) for each in positions]
+    targets = np.concatenate(segments)
+    ground = Ground(begins, targets[:, 0], targets[:, -1], step_s)
+    passes = find_passes(ground, embedded)
+    place = features[:, : len(structure.series) * (1 + PLACE_MEMORIES)]
+    settled = np.flatnonzero(ground.since_begin > 2.0 * MEMORIES_S[PLACE_MEMORIES - 1] / step_s)
     map_ = whitening(place, passes, settled)
     usual = Candidate(states, USUAL_BANDWIDTH)
+    # Averaged over passes with a like past: with a like future they would foretell too surely.
+    averaged = averaged_targets(targets, ground, find_passes(ground, expected))
     return RouteParts(
         directions,
         tables,
@@ -197,11 +206,18 @@ def route_parts(
         ground,
         place @ map_,
         map_,
-        learn_pace_signs(raw, passes, ground.speeds),
+        learn_pace_signs(features, passes, ground.speeds),
         gains,
         passes,
-        np.hstack([np.ones((len(raw), 1)), np.where(np.isfinite(known), known, 0.0)]),
+        np.hstack([np.ones((len(features), 1)), np.where(np.isfinite(embedded), embedded, 0.0)]),
         targets,
-        averaged_targets(targets, ground, passes),
-        np.concatenate([pace_drift(each, horizons, period_s) for each in segments]),
+        averaged,
+        np.concatenate([pace_drift(each, ahead, step_s) for each in segments]),
     )
+
+
+def _spread_out(structure: Structure, rows: Floats) -> Floats:
+    """Give every tick of the series a row, NaN where it is no training tick."""
+    spread = np.full((structure.series.shape[1], rows.shape[1]), np.nan)
+    spread[structure.training.ticks] = rows
+    return spread

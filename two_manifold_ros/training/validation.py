@@ -130,17 +130,18 @@ def validate(
 
 def _choose_route(usual: RouteCandidate, score: Callable[[AnyCandidate], float]) -> RouteCandidate:
     """Change one choice after the other, where the change is clearly better."""
-    best = usual
-    for name, values in (
-        ('sharpness', SHARPNESSES[1:]),
-        ('paces_each_way', (0,)),
-        ('averaged', (False,)),
-    ):
-        others = [replace(best, **{name: value}) for value in values]
-        other = min(others, key=score)
-        if CLEARLY * score(other) < score(best):
-            best = other
-    return best
+    sharper = [replace(usual, sharpness=sharpness) for sharpness in SHARPNESSES[1:]]
+    best = _clearly_better(usual, sharper, score)
+    return _clearly_better(best, [replace(best, paces_each_way=0)], score)
+
+
+def _clearly_better(
+    usual: RouteCandidate,
+    others: Sequence[RouteCandidate],
+    score: Callable[[AnyCandidate], float],
+) -> RouteCandidate:
+    best = min(others, key=score)
+    return best if CLEARLY * score(best) < score(usual) else usual
 
 
 def _choose_spectral(
