@@ -25,6 +25,7 @@ yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
 LAYOUT = Path(__file__).resolve().parents[2] / 'config' / 'two_manifold.rviz'
 DISPLAYS = {
     'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
+    'rviz_default_plugins/PointCloud2': 'sensor_msgs/msg/PointCloud2',
     'rviz_default_plugins/Path': 'nav_msgs/msg/Path',
     'rviz_default_plugins/PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
     'rviz_default_plugins/Pose': 'geometry_msgs/msg/PoseStamped',

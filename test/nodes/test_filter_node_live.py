@@ -18,7 +18,7 @@ from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_talk import Health
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, PointCloud2
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
@@ -29,6 +29,7 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.messages import messages_of
+from two_manifold_ros.outputs.particles import PARTICLES_HZ
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,7 @@ Start: TypeAlias = 'Callable[..., NodeProcess]'
 def expected(drive: SlotCarRun, path: Path) -> dict[str, list[dict[str, Any]]]:
     """Return what replaying the same samples offline would publish."""
     model = load_model(path)
-    machine, frames = Filter(model), choose_frames(model)
+    machine, frames = Filter(model, PARTICLES_HZ), choose_frames(model)
     published: dict[str, list[dict[str, Any]]] = {}
     stamps, samples = drive.stamps_ns[-SAMPLES:].tolist(), drive.imu[-SAMPLES:]
     for stamp, sample in zip(stamps, samples, strict=True):
@@ -77,6 +78,7 @@ def test_publishes_exactly_what_replay_computes(
         'predicted_path': PathMessage,
         'latent_state': Float64MultiArray,
         'markers': MarkerArray,
+        'particles': PointCloud2,
     }
     heard = {topic: talk.listen(kind, topic) for topic, kind in kinds.items()}
     imu = connect(talk, health)
@@ -89,8 +91,9 @@ def test_publishes_exactly_what_replay_computes(
         talk.until(lambda got=got, last=all_wanted[-1]: got and got[-1] == last, topic)
         # The node may have found our subscription only after its first messages.
         assert got == all_wanted[-len(got) :]
-        assert len(got) > ESTIMATES / 2
+        assert len(got) > len(all_wanted) / 2
     assert len(wanted['position']) == ESTIMATES
+    assert len(wanted['particles']) == pytest.approx(ESTIMATES / 2, abs=1)
 
 
 def test_faulty_messages_are_counted_and_harmless(

@@ -36,6 +36,13 @@ def test_every_topic_of_the_table_but_diagnostics_is_published(
     assert published == expected
 
 
+def test_places_that_were_not_asked_for_are_not_published(
+    estimate: Estimate, model: SimpleNamespace, frames: Frames
+) -> None:
+    without = replace(estimate, places=None)
+    assert 'particles' not in {name for name, _, _ in messages_of(without, model, frames)}
+
+
 def test_every_number_is_finite(
     estimate: Estimate, model: SimpleNamespace, frames: Frames
 ) -> None:

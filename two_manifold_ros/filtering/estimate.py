@@ -51,6 +51,9 @@ class Estimate:
     familiarity
         Of the last windows, see ``Familiarity``: about 1 on the trained route, about 2 on another
         and more where units or mounting are wrong; NaN until a whole window was seen.
+    places : (m, 3), optional
+        x, y and chance of the places where the vehicle may be, see ``Places``; only now and then,
+        as the filter was asked, and only of a route belief.
 
     """
 
@@ -64,6 +67,7 @@ class Estimate:
     velocity_covariance: Floats
     evidence: float
     familiarity: float
+    places: Floats | None = None
 
     @property
     def valid(self) -> bool:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,8 @@ class Filter:
     ----------
     model
         A trained model; several filters may share it.
+    places_hz
+        How often in a second, at most, an estimate has its ``places``; 0 for never.
 
     Attributes
     ----------
@@ -48,9 +51,10 @@ class Filter:
 
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, places_hz: float = 0.0) -> None:
         self._model = model
-        self._tracker = Tracker(model)
+        self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
+        self._tracker = Tracker(model, with_places=places_hz > 0.0)
         self._averager = TickAverager(6, model.period_ns, model.max_gap_ns)
         self._rule = StampRule(model.max_gap_ns)
         self._sample = np.zeros(6)
@@ -177,6 +181,7 @@ class Filter:
         means, covariances = self._tracker.read()
         tick = self._tick
         self._tick += 1
+        asked = self._places_every and tick % self._places_every == 0
         return Estimate(
             stamp_ns=stamp_ns,
             tick=tick,
@@ -188,4 +193,5 @@ class Filter:
             velocity_covariance=covariances[-1],
             evidence=step.evidence,
             familiarity=step.familiarity,
+            places=self._tracker.places() if asked else None,
         )

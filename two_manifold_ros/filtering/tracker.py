@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.places import Places
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.localisation.belief import RouteBelief
+from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.windows.familiarity import Familiarity
 from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.stillness import Stillness
@@ -58,6 +60,13 @@ class Tracker:
     """
     Belief and window of one model.
 
+    Parameters
+    ----------
+    model
+        Any.
+    with_places
+        Whether ``places`` will be asked for; only a route belief can tell them.
+
     Attributes
     ----------
     belief
@@ -67,7 +76,7 @@ class Tracker:
 
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, with_places: bool = False) -> None:
         channels = model.channels
         self._readout = model.readout
         self._mean = channels.mean[channels.live]
@@ -78,6 +87,9 @@ class Tracker:
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
         self._rejected = 0
+        self._places = None
+        if with_places and isinstance(self._readout, ForecastReadout):
+            self._places = Places(self._readout.targets[:, 0])
         self.belief = make_belief(model)
         self.window = SlidingWindow(model.series, model.starts, model.window)
 
@@ -120,6 +132,10 @@ class Tracker:
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
         return self._readout.read(self.belief.weights, self.belief.state, self.belief.pace)
+
+    def places(self) -> Floats | None:
+        """Return the (m, 3) places where the vehicle may be; ``None`` if they cannot be told."""
+        return None if self._places is None else self._places.read(self.belief.weights)
 
     def _restart(self) -> None:
         """Start from the newest window where there is one, else from the prior (section 6.4)."""

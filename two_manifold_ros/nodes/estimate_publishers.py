@@ -10,9 +10,9 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.fixed_layout import FixedLayout
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.translating import filler, message_class, to_message
-from two_manifold_ros.outputs.messages import BUILDERS
+from two_manifold_ros.outputs.messages import BUILDERS, topics_of
 from two_manifold_ros.outputs.position import position_message
-from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS, ODOMETRY, POSITION
+from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS, ODOMETRY, PARTICLES, POSITION
 
 if TYPE_CHECKING:
     from rclpy.lifecycle import LifecycleNode
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _TF_DEPTH = 100
 _OF_FIXED_LAYOUT = (POSITION, ODOMETRY)
+_ADVERTISED = (*ESTIMATE_TOPICS, PARTICLES)
 
 
 class EstimatePublishers:
@@ -59,11 +60,11 @@ class EstimatePublishers:
             topic: node.create_lifecycle_publisher(
                 message_class(topic.msgtype), topic.name, quality(topic)
             )
-            for topic in ESTIMATE_TOPICS
+            for topic in _ADVERTISED
         }
         self._layouts: dict[Topic, FixedLayout] = {}
         # Every message of a topic names the same fields, so one object serves for all of them.
-        self._messages = {topic: message_class(topic.msgtype)() for topic in ESTIMATE_TOPICS}
+        self._messages = {topic: message_class(topic.msgtype)() for topic in _ADVERTISED}
 
     @property
     def topics(self) -> dict[str, str]:
@@ -72,7 +73,8 @@ class EstimatePublishers:
 
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that somebody listens to."""
-        for topic, publisher in self._publishers.items():
+        for topic in topics_of(estimate):
+            publisher = self._publishers[topic]
             # Building a message for nobody costs more than the filter itself.
             if publisher.get_subscription_count():
                 fields = BUILDERS[topic.name](estimate, self._model, self._frames)

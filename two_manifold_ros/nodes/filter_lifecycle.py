@@ -118,7 +118,11 @@ class FilterNode(LifecycleNode):
         model = load_model(path)
         frames = choose_frames(model, self.settings['track_frame'], self.settings['child_frame'])
         clock = self.get_clock() if self.settings['use_receive_time'] else None
-        session = Session(model, (lambda: clock.now().nanoseconds) if clock else None)
+        session = Session(
+            model,
+            (lambda: clock.now().nanoseconds) if clock else None,
+            self.settings['particles_rate_hz'],
+        )
         self._estimates = EstimatePublishers(
             self, model, frames, transform=self.settings['publish_tf']
         )

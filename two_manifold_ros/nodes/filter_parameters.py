@@ -4,6 +4,7 @@
 
 from two_manifold_ros.nodes.parameter import Parameter, Settable
 from two_manifold_ros.outputs.frames import USUAL_TRACK
+from two_manifold_ros.outputs.particles import PARTICLES_HZ
 
 FILTER = (
     Parameter(
@@ -49,6 +50,17 @@ FILTER = (
         default=False,
         description='Stamp IMU messages on arrival, for drivers that leave their stamps zero.',
         settable=Settable.UNCONFIGURED,
+    ),
+    Parameter(
+        name='particles_rate_hz',
+        default=PARTICLES_HZ,
+        description=(
+            'How often the topic particles tells the places where the vehicle may be; 0 for never.'
+        ),
+        settable=Settable.UNCONFIGURED,
+        units='Hz',
+        low=0.0,
+        high=1000.0,
     ),
     Parameter(
         name='publish_tf',

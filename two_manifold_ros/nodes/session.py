@@ -49,6 +49,8 @@ class Session:
     clock_ns
         Gives the stamp of each message on arrival instead of its header, where that is asked
         for.
+    places_hz
+        See ``Filter``.
 
     Attributes
     ----------
@@ -59,9 +61,14 @@ class Session:
 
     """
 
-    def __init__(self, model: Model, clock_ns: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        clock_ns: Callable[[], int] | None = None,
+        places_hz: float = 0.0,
+    ) -> None:
         self.model = model
-        self.filter = Filter(model)
+        self.filter = Filter(model, places_hz)
         self.filter.warm_up()
         self.latest: Estimate | None = None
         self.newest_ns = 0

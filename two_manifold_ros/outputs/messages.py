@@ -11,6 +11,7 @@ import numpy as np
 from two_manifold_ros.outputs.latent_state import latent_state_message
 from two_manifold_ros.outputs.markers import markers_message
 from two_manifold_ros.outputs.odometry import odometry_message
+from two_manifold_ros.outputs.particles import particles_message
 from two_manifold_ros.outputs.position import position_message
 from two_manifold_ros.outputs.predicted_path import predicted_path_message
 from two_manifold_ros.outputs.topics import (
@@ -18,6 +19,7 @@ from two_manifold_ros.outputs.topics import (
     LATENT_STATE,
     MARKERS,
     ODOMETRY,
+    PARTICLES,
     POSITION,
     PREDICTED_PATH,
 )
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.outputs.frames import Frames
-    from two_manifold_ros.outputs.topics import Message
+    from two_manifold_ros.outputs.topics import Message, Topic
 
     Builder = Callable[[Estimate, Model, Frames], Message]
 
@@ -38,6 +40,7 @@ BUILDERS: dict[str, Builder] = {
     PREDICTED_PATH.name: predicted_path_message,
     LATENT_STATE.name: lambda estimate, _, __: latent_state_message(estimate),
     MARKERS.name: markers_message,
+    PARTICLES.name: lambda estimate, _, frames: particles_message(estimate, frames),
 }
 """How the message of each topic is made, by the topic's name."""
 
@@ -54,6 +57,11 @@ def publishable(estimate: Estimate) -> bool:
     return estimate.valid and all(bool(np.isfinite(array).all()) for array in numbers)
 
 
+def topics_of(estimate: Estimate) -> tuple[Topic, ...]:
+    """Return the topics that an estimate has messages for."""
+    return ESTIMATE_TOPICS if estimate.places is None else (*ESTIMATE_TOPICS, PARTICLES)
+
+
 def messages_of(
     estimate: Estimate, model: Model, frames: Frames
 ) -> Iterator[tuple[str, str, Message]]:
@@ -64,5 +72,5 @@ def messages_of(
     """
     if not publishable(estimate):
         return
-    for topic in ESTIMATE_TOPICS:
+    for topic in topics_of(estimate):
         yield topic.name, topic.msgtype, BUILDERS[topic.name](estimate, model, frames)

@@ -46,10 +46,11 @@ ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')
 PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')
 LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray')
 MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
+PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2')
 DIAGNOSTICS = Topic('diagnostics', 'diagnostic_msgs/msg/DiagnosticArray')
 
 ESTIMATE_TOPICS = (POSITION, ODOMETRY, PREDICTED_PATH, LATENT_STATE, MARKERS)
 """Published once per valid estimate."""
 
-TOPICS = {topic.name: topic for topic in (*ESTIMATE_TOPICS, DIAGNOSTICS)}
+TOPICS = {topic.name: topic for topic in (*ESTIMATE_TOPICS, PARTICLES, DIAGNOSTICS)}
 """Everything that is published, by name."""

@@ -14,6 +14,7 @@ from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health
 from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.judging import judge_estimate
 from two_manifold_ros.outputs.messages import messages_of
+from two_manifold_ros.outputs.particles import PARTICLES_HZ
 from two_manifold_ros.outputs.topics import DIAGNOSTICS, POSITION
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def replay(
 
     """
     check_fit(model, recording)
-    live = Filter(model)
+    live = Filter(model, PARTICLES_HZ)
     frames = choose_frames(model)
     written: dict[str, int] = {}
     next_report = 0
