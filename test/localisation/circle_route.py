@@ -12,9 +12,10 @@ from two_manifold_ros.localisation.features import (
     MEMORIES_S,
     PLACE_MEMORIES,
 )
-from two_manifold_ros.localisation.pace import make_paces, pace_shifts
+from two_manifold_ros.localisation.pace import FINENESS, make_paces, pace_shifts
 from two_manifold_ros.localisation.pace_signs import learn_pace_signs
 from two_manifold_ros.localisation.passes import find_passes, Ground
+from two_manifold_ros.localisation.refining import refined
 from two_manifold_ros.localisation.route import Route
 from two_manifold_ros.localisation.whitening import whitening
 from two_manifold_ros.readout.targets import velocities
@@ -48,13 +49,16 @@ def make_route(
     """Drive the laps once for each segment and put the segments end to end."""
     gains = gains_for(MEMORIES_S, PERIOD_S)
     turns = turns_of(laps)
-    positions = place_of(np.tile(turns, segments))
-    raw = np.concatenate([features_along(felt_at(turns, s), gains) for s in range(segments)])
+    drives = [features_along(felt_at(turns, seed), gains) for seed in range(segments)]
+    raw = np.concatenate([refined(drive) for drive in drives])
+    line = refined(place_of(turns))
+    positions = np.tile(line, (segments, 1))
+    step_s = PERIOD_S / FINENESS
     ground = Ground(
-        len(turns) * np.arange(segments + 1),
+        len(line) * np.arange(segments + 1),
         positions,
-        np.tile(velocities(place_of(turns), PERIOD_S), (segments, 1)),
-        PERIOD_S,
+        np.tile(velocities(line, step_s), (segments, 1)),
+        step_s,
     )
     passes = find_passes(ground, positions / RADIUS_M)
     place = raw[:, : 3 * (1 + PLACE_MEMORIES)]

@@ -8,6 +8,8 @@ import pytest
 
 from two_manifold_ros.localisation.belief import RouteBelief
 from two_manifold_ros.localisation.lookahead import pace_drift
+from two_manifold_ros.localisation.pace import FINENESS
+from two_manifold_ros.localisation.refining import refined
 from two_manifold_ros.localisation.route import Route
 from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.targets import segment_targets
@@ -16,20 +18,22 @@ LAPS = [80, 84, 76, 80]
 LAP_TICKS = 80
 AHEAD = 10
 ROUTE = make_route(LAPS)
+LINE = refined(place_of(turns_of(LAPS)))
 
 
 def drive(route: Route, turns: np.ndarray, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
     """Return how far off (m) the positions now and ahead are at each tick, and the paces."""
-    targets = segment_targets(place_of(turns_of(LAPS)), (0, AHEAD), PERIOD_S)
-    drift = pace_drift(targets, (0, AHEAD), PERIOD_S)
+    ahead, step_s = (0, AHEAD * FINENESS), PERIOD_S / FINENESS
+    targets = segment_targets(LINE, ahead, step_s)
+    drift = pace_drift(targets, ahead, step_s)
     readout = ForecastReadout(targets, drift, np.zeros((3, 2, 2)), np.ones(3))
     belief = RouteBelief(route)
-    step = turns[-1] - turns[-2]
+    turn = turns[-1] - turns[-2]
     errors, paces = [], []
     for tick, observation in enumerate(felt_at(turns, seed)):
         belief.update(observation)
         means, _ = readout.read(belief.weights, belief.state, belief.pace)
-        truth = place_of(turns[tick] + step * np.array([0, AHEAD]))
+        truth = place_of(turns[tick] + turn * np.array([0, AHEAD]))
         errors.append(np.linalg.norm(means[:2] - truth, axis=1))
         paces.append(belief.pace)
     return np.array(errors), np.array(paces)
@@ -81,6 +85,6 @@ def test_coasting_goes_on_along_the_route() -> None:
     for observation in felt_at(turns, 7):
         belief.update(observation)
     belief.skip(20)
-    place = belief.weights @ place_of(turns_of(LAPS))
+    place = belief.weights @ LINE
     assert np.linalg.norm(place - place_of(turns[-1] + 20 / LAP_TICKS)) < 0.25 * RADIUS_M
     assert np.linalg.norm(place - place_of(turns[-1])) > RADIUS_M

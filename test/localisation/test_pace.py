@@ -4,9 +4,18 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from two_manifold_ros.localisation import pace as module
-from two_manifold_ros.localisation.pace import LONGEST_MOVE, make_paces, pace_shifts, Paces, STEP
+from two_manifold_ros.localisation.pace import (
+    FINENESS,
+    LONGEST_MOVE,
+    make_paces,
+    pace_shifts,
+    Paces,
+    STEP,
+    UNSTEADINESS,
+)
 
 RNG = np.random.default_rng(0)
 EVERY = pytest.mark.parametrize('each_way', [0, 1, 2, 3, 10, 21])
@@ -31,27 +40,32 @@ def test_chances_sum_to_one(each_way: int) -> None:
 @EVERY
 def test_the_mean_of_the_moves_is_the_pace(each_way: int) -> None:
     paces = make_paces(each_way)
-    means = paces.moves @ np.arange(LONGEST_MOVE + 1)
-    np.testing.assert_allclose(means, paces.factors, rtol=1e-14)
+    means = paces.moves @ np.arange(LONGEST_MOVE + 1) / FINENESS
+    np.testing.assert_allclose(means, paces.factors, rtol=1e-12)
+
+
+@pytest.mark.parametrize('each_way', [0, 3, 21])
+def test_moves_are_a_tilted_normal_distribution(each_way: int) -> None:
+    paces = make_paces(each_way)
+    steps = np.arange(LONGEST_MOVE + 1)
+
+    def tilted(tilt: float, wanted: float) -> np.ndarray:
+        spread = FINENESS * UNSTEADINESS
+        chances = np.exp(-0.5 * ((steps - wanted) / spread) ** 2 + tilt * (steps - wanted))
+        return chances / chances.sum()
+
+    for factor, moves in zip(paces.factors, paces.moves, strict=True):
+        wanted = FINENESS * factor
+        tilt = brentq(lambda tilt, w=wanted: tilted(tilt, w) @ steps - w, -20.0, 20.0, xtol=1e-13)
+        np.testing.assert_allclose(moves, tilted(tilt, wanted), atol=1e-9)
 
 
 def test_moves_by_hand() -> None:
-    # Pace 1 moves by a tick, now and then by one less or more; pace e^0.15 = 1.16 moves by two
-    # with a chance of 0.16; pace 1 / 1.16 = 0.86 stays with a chance of 0.14.
-    moves = make_paces(3).moves
-    np.testing.assert_allclose(moves[3], [0.05, 0.9, 0.05, 0.0], atol=1e-15)
-    fast, slow = np.exp(0.15) - 1.0, 1.0 - np.exp(-0.15)
-    by_one, by_two = np.array([0.05, 0.9, 0.05, 0.0]), np.array([0.0, 0.05, 0.9, 0.05])
-    np.testing.assert_allclose(moves[6], (1.0 - fast) * by_one + fast * by_two)
-    np.testing.assert_allclose(moves[0], (1.0 - slow) * by_one + slow * np.eye(4)[0])
-
-
-def test_the_longest_move_is_not_exceeded() -> None:
-    # Pace 2.86 moves by two or three, and from three there is no way on.
-    moves = make_paces(21).moves[-1]
-    share = np.exp(1.05) - 2.0
-    two = np.array([0.0, 0.05, 0.9, 0.05])
-    np.testing.assert_allclose(moves, (1.0 - share) * two + share * np.eye(4)[3], rtol=1e-12)
+    # At pace 1 a tick is two steps of the map: one less and one more are as likely.
+    moves = make_paces(3).moves[3]
+    ratio = np.exp(-0.5 / (FINENESS * UNSTEADINESS) ** 2)
+    np.testing.assert_allclose(moves[1:4] / moves[2], [ratio, 1.0, ratio], rtol=1e-4)
+    assert FINENESS == 2
 
 
 def test_changes_by_hand() -> None:

@@ -15,8 +15,8 @@ from two_manifold_ros.localisation.belief import JUMP, PACE_WEIGHT, RouteBelief,
 from two_manifold_ros.localisation.features import FeatureStream
 from two_manifold_ros.localisation.route import Route
 
-ROUTE = make_route([40, 44, 38], segments=2, each_way=2, signs=True)
-TICKS = len(ROUTE.since_begin)
+ROUTE = make_route([40, 44, 38], segments=2, each_way=1, signs=True)
+STEPS = len(ROUTE.since_begin)
 DRIVE = felt_at(0.3 + np.arange(120) / 41.0, seed=9)
 FAR = np.array([1e4, -1e4, 1e4])
 OBSERVATIONS = st.lists(
@@ -90,7 +90,7 @@ class NaiveBelief:
 def assert_same(belief: RouteBelief, naive: NaiveBelief) -> None:
     weights = naive.table.sum(axis=0)
     # Chances that are too faint to hop, and weights too slight for the state, are left out.
-    np.testing.assert_allclose(belief.weights, weights, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(belief.weights, weights, rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(belief.state, weights @ ROUTE.states, atol=1e-4)
     expected = ROUTE.paces.factors @ naive.table.sum(axis=1)
     assert belief.pace == pytest.approx(expected, rel=1e-5)
@@ -131,7 +131,7 @@ def test_against_one_big_table() -> None:
 
 def test_it_begins_anywhere() -> None:
     belief = RouteBelief(ROUTE)
-    np.testing.assert_allclose(belief.weights, 1.0 / TICKS)
+    np.testing.assert_allclose(belief.weights, 1.0 / STEPS)
     np.testing.assert_allclose(belief.state, ROUTE.states.mean(axis=0), atol=1e-12)
     assert belief.pace == pytest.approx(ROUTE.paces.prior @ ROUTE.paces.factors)
     assert belief.accepted
@@ -266,8 +266,8 @@ def test_no_chance_crosses_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = replace(ROUTE, passes=np.full_like(ROUTE.passes, -1))
     belief = RouteBelief(alone)
     belief._belief[:] = 0.0
-    belief._belief[:, 100] = 0.2
+    belief._belief[:, STEPS // 2 - 43] = 1.0
     for _ in range(21):
         belief.skip(1)
-        assert belief.weights[TICKS // 2 :].max() == 0.0
-    assert belief.weights[TICKS // 2 - 1] > 0.0
+        assert belief.weights[STEPS // 2 :].max() == 0.0
+    assert belief.weights[STEPS // 2 - 1] > 0.0

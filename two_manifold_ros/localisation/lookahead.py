@@ -50,7 +50,7 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
     for column in range(passes.shape[1]):
         weights = alike[:, column, None]
         there = passes[:, column]
-        sums += (weights * present[there])[..., None] * values[there]
+        sums += weights[..., None] * values[there]
         counts += weights * present[there]
     averaged: Floats = targets.copy()
     means = sums / np.maximum(counts, 1.0)[..., None]

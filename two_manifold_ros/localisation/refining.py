@@ -26,9 +26,11 @@ def refined(rows: Floats) -> Floats:
     Returns
     -------
     (1 + (T - 1) FINENESS, c)
-        Unknown where either neighbour is.
+        Every FINENESS-th is a tick as it was; a step between two is unknown where either is.
 
     """
     shares = np.arange(FINENESS) / FINENESS
     between = rows[:-1, None] + shares[:, None] * np.diff(rows, axis=0)[:, None]
+    # A known tick stays known before an unknown one.
+    between[:, 0] = rows[:-1]
     return np.concatenate([between.reshape(-1, rows.shape[1]), rows[-1:]])

@@ -34,7 +34,7 @@ def _move_loops(belief: Floats, moves: Floats, since_begin: Ints, moved: Floats)
     # The whole rows first, as if there were no seams, so that the loops become vector code; then
     # the few ticks behind each seam again.
     rows, ticks = belief.shape
-    steps = min(moves.shape[1], ticks)
+    steps = moves.shape[1]
     moved[:] = 0.0
     for r in range(rows):
         for step in range(steps):
