@@ -15,6 +15,7 @@ from two_manifold_ros.training import validation
 from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.route_assembly import RouteCandidate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.validation import usual_candidate, validate
 
@@ -122,6 +123,51 @@ def test_ridges_are_compared_when_asked_for(
     best, table = choose(lambda each: {0.3: 2.0, 1.0: 1.0}[each.ridge or 0.0], settings)
     assert best == Candidate(7, 1.0, 1.0)
     assert len(table) == 4
+
+
+@pytest.mark.parametrize(
+    ('given', 'best', 'compared'),
+    [
+        ({}, RouteCandidate(2.0, 0, True, 20, 30), 5),
+        ({'sharpness': 0.7}, RouteCandidate(0.7, 0, True, 20, 30), 2),
+        ({'paces_each_way': 5}, RouteCandidate(2.0, 5, True, 20, 30), 4),
+        ({'averaged': False}, RouteCandidate(2.0, 0, False, 20, 30), 5),
+        ({'sharpness': 0.7, 'paces_each_way': 0}, RouteCandidate(0.7, 0, True, 20, 30), 1),
+    ],
+)
+def test_of_the_route_only_what_is_not_given_is_chosen(
+    given: dict[str, Any],
+    best: RouteCandidate,
+    compared: int,
+    choose: Callable[..., tuple[Any, list[Any]]],
+) -> None:
+    found, table = choose(
+        lambda each: 10.0 - each.sharpness - 0.5 * (each.paces_each_way == 0),
+        replace(ROUTE, **given),
+    )
+    assert found == best
+    assert len(table) == compared
+
+
+@pytest.mark.parametrize(
+    ('given', 'best', 'compared'),
+    [
+        ({'bandwidth_factor': 3.0}, Candidate(7, 3.0), 1),
+        ({'bandwidth_factor': 3.0, 'observation': 'ridge'}, Candidate(7, 3.0, 0.3), 2),
+        ({'ridge': 0.5, 'observation': 'ridge'}, Candidate(7, 1.0, 0.5), 2),
+        ({'ridge': 0.5}, Candidate(7, 1.0), 4),
+    ],
+)
+def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
+    given: dict[str, Any],
+    best: Candidate,
+    compared: int,
+    choose: Callable[..., tuple[Candidate, list[Any]]],
+) -> None:
+    settings = replace(USUAL, states=7, **given)
+    found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
+    assert found == best
+    assert len(table) == compared
 
 
 def test_what_is_usual_without_validation() -> None:

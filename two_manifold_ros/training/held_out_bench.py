@@ -111,20 +111,40 @@ class HeldOutBench:
 
         Each error is cut at ``LOST_SHARE`` of the spread.
         """
-        assembly = self._assemble(candidate)
-        belief = assembly.belief()
         most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
-        squares = []
-        for block, truth in zip(self._blocks, self._truths, strict=True):
-            run = run_closed_loop(belief, assembly.readout, block[:most])
-            errors = run.means[:, :-1] - truth[: len(run.means), :-1]
-            squares.append(np.square(errors).sum(axis=2)[self._window :])
+        squares = [block[self._window :] for block in self.squared_errors(candidate, most)]
         every = np.minimum(np.concatenate(squares), self.lost_m**2)
         known = np.isfinite(every)
         counts = np.maximum(known.sum(axis=0), 1)
         means = np.where(known, every, 0.0).sum(axis=0) / counts
         scored = known.any(axis=0)
         return float(np.sqrt(means[scored]).mean()) if scored.any() else self.lost_m
+
+    def squared_errors(self, candidate: AnyCandidate, most: int | None = None) -> list[Floats]:
+        """
+        Return the squared errors on each block, from a cold start at its first tick.
+
+        Parameters
+        ----------
+        candidate
+            The choices.
+        most
+            Ticks of each block to run over, by default all.
+
+        Returns
+        -------
+        list of (T, H)
+            Square metres at each tick and horizon; NaN where the position is unknown.
+
+        """
+        assembly = self._assemble(candidate)
+        belief = assembly.belief()
+        squares = []
+        for block, truth in zip(self._blocks, self._truths, strict=True):
+            run = run_closed_loop(belief, assembly.readout, block[:most])
+            errors = run.means[:, :-1] - truth[: len(run.means), :-1]
+            squares.append(np.square(errors).sum(axis=2))
+        return squares
 
     def calibrate(self, candidate: AnyCandidate) -> tuple[Floats, Floats, int]:
         """Return the covariance factors, their counts, and how many ticks were scored."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.selection import KERNELS
@@ -13,6 +14,9 @@ from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
 
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral')
+
+_LEAST = {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2, 'paces_each_way': 0}
+_POSITIVE = ('sharpness', 'bandwidth_factor', 'ridge')
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,11 @@ class TrainingSettings:
     method
         One of ``METHODS``: a Bayes filter over the training ticks (see ``localisation``), or the
         spectral filter of the papers (see ``hse_hmm``).
+    sharpness, paces_each_way, averaged
+        Of the route belief, see ``RouteCandidate``.
+    bandwidth_factor, ridge
+        Of the spectral filter, see ``Candidate``; the ridge counts where the observation is
+        ``ridge``.
 
     Raises
     ------
@@ -65,6 +74,11 @@ class TrainingSettings:
     readout: str = 'sharpened'
     horizons: tuple[int, ...] = (0, 10, 50, 100)
     method: str = 'route'
+    sharpness: float | None = None
+    paces_each_way: int | None = None
+    averaged: bool | None = None
+    bandwidth_factor: float | None = None
+    ridge: float | None = None
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -76,14 +90,15 @@ class TrainingSettings:
         if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
             msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
             raise InputError(msg)
-        for name, value, least in (
-            ('window', self.window, 2),
-            ('states', self.states, 2),
-            ('neighbours', self.neighbours, 2),
-            ('dimension', self.dimension, 2),
-        ):
-            if value is not None and value < least:
-                msg = f'{name} is {value}, but must be at least {least}'
+        for name, least in _LEAST.items():
+            count = getattr(self, name)
+            if count is not None and count < least:
+                msg = f'{name} is {count}, but must be at least {least}'
+                raise InputError(msg)
+        for name in _POSITIVE:
+            number = getattr(self, name)
+            if number is not None and not 0.0 < number < math.inf:
+                msg = f'{name} is {number}, but must be above 0'
                 raise InputError(msg)
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):

@@ -82,15 +82,22 @@ def usual_candidate(settings: TrainingSettings) -> AnyCandidate:
     """Return the choices made without validation."""
     neighbours = settings.neighbours or NEIGHBOURS[0]
     if settings.method == 'route':
-        states = settings.states or ROUTE_STATES
-        return RouteCandidate(SHARPNESSES[0], PACES_EACH_WAY, True, states, neighbours)
+        paces = settings.paces_each_way
+        return RouteCandidate(
+            settings.sharpness or SHARPNESSES[0],
+            PACES_EACH_WAY if paces is None else paces,
+            settings.averaged is not False,
+            settings.states or ROUTE_STATES,
+            neighbours,
+        )
     return _usual_spectral(settings)
 
 
 def _usual_spectral(settings: TrainingSettings) -> Candidate:
-    ridge = RIDGES[-1] if settings.observation == 'ridge' else None
+    ridge = (settings.ridge or RIDGES[-1]) if settings.observation == 'ridge' else None
     neighbours = settings.neighbours or NEIGHBOURS[0]
-    return Candidate(settings.states or USUAL_STATES, USUAL_BANDWIDTH, ridge, neighbours)
+    bandwidth = settings.bandwidth_factor or USUAL_BANDWIDTH
+    return Candidate(settings.states or USUAL_STATES, bandwidth, ridge, neighbours)
 
 
 def validate(
@@ -112,9 +119,10 @@ def validate(
 
     usual = usual_candidate(settings)
     if isinstance(usual, RouteCandidate):
-        best: AnyCandidate = _choose_route(usual, score)
+        best: AnyCandidate = _choose_route(usual, score, settings)
     else:
         best = _choose_spectral(usual, score, settings, bench.windows)
+    score_m = score(best)
     factors, counts, ticks = bench.calibrate(best)
     rows = tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items())
     return Validation(
@@ -123,16 +131,24 @@ def validate(
         counts,
         rows,
         ticks,
-        table[best],
+        score_m,
         bench.lost_m,
     )
 
 
-def _choose_route(usual: RouteCandidate, score: Callable[[AnyCandidate], float]) -> RouteCandidate:
-    """Change one choice after the other, where the change is clearly better."""
-    sharper = [replace(usual, sharpness=sharpness) for sharpness in SHARPNESSES[1:]]
-    best = _clearly_better(usual, sharper, score)
-    return _clearly_better(best, [replace(best, paces_each_way=0)], score)
+def _choose_route(
+    usual: RouteCandidate,
+    score: Callable[[AnyCandidate], float],
+    settings: TrainingSettings,
+) -> RouteCandidate:
+    """Change one choice after the other, where it is free and the change is clearly better."""
+    best = usual
+    if settings.sharpness is None:
+        sharper = [replace(usual, sharpness=sharpness) for sharpness in SHARPNESSES[1:]]
+        best = _clearly_better(usual, sharper, score)
+    if settings.paces_each_way is None:
+        best = _clearly_better(best, [replace(best, paces_each_way=0)], score)
+    return best
 
 
 def _clearly_better(
@@ -158,9 +174,9 @@ def _choose_spectral(
         alike = [candidate for candidate in known if known[candidate] <= limit]
         return min(alike, key=lambda each: (each.bandwidth_factor, known[each]))
 
-    best = compare(_operators(usual))
+    best = compare(_operators(usual, settings))
     for neighbours in _other_neighbours(settings, windows):
-        best = compare(_operators(replace(usual, neighbours=neighbours)))
+        best = compare(_operators(replace(usual, neighbours=neighbours), settings))
     if settings.states is None:
         best = compare([replace(best, states=states) for states in OTHER_STATES])
     return best
@@ -172,11 +188,17 @@ def _other_neighbours(settings: TrainingSettings, windows: int) -> list[int]:
     return [count for count in NEIGHBOURS[1:] if windows >= FEWEST_PER_NEIGHBOUR * count]
 
 
-def _operators(usual: Candidate) -> list[Candidate]:
+def _operators(usual: Candidate, settings: TrainingSettings) -> list[Candidate]:
+    """Return the candidates that differ in the observation operator, as far as that is free."""
+    factors: Sequence[float] = BANDWIDTH_FACTORS
+    ridges: Sequence[float | None] = (None,)
     if usual.ridge is not None:
-        return [
-            replace(usual, bandwidth_factor=factor, ridge=ridge)
-            for factor in BANDWIDTH_FACTORS[:2]
-            for ridge in RIDGES
-        ]
-    return [replace(usual, bandwidth_factor=factor) for factor in BANDWIDTH_FACTORS]
+        factors = BANDWIDTH_FACTORS[:2]
+        ridges = RIDGES if settings.ridge is None else (usual.ridge,)
+    if settings.bandwidth_factor is not None:
+        factors = (usual.bandwidth_factor,)
+    return [
+        replace(usual, bandwidth_factor=factor, ridge=ridge)
+        for factor in factors
+        for ridge in ridges
+    ]
