@@ -144,7 +144,7 @@ def test_drift_of_a_short_horizon_is_the_way_gained() -> None:
 
 def test_drift_that_is_not_known_is_none() -> None:
     targets, _, _ = make_case()
-    drift = pace_drift(targets, (0, 2, 1000), PERIOD_S)
+    drift = pace_drift(targets, (0, 2, N + 10), PERIOD_S)
     assert np.isfinite(drift).all()
     np.testing.assert_array_equal(drift[:, 2], 0.0)
     unknown = np.isnan(targets[:, -1]).any(axis=1)
