@@ -8,6 +8,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.two_manifold.shared_directions import (
+    CANONICAL_RIDGE,
     COUPLINGS,
     shared_directions,
     SMALLEST_RATIO,
@@ -65,9 +66,46 @@ def test_gram_product_is_the_dense_svd() -> None:
 
 def test_couplings_span_the_same_at_full_rank() -> None:
     future, past = coupled_features()
-    maps = [shared_directions(future, past, 5, coupling).future_map for coupling in COUPLINGS]
-    assert [each.shape for each in maps] == [(7, 5), (7, 5)]
-    np.testing.assert_allclose(cosines(*maps), 1.0, atol=1e-12)
+    exact, product, canonical = (
+        shared_directions(future, past, 5, coupling).future_map for coupling in COUPLINGS
+    )
+    assert exact.shape == product.shape == canonical.shape == (7, 5)
+    np.testing.assert_allclose(cosines(exact, product), 1.0, atol=1e-12)
+
+
+def test_canonical_is_the_dense_canonical_correlation() -> None:
+    """Against the eigenvalue problem C_FF^-1 C_FP C_PP^-1 C_PF a = rho^2 a."""
+    future, past = coupled_features()
+    found = shared_directions(future, past, 5, 'canonical')
+    both = np.hstack([future, past])
+    covariance = both.T @ both / len(both)
+    own, other, cross = covariance[:7, :7], covariance[7:, 7:], covariance[:7, 7:]
+    own = own + CANONICAL_RIDGE * np.trace(own) / 7 * np.eye(7)
+    other = other + CANONICAL_RIDGE * np.trace(other) / 5 * np.eye(5)
+    squares, maps = np.linalg.eig(np.linalg.inv(own) @ cross @ np.linalg.inv(other) @ cross.T)
+    order = np.argsort(-np.real(squares))[:5]
+    np.testing.assert_allclose(found.singular_values**2, np.real(squares)[order], rtol=1e-9)
+    wanted = np.real(maps[:, order])
+    wanted /= np.sqrt((wanted * (own @ wanted)).sum(axis=0))  # of variance one, ridge included
+    signs = naive.align(wanted, found.future_map)
+    np.testing.assert_allclose(found.future_map * signs, wanted, atol=1e-9)
+    variates = np.linalg.solve(other, cross.T @ wanted)
+    np.testing.assert_allclose(
+        found.past_map * signs, variates / np.real(squares)[order], rtol=1e-8, atol=1e-9
+    )
+
+
+def test_canonical_correlations_do_not_depend_on_loudness() -> None:
+    rng = np.random.default_rng(4)
+    hidden = rng.normal(size=(5000, 2))
+    past = hidden + [0.1, 1.0] * rng.normal(size=(5000, 2))
+    future = hidden * [1.0, 5.0] + rng.normal(size=(5000, 2)) * [0.1, 5.0]
+    plain, canonical = (
+        shared_directions(future, past, 1, name) for name in ('cross-covariance', 'canonical')
+    )
+    shares = [np.abs(each.future_map[:, 0]) * future.std(axis=0) for each in (plain, canonical)]
+    assert shares[0][1] > 5.0 * shares[0][0]
+    assert shares[1][0] > 5.0 * shares[1][1]
 
 
 def test_weak_directions_are_left_out() -> None:
@@ -112,11 +150,12 @@ def test_noise_of_one_side_averages_out(coupling: str) -> None:
 
 def test_nothing_shared() -> None:
     future, past = coupled_features()
-    with pytest.raises(InputError, match='share nothing'):
-        shared_directions(future, 0.0 * past, 3)
+    for coupling in COUPLINGS:
+        with pytest.raises(InputError, match='share nothing'):
+            shared_directions(future, 0.0 * past, 3, coupling)
 
 
 def test_unknown_coupling() -> None:
     future, past = coupled_features()
-    with pytest.raises(InputError, match=r"'pca'.*cross-covariance, gram-product"):
+    with pytest.raises(InputError, match=r"'pca'.*cross-covariance, gram-product, canonical"):
         shared_directions(future, past, 3, 'pca')

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 SMALLEST_RATIO = 1e-3
 """Directions with a smaller singular value, relative to the first, are left out."""
 
-COUPLINGS = ('cross-covariance', 'gram-product')
+COUPLINGS = ('cross-covariance', 'gram-product', 'canonical')
+
+CANONICAL_RIDGE = 1e-3
+"""Of the covariances of canonical correlation, relative to their mean variance."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ def shared_directions(
     coupling
         ``cross-covariance``: SVD of (3.1), the exact kernel SVD of section 3.2.2 of the paper.
         ``gram-product``: SVD of C_X C_Y, Algorithm 1 to the letter, in the form (4.5).
+        ``canonical``: canonical correlation, which weighs every direction by how well it is
+        predicted and not by how much varies along it.
 
     Raises
     ------
@@ -78,6 +83,8 @@ def shared_directions(
     covariance = future.T @ past / len(future)
     if coupling == 'cross-covariance':
         directions, values, _ = np.linalg.svd(covariance, full_matrices=False)
+    elif coupling == 'canonical':
+        directions, values = _canonical(future, past)
     else:
         directions, values = _gram_product(future, past)
     if not values[0] > 0.0:
@@ -86,6 +93,11 @@ def shared_directions(
     keep = min(rank, int(np.count_nonzero(values > SMALLEST_RATIO * values[0])))
     future_map = fix_signs(directions[:, :keep])
     past_map = np.linalg.pinv(future_map.T @ covariance)
+    if coupling == 'canonical':
+        # The smallest regression again, but measured in whitened coordinates of the past.
+        root = _ridged_root(past)
+        whitened = np.linalg.solve(root, covariance.T @ future_map).T
+        past_map = np.linalg.solve(root.T, np.linalg.pinv(whitened))
     return SharedDirections(future_map, past_map, values[:keep])
 
 
@@ -96,3 +108,20 @@ def _gram_product(future: Floats, past: Floats) -> tuple[Floats, Floats]:
     core = future_triangle @ (future.T @ past) @ past_triangle.T
     left, values, _ = np.linalg.svd(core, full_matrices=False)
     return np.sqrt(len(future)) * np.linalg.solve(future_triangle, left), values
+
+
+def _canonical(future: Floats, past: Floats) -> tuple[Floats, Floats]:
+    """Return the maps onto the canonical variates of the future and their correlations."""
+    future_root = _ridged_root(future)
+    past_root = _ridged_root(past)
+    half = np.linalg.solve(future_root, future.T @ past / len(future))
+    left, values, _ = np.linalg.svd(np.linalg.solve(past_root, half.T).T, full_matrices=False)
+    return np.linalg.solve(future_root.T, left), values
+
+
+def _ridged_root(features: Floats) -> Floats:
+    """Return the Cholesky factor of a ridged covariance; the identity where nothing varies."""
+    covariance = features.T @ features / len(features)
+    ridge = CANONICAL_RIDGE * float(np.trace(covariance)) / len(covariance) or 1.0
+    root: Floats = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
+    return root
