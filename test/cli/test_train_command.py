@@ -64,7 +64,7 @@ def test_the_model_is_the_one_that_the_library_trains(
     assert content['recordings'] == [str(slot_car_bag)]
     assert content['seconds'] == pytest.approx(29.9, abs=0.1)
     assert content['train_seconds'] >= 0.0
-    assert set(content['validation']) == {'ticks', 'covariance_factors', 'compared'}
+    assert set(content['validation']) == {'ticks', 'compared'}
 
 
 def test_two_bags_and_a_table_for_people(

@@ -69,7 +69,7 @@ def test_what_the_model_says_of_its_training(slot_car_model: Model, laps: Record
     assert summary['training_ticks'] == len(model.track) - 2 * model.window
     assert 0.0 < summary['spectral_radius'] <= 1.0 + 1e-9
     assert summary['singular_values'][0] == 1.0
-    assert set(summary['validation']['covariance_factors']) == {
+    assert set(summary['covariance_factors']) == {
         'horizon 0', 'horizon 5', 'horizon 20', 'velocity'
     }  # fmt: skip
     np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))

@@ -62,6 +62,7 @@ class RouteBelief:
         self._spare = np.zeros_like(self._belief)
         self._factors = np.zeros(ticks)
         self._even = np.ones(ticks)
+        self._hidden = slice(0)
         self._expected = np.zeros((1, ticks))
         self._logarithms = np.log(route.paces.factors)
         self.weights = np.zeros(ticks)
@@ -76,6 +77,13 @@ class RouteBelief:
         self._belief[:] = 0.0
         self.accepted = True
         self._weigh(self._even, 1.0)
+
+    def hide(self, begin: int, end: int) -> None:
+        """Begin anywhere but on a part of the map, which stays as if it had not been driven."""
+        self._even[:] = 1.0
+        self._even[begin:end] = 0.0
+        self._hidden = slice(begin, end)
+        self.start()
 
     def update(self, observation: Floats) -> float:
         """
@@ -115,6 +123,7 @@ class RouteBelief:
         place = live[: len(route.features)] @ route.whitening
         settled = self._stream.settled
         gaussian_factors(route.features[:settled], place[:settled], route.bandwidth, self._factors)
+        self._factors[self._hidden] = 0.0
         return float(self._factors.max())
 
     def _weigh_paces(self, signs: PaceSigns, live: Floats) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.training.validation import Validation
+    from two_manifold_ros.typing import Floats
 
 
 HARDLY_BETTER = 0.7
@@ -38,6 +39,7 @@ def summarise(
     assembly: Assembly,
     validation: Validation | str,
     settings: TrainingSettings,
+    factors: Floats | None,
 ) -> dict[str, Any]:
     """
     Summarise a training.
@@ -48,6 +50,8 @@ def summarise(
         What went in and came out.
     validation
         What the held-out blocks said, or why there is no validation.
+    factors : (H + 1,), optional
+        Calibration of the covariances, if there is one.
 
     """
     values = assembly.directions.singular_values
@@ -55,7 +59,7 @@ def summarise(
     validated = None
     candidate = usual_candidate(settings)
     if not isinstance(validation, str):
-        validated = _validation_summary(validation, settings)
+        validated = {'ticks': validation.ticks, 'compared': list(validation.table)}
         candidate = validation.candidate
     states = assembly.tables.weights.shape[1]
     notes = [note for recording in recordings for note in recording.notes]
@@ -65,7 +69,7 @@ def summarise(
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
     drives = measure_drives(recordings)
     held_s = 0.0 if isinstance(validation, str) else validation.ticks / dataset.rate_hz
-    notes += _training_notes(dataset, validation) + lap_notes(drives, held_s)
+    notes += _training_notes(dataset, validation, factors) + lap_notes(drives, held_s)
     wanted = settings.states if isinstance(validation, str) else validation.candidate.states
     if wanted is not None and states < wanted:
         notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
@@ -87,11 +91,14 @@ def summarise(
         'singular_values': [round(float(value / values[0]), 6) for value in values],
         'spectral_radius': round(spectral_radius(matrix), 9),
         'validation': validated,
+        'covariance_factors': _named(factors, settings),
         'notes': list(dict.fromkeys(notes)),
     }
 
 
-def _training_notes(dataset: Dataset, validation: Validation | str) -> list[str]:
+def _training_notes(
+    dataset: Dataset, validation: Validation | str, factors: Floats | None
+) -> list[str]:
     notes = []
     if dataset.channels.dead_names:
         dead = ', '.join(dataset.channels.dead_names)
@@ -100,7 +107,8 @@ def _training_notes(dataset: Dataset, validation: Validation | str) -> list[str]
     if absurd:
         notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
     if isinstance(validation, str):
-        notes.append(f'settings are not validated and covariances not calibrated: {validation}')
+        uncalibrated = ' and covariances not calibrated' if factors is None else ''
+        notes.append(f'settings are not validated{uncalibrated}: {validation}')
     elif validation.score_m > HARDLY_BETTER * validation.lost_m:
         notes.append(
             f'on the held-out blocks the filter was lost most of the time (mean error '
@@ -110,13 +118,8 @@ def _training_notes(dataset: Dataset, validation: Validation | str) -> list[str]
     return notes
 
 
-def _validation_summary(validation: Validation, settings: TrainingSettings) -> dict[str, Any]:
+def _named(factors: Floats | None, settings: TrainingSettings) -> dict[str, float] | None:
+    if factors is None:
+        return None
     names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
-    return {
-        'ticks': validation.ticks,
-        'covariance_factors': {
-            name: round(float(factor), 4)
-            for name, factor in zip(names, validation.factors, strict=True)
-        },
-        'compared': list(validation.table),
-    }
+    return {name: round(float(factor), 4) for name, factor in zip(names, factors, strict=True)}

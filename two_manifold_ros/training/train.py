@@ -17,6 +17,7 @@ from two_manifold_ros.training.assembly import assemble, training_states
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.familiar_anchors import familiar_anchors
 from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.rehearsal import Rehearser
 from two_manifold_ros.training.route_assembly import route_parts, RouteCandidate
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import summarise
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.assembly import Assembly
+    from two_manifold_ros.training.assembly import Assembly, Candidate
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.route_assembly import AnyCandidate
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.training.validation import Validation
     from two_manifold_ros.typing import Floats
+    from two_manifold_ros.windows.familiarity import FamiliarAnchors
 
 
 STATE_BOUND_FACTOR = 3.0
@@ -91,12 +92,16 @@ def train_model(
         settings,
         candidate.neighbours,
     )
-    assembly = _final_assembly(dataset, structure, candidate, settings)
-    if not isinstance(validation, str):
-        assembly = replace(assembly, readout=assembly.readout.scaled(validation.factors))
     familiarity = familiar_anchors(structure.training.pasts)
     _check_repetition(familiarity.squared, dataset)
-    summary = summarise(recordings, dataset, structure, assembly, validation, settings)
+    factors = None if isinstance(validation, str) else validation.factors
+    if isinstance(candidate, RouteCandidate):
+        assembly, factors = _route_assembly(dataset, structure, candidate, settings, familiarity)
+    else:
+        assembly = _spectral_assembly(dataset, structure, candidate, settings)
+    if factors is not None:
+        assembly = replace(assembly, readout=assembly.readout.scaled(factors))
+    summary = summarise(recordings, dataset, structure, assembly, validation, settings, factors)
     tell('learning from everything', 1.0)
     return _as_model(
         dataset,
@@ -168,18 +173,39 @@ def _check_horizons(targets: Floats, settings: TrainingSettings) -> None:
             raise InputError(msg)
 
 
-def _final_assembly(
-    dataset: Dataset, structure: Structure, candidate: AnyCandidate, settings: TrainingSettings
+def _spectral_assembly(
+    dataset: Dataset, structure: Structure, candidate: Candidate, settings: TrainingSettings
 ) -> Assembly:
+    targets = training_targets(
+        [segment.positions for segment in dataset.segments],
+        structure.training.ticks,
+        settings.horizons,
+        dataset.period_ns * 1e-9,
+    )
+    _check_horizons(targets, settings)
+    return assemble(structure, targets, candidate, settings.readout)
+
+
+def _route_assembly(
+    dataset: Dataset,
+    structure: Structure,
+    candidate: RouteCandidate,
+    settings: TrainingSettings,
+    familiarity: FamiliarAnchors,
+) -> tuple[Assembly, Floats | None]:
+    """Return the route belief, and its calibration where any of it could be rehearsed."""
     positions = [segment.positions for segment in dataset.segments]
     period_s = dataset.period_ns * 1e-9
-    ticks = structure.training.ticks
-    targets = training_targets(positions, ticks, settings.horizons, period_s)
-    _check_horizons(targets, settings)
-    if isinstance(candidate, RouteCandidate):
-        parts = route_parts(structure, candidate.states, positions, settings.horizons, period_s)
-        return parts.assembly(candidate)
-    return assemble(structure, targets, candidate, settings.readout)
+    parts = route_parts(structure, candidate.states, positions, settings.horizons, period_s)
+    _check_horizons(parts.targets, settings)
+    assembly = parts.assembly(candidate)
+    if assembly.route is None:
+        return assembly, None
+    rehearser = Rehearser(
+        structure, assembly.route, assembly.readout, parts.targets, familiarity, period_s
+    )
+    factors, counts = rehearser.run().factors()
+    return assembly, factors if counts.any() else None
 
 
 def _check_repetition(familiar_squared: float, dataset: Dataset) -> None:
