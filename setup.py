@@ -70,17 +70,19 @@ setup(
     # but whoever installs by pip gets the fast path without having to know about it.
     install_requires=['setuptools', 'numpy', 'scipy', 'numba'],
     extras_require={
-        # Bags, tables with progress, figures: offline work, never needed by the filter node.
+        # Bags, tables with progress, figures, a rival: offline work, never needed by the filter node.
         'train': [
             'rosbags',
             'ruamel.yaml',
             'backports.zstd; python_version < "3.14"',
             'rich',
             'matplotlib',
+            'hmmlearn',
         ],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
-        'test': ['pytest<9', 'hypothesis', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],
+        # nfoursid is what our own N4SID is held against.
+        'test': ['pytest<9', 'hypothesis', 'nfoursid', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],
         'dev': ['colcon-common-extensions', 'mypy', 'ruff', 'types-PyYAML'],
     },
     entry_points={
