@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         ('route.shifts', (3, 0), -7, 'route.shifts names paces that are not there'),
         ('route.since_begin', 0, 1, 'does not count the ticks of segments'),
         ('route.since_begin', 5, 7, 'does not count the ticks of segments'),
-        ('route.since_begin', slice(1), -1, 'does not count the ticks of segments'),
         ('route.states', (2, 0), 0.5, 'the states of its route do not begin with the constant'),
         ('route.gains', 0, 0.0, 'route.gains are no shares'),
         ('route.gains', 0, 1.5, 'route.gains are no shares'),
@@ -52,6 +51,13 @@ def test_a_route_that_cannot_be_localised_on(
         arrays[name][where] = value
 
     assert words in refusal(altered(change))
+
+
+def test_a_route_that_begins_amid_a_segment(altered: Callable[[Change], Path]) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays['route.since_begin'] += 1
+
+    assert 'does not count the ticks of segments' in refusal(altered(change))
 
 
 @pytest.mark.parametrize('name', ['route.passes', 'paces.moves'])
