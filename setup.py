@@ -70,7 +70,7 @@ setup(
     # but whoever installs by pip gets the fast path without having to know about it.
     install_requires=['setuptools', 'numpy', 'scipy', 'numba'],
     extras_require={
-        # Bags, tables with progress, figures, a rival: offline work, never needed by the filter node.
+        # Bags, tables with progress, figures, a rival method: never needed by the filter node.
         'train': [
             'rosbags',
             'ruamel.yaml',

@@ -22,6 +22,9 @@ LARGEST_RATIO = 0.7
 
 FEWEST_PAIRS = 200
 
+SKILL = 0.8
+"""Of the mean square ratio: with a larger error the signs only pull the pace to 1."""
+
 LEAST_SPREAD = 0.03
 """Of the logarithm: less is not believed."""
 
@@ -66,7 +69,7 @@ def learn_pace_signs(features: Floats, passes: Ints, speeds: Floats) -> PaceSign
     Returns
     -------
     PaceSigns or None
-        None where too few places were passed twice.
+        None where too few places were passed twice, or the features do not tell the pace.
 
     """
     here, there, ratios = _pairs(passes, speeds)
@@ -80,6 +83,8 @@ def learn_pace_signs(features: Floats, passes: Ints, speeds: Floats) -> PaceSign
     if not known:
         return None
     best = min(known, key=lambda index: errors[index])
+    if errors[best] > SKILL * float(np.square(ratios).mean()):
+        return None
     weights = _ridge(rows, ratios, PENALTIES[best])
     count = features.shape[1]
     slopes = weights[:count] + scaled @ weights[count:].reshape(count, count).T
