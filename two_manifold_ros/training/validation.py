@@ -34,6 +34,8 @@ SHARPNESSES = (0.5, 1.0, 2.0, 0.25)
 PACES_EACH_WAY = 3
 ROUTE_STATES = 20
 
+FEWEST_BLOCKS = 2
+
 CLEARLY = 1.05
 """A choice other than the usual one has to be better by this factor: less is chance."""
 
@@ -119,7 +121,9 @@ def validate(
 
     usual = usual_candidate(settings)
     if isinstance(usual, RouteCandidate):
-        best: AnyCandidate = _choose_route(usual, score, settings)
+        # One block is one draw: what happens to suit it is not chosen over what usually does.
+        enough = len(held) >= FEWEST_BLOCKS
+        best: AnyCandidate = _choose_route(usual, score, settings) if enough else usual
     else:
         best = _choose_spectral(usual, score, settings, bench.windows)
     score_m = score(best)
