@@ -8,6 +8,7 @@ import json
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json
+from two_manifold_ros.cli.tuning import print_tuning
 from two_manifold_ros.model.model_file import header_of, load_model
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def print_model(model: Model) -> None:
         rows.append(['origin', f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'])
     print_table('model', ['', ''], rows)
     _print_validation(model)
+    if summary.get('tuning') is not None:
+        print_tuning(summary['tuning'])
     for note in summary['notes']:
         print(f'note: {note}')
 

@@ -20,6 +20,7 @@ from two_manifold_ros.cli.options import (
     seconds,
 )
 from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.cli.tuning import add_tuning, check_tuning, tuned
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.kernels.selection import KERNELS
@@ -28,6 +29,7 @@ from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.training.paper import PAPER, paper_settings
 from two_manifold_ros.training.settings import METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.tuning.steps import given_names
 from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
 
 if TYPE_CHECKING:
@@ -80,9 +82,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     number.add_argument(
         '--dimension',
         type=int,
-        default=_DEFAULTS.dimension,
         metavar='M',
-        help='coordinates of each embedding (default: %(default)s)',
+        help=f'coordinates of each embedding (default: {_DEFAULTS.dimension})',
     )
     number.add_argument(
         '--horizons',
@@ -103,11 +104,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         choice.add_argument(
             f'--{name}', choices=choices, help=f'{name}{of} (default: {getattr(_DEFAULTS, name)})'
         )
+    add_tuning(parser)
     add_json(parser)
 
 
 def run(args: Namespace) -> int:
     """Train, save and report; return 0."""
+    check_tuning(args)
     settings = _settings(args)
     _check_output(Path(args.output))
     recordings = in_step(_training_part(args), args)
@@ -115,8 +118,14 @@ def run(args: Namespace) -> int:
         settings = paper_settings(settings, recordings)
     _warn(recordings, args.rate)
     began = time.monotonic()
+    tuning = None
+    if args.tune:
+        tuning = tuned(args, recordings, settings, given_names(settings, _named(args)))
+        settings = tuning.settings
     with Progress('training') as progress:
         model = train_model(recordings, settings, progress)
+    if tuning is not None:
+        model = tuning.told_by(model)
     took_s = time.monotonic() - began
     save_model(model, args.output)
     if args.json:
@@ -128,17 +137,21 @@ def run(args: Namespace) -> int:
 
 def _settings(args: Namespace) -> TrainingSettings:
     _check_method(args)
-    named = {name: getattr(args, name) for name in _CHOICES if getattr(args, name) is not None}
     return TrainingSettings(
         rate_hz=args.rate,
         window=args.window,
         states=args.states,
         neighbours=args.neighbours,
-        dimension=args.dimension,
         horizons=parse_horizons(args.horizons),
         method=_DEFAULTS.method if args.method == 'paper' else args.method,
-        **named,
+        **_named(args),
     )
+
+
+def _named(args: Namespace) -> dict[str, Any]:
+    """Return what was given of the settings that have a value if they are not given."""
+    names = (*_CHOICES, 'dimension')
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
 def _check_method(args: Namespace) -> None:

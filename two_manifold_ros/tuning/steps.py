@@ -1,0 +1,160 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which settings are tuned, in which order, and what is tried next to a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.readout.reading import READOUTS
+from two_manifold_ros.training.assembly import Candidate
+from two_manifold_ros.training.route_assembly import RouteCandidate
+from two_manifold_ros.training.settings import OBSERVATIONS
+from two_manifold_ros.training.validation import usual_candidate
+from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.settings import TrainingSettings
+
+ORDER = {
+    'route': (
+        'sharpness', 'paces_each_way', 'averaged', 'window', 'rate_hz', 'states', 'neighbours',
+        'kernel', 'coupling', 'dimension',
+    ),
+    'spectral': (
+        'bandwidth_factor', 'states', 'window', 'neighbours', 'rate_hz', 'kernel', 'readout',
+        'observation', 'ridge', 'coupling', 'dimension',
+    ),
+}  # fmt: skip
+"""By method: what tells most comes first, and before it what costs least to try."""
+
+_SCALES: dict[str, tuple[float, ...]] = {
+    'sharpness': (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0),
+    'paces_each_way': (0, 1, 3, 5),
+    'states': (6, 10, 20, 40, 60, 80),
+    'neighbours': (10, 15, 30, 60, 100, 150),
+    'dimension': (25, 50, 100, 200),
+    'bandwidth_factor': (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0),
+    'ridge': (0.3, 1.0, 3.0),
+}
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    'averaged': (True, False),
+    'kernel': KERNELS,
+    'coupling': COUPLINGS,
+    'readout': READOUTS,
+    'observation': OBSERVATIONS,
+}
+_SHORTEST_WINDOW = 10
+_NATIVE = 1.05
+"""An IMU this much slower than its nominal rate still has it."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """
+    The steps that a search may take.
+
+    Parameters
+    ----------
+    usual
+        Where it starts, nothing left open.
+    given
+        Names of settings that stay as they are.
+    native_hz
+        Rate of the IMU.
+
+    """
+
+    usual: TrainingSettings
+    given: frozenset[str]
+    native_hz: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is tuned, in order."""
+        return tuple(name for name in ORDER[self.usual.method] if name not in self.given)
+
+    def around(self, name: str, settings: TrainingSettings) -> list[TrainingSettings]:
+        """Return the settings one step away along a name."""
+        if name == 'rate_hz':
+            return self._rates(settings)
+        if name == 'window':
+            windows = [settings.window // 2, settings.window * 2] if settings.window else []
+            return [replace(settings, window=w) for w in windows if w >= _SHORTEST_WINDOW]
+        if name == 'neighbours' and settings.kernel != 'laplacian-eigenmap':
+            return []
+        if name == 'ridge' and settings.observation != 'ridge':
+            return []
+        value = getattr(settings, name)
+        if name in _CHOICES:
+            values = [other for other in _CHOICES[name] if other != value]
+        else:
+            scale = _SCALES[name]
+            below = [other for other in scale if other < value]
+            values = below[-1:] + [other for other in scale if other > value][:1]
+        return [replace(settings, **{name: other}) for other in values]
+
+    def _rates(self, settings: TrainingSettings) -> list[TrainingSettings]:
+        """Return half and twice the rate where the horizons stay at the same times."""
+        usual_hz, rate_hz = self.usual.rate_hz or 0.0, settings.rate_hz or 0.0
+        changed = []
+        for factor in (0.5, 2.0):
+            wanted = rate_hz * factor
+            ticks = [horizon * factor for horizon in settings.horizons]
+            window = round((settings.window or 0) * factor)
+            near = 0.5 * usual_hz <= wanted <= 2.0 * usual_hz
+            whole = all(tick.is_integer() for tick in ticks)
+            if near and whole and wanted <= _NATIVE * self.native_hz and window > 1:
+                horizons = tuple(map(int, ticks))
+                changed.append(replace(settings, rate_hz=wanted, window=window, horizons=horizons))
+        return changed
+
+
+def settle(settings: TrainingSettings, dataset: Dataset) -> TrainingSettings:
+    """Return settings with the usual value for everything that was left open."""
+    settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
+    candidate = usual_candidate(settings)
+    settled = replace(settled, states=candidate.states, neighbours=candidate.neighbours)
+    if isinstance(candidate, RouteCandidate):
+        return replace(
+            settled,
+            sharpness=candidate.sharpness,
+            paces_each_way=candidate.paces_each_way,
+            averaged=candidate.averaged,
+        )
+    return replace(
+        settled,
+        bandwidth_factor=candidate.bandwidth_factor,
+        ridge=candidate.ridge or usual_ridge(settings),
+    )
+
+
+def usual_ridge(settings: TrainingSettings) -> float:
+    """Return the ridge with which the observation operator is tried when it gets one."""
+    candidate = usual_candidate(replace(settings, observation='ridge'))
+    return candidate.ridge or 0.0 if isinstance(candidate, Candidate) else 0.0
+
+
+def given_names(settings: TrainingSettings, named: Collection[str] = ()) -> frozenset[str]:
+    """
+    Return what stays as it is.
+
+    Parameters
+    ----------
+    settings
+        What they have that could have been left open is given.
+    named
+        Names of settings without such a default, as far as somebody gave them.
+
+    """
+    tuned = ORDER[settings.method]
+    known = [name for name in tuned if name not in (*_CHOICES, 'dimension')]
+    given = {name for name in known if getattr(settings, name) is not None}
+    if settings.averaged is not None:
+        given.add('averaged')
+    return frozenset(given | set(named))

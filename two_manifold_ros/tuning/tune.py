@@ -1,0 +1,149 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Tune the settings of a training."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.ticks.segments import median_interval_ns
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.tuning.held_time import hold_time
+from two_manifold_ros.tuning.search import Search
+from two_manifold_ros.tuning.steps import settle, Steps
+from two_manifold_ros.tuning.trial import Failure, laps_won, Outcome, Trial
+from two_manifold_ros.tuning.trial_bench import TrialBench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.tuning.journal import Journal
+    from two_manifold_ros.tuning.search import Tried
+
+USUAL_TRIALS = 20
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """
+    What a tuning found.
+
+    Parameters
+    ----------
+    settings
+        To train with.
+    summary
+        The table of trials as JSON values, for the model.
+
+    """
+
+    settings: TrainingSettings
+    summary: dict[str, Any]
+
+    def told_by(self, model: Model) -> Model:
+        """Return the model that was trained with the settings, with the table in its summary."""
+        return replace(model, summary=model.summary | {'tuning': self.summary})
+
+
+def tune(
+    recordings: Sequence[Recording],
+    settings: TrainingSettings,
+    given: Collection[str],
+    trials: int = USUAL_TRIALS,
+    journal: Journal | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> Tuning:
+    """
+    Choose settings by closed-loop filtering over held-out blocks of the recordings.
+
+    Where the rate changes, windows and horizons are scaled to stay at the same times.
+
+    Parameters
+    ----------
+    recordings
+        To train on.
+    settings
+        What was asked for.
+    given
+        Names of settings that stay, see ``given_names``.
+    trials
+        How many settings may be tried.
+    journal
+        Knows trials from before and keeps new ones.
+    progress
+        Called with words and the share done.
+
+    Raises
+    ------
+    InputError
+        If the recordings cannot be trained on.
+
+    """
+    dataset = build_dataset(recordings, settings)
+    held_time = hold_time(recordings, dataset)
+    if isinstance(held_time, str):
+        return Tuning(settings, {'note': held_time, 'trials': []})
+    bench = TrialBench(recordings, dataset, held_time)
+    done: list[TrainingSettings] = []
+
+    def attempt(wanted: TrainingSettings) -> Outcome:
+        if progress is not None:
+            progress(f'tuning, trial {len(done) + 1} of at most {trials}', len(done) / trials)
+        done.append(wanted)
+        outcome = journal.find(wanted) if journal is not None else None
+        if outcome is None:
+            outcome = bench(wanted)
+            if journal is not None:
+                journal.keep(wanted, outcome)
+        return outcome
+
+    interval = min(median_interval_ns(each.imu.stamps) or dataset.period_ns for each in recordings)
+    steps = Steps(settle(settings, dataset), frozenset(given), 1e9 / interval)
+    search = Search(steps, attempt, trials)
+    return Tuning(search.best, _summary(search, steps.usual, held_time.laps))
+
+
+def _summary(search: Search, usual: TrainingSettings, laps: float) -> dict[str, Any]:
+    outcomes = {settings: tried.outcome for settings, tried in search.table.items()}
+    before, after = outcomes[usual], outcomes[search.best]
+    return {
+        'note': None,
+        'laps': round(laps, 2),
+        'usual_m': before.score_m if isinstance(before, Trial) else None,
+        'tuned_m': after.score_m if isinstance(after, Trial) else None,
+        'usual': _changes(search.best, usual),
+        'changed': _changes(usual, search.best),
+        'trials': [_row(tried, usual, outcomes) for tried in search.table.values()],
+    }
+
+
+def _changes(usual: TrainingSettings, settings: TrainingSettings) -> dict[str, Any]:
+    """Return what of some settings is not as usual."""
+    before, after = asdict(usual), asdict(settings)
+    # As they come back from the file of a model.
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in after.items()
+        if value != before[name]
+    }
+
+
+def _row(
+    tried: Tried, usual: TrainingSettings, outcomes: dict[TrainingSettings, Outcome]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        'changed': _changes(usual, tried.settings),
+        'score_m': None,
+        'laps_won': None,
+    }
+    if isinstance(tried.outcome, Failure):
+        return row | {'failed': tried.outcome.reason}
+    row['score_m'] = tried.outcome.score_m
+    rival = outcomes[tried.rival] if tried.rival is not None else tried.outcome
+    if isinstance(rival, Trial) and tried.rival is not None:
+        row['laps_won'] = list(laps_won(tried.outcome, rival))
+    return row
