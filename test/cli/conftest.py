@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
 
 
+@pytest.fixture
+def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep progress from being told however busy the machine is."""
+    monkeypatch.setattr('two_manifold_ros.cli.progress.PATIENCE_S', 600.0)
+
+
 @pytest.fixture(scope='session')
 def slot_car_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag with other laps than the model was trained on, 46 s at 10 Hz."""

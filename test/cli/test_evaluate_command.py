@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
 
+pytestmark = pytest.mark.usefixtures('no_progress')
+
 
 RUN = 'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())'
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.report import Report
     from two_manifold_ros.recordings.recording import Recording
 
+pytestmark = pytest.mark.usefixtures('no_progress')
+
 
 def test_people_get_tables_and_advice(
     ellipse_bag: Path, capsys: pytest.CaptureFixture[str]

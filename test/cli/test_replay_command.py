@@ -18,6 +18,8 @@ highlevel = pytest.importorskip('rosbags.highlevel')
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures('no_progress')
+
 
 def test_the_bag_holds_what_the_json_counts(
     model_file: Path, slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
