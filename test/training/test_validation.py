@@ -41,6 +41,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
         score: Callable[[Candidate], float],
         settings: TrainingSettings = USUAL,
         windows: int = 0,
+        blocks: int = validation.FEWEST_BLOCKS,
     ) -> tuple[Candidate, list[Any]]:
         bench = SimpleNamespace(
             windows=windows,
@@ -49,7 +50,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
             calibrate=lambda _: (np.ones(3), np.ones(3), 7),
         )
         monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: bench)
-        found = validate([], [], SimpleNamespace(), settings, silent)
+        found = validate([], [SimpleNamespace()] * blocks, SimpleNamespace(), settings, silent)
         return found.candidate, list(found.table)
 
     return chosen
@@ -123,6 +124,15 @@ def test_ridges_are_compared_when_asked_for(
     best, table = choose(lambda each: {0.3: 2.0, 1.0: 1.0}[each.ridge or 0.0], settings)
     assert best == Candidate(7, 1.0, 1.0)
     assert len(table) == 4
+
+
+def test_on_too_few_blocks_nothing_is_chosen_for_the_route(
+    choose: Callable[..., tuple[Any, list[Any]]],
+) -> None:
+    few = validation.FEWEST_BLOCKS - 1
+    best, table = choose(lambda each: 10.0 - each.sharpness, ROUTE, blocks=few)
+    assert best == usual_candidate(ROUTE)
+    assert len(table) == 1
 
 
 @pytest.mark.parametrize(
