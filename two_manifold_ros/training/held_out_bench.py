@@ -106,19 +106,12 @@ class HeldOutBench:
         return assemble(structure, self._targets, candidate, self._settings.readout)
 
     def score(self, candidate: AnyCandidate) -> float:
-        """
-        Return the root mean square error, metres, averaged over the horizons.
-
-        Each error is cut at ``LOST_SHARE`` of the spread.
-        """
+        """Return the mean error in metres, each error cut at ``LOST_SHARE`` of the spread."""
         most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
         squares = [block[self._window :] for block in self.squared_errors(candidate, most)]
-        every = np.minimum(np.concatenate(squares), self.lost_m**2)
-        known = np.isfinite(every)
-        counts = np.maximum(known.sum(axis=0), 1)
-        means = np.where(known, every, 0.0).sum(axis=0) / counts
-        scored = known.any(axis=0)
-        return float(np.sqrt(means[scored]).mean()) if scored.any() else self.lost_m
+        errors = np.sqrt(np.concatenate(squares))
+        known = np.minimum(errors[np.isfinite(errors)], self.lost_m)
+        return float(known.mean()) if len(known) else self.lost_m
 
     def squared_errors(self, candidate: AnyCandidate, most: int | None = None) -> list[Floats]:
         """

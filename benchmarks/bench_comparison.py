@@ -1,0 +1,101 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+This package beside every rival, on the recordings and on the paper's protocol.
+
+Run `python benchmarks/bench_comparison.py`; the real recordings are looked for in
+`shared/recordings` beside the checkout and passed over where they are absent.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.comparison.methods import methods_named, NAMES
+from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.typing import Floats
+
+RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
+SEEDS = range(5)
+SHOWN = (1, 10, 25, 50, 75, 100)
+OURS = 'default'
+TOLD = ('previous', 'imu-only')
+
+
+def errors_of(plan: Plan) -> dict[str, Floats]:
+    """Return the RMSE of each method at every horizon, NaN for one that failed."""
+    settings = 'slot-car' if plan.protocol == 'slot-car' else 'share'
+    result = compare(plan, methods_named(NAMES, settings))
+    horizons = len(result.horizons)
+    found = {}
+    for each in result.results:
+        if each.failure:
+            print(f'  {each.name} failed: {each.failure}')
+        scores = each.scores or ()
+        values = [np.nan if score.rmse_m is None else score.rmse_m for score in scores]
+        found[each.name] = np.array(values or [np.nan] * horizons)
+    return found
+
+
+def show(
+    title: str, horizons: tuple[int, ...], errors: dict[str, Floats], shown: list[int]
+) -> None:
+    print(f'\n{title}\n  {"ticks ahead":12s}' + ''.join(f'{horizons[i]:8d}' for i in shown))
+    for name, values in errors.items():
+        print(f'  {name:12s}' + ''.join(f'{values[i]:8.3f}' for i in shown))
+    rivals = np.nanmin([v for name, v in errors.items() if name not in (OURS, *TOLD)], axis=0)
+    ratio = errors[OURS] / rivals
+    ahead = np.count_nonzero(ratio < 1.0)
+    print(f'  ours / best rival at each horizon: {" ".join(f"{ratio[i]:.2f}" for i in shown)}')
+    print(f'  ahead of every rival at {ahead} of {len(ratio)} horizons')
+
+
+def real_plans() -> list[tuple[str, Plan]]:
+    if not RECORDINGS.is_dir():
+        print('the real recordings are not beside the checkout; only the simulator is run')
+        return []
+    runs = [read_recording(RECORDINGS / 'f1tenth_ipz20' / f'run_{run}') for run in range(1, 8)]
+    usual = TrainingSettings(rate_hz=20.0)
+    every = TrainingSettings(horizons=(0, 25, 50))
+    return [
+        (
+            'f1tenth_ipz10, 20 Hz, last 30 % of one bag',
+            plan_share(read_recording(RECORDINGS / 'f1tenth_ipz10'), usual),
+        ),
+        ('f1tenth_ipz20, run_1..6 -> run_7, 25 Hz', plan_bags(runs[:6], runs[6:], every)),
+    ]
+
+
+def slot_car_plan(seed: int) -> Plan:
+    settings = SlotCarSettings(seed=seed, rate_hz=10.0)
+    return plan_slot_car(run_to_recording(simulate(settings, samples=3001)))
+
+
+def main() -> None:
+    print('RMSE in metres; previous and imu-only are told true positions, no other method is')
+    for title, plan in real_plans():
+        horizons = plan.lesson.horizons
+        show(title, horizons, errors_of(plan), list(range(len(horizons))))
+    plans = [slot_car_plan(seed) for seed in SEEDS]
+    runs = [errors_of(plan) for plan in plans]
+    horizons = plans[0].lesson.horizons
+    means = {name: np.nanmean([run[name] for run in runs], axis=0) for name in runs[0]}
+    shown = [horizons.index(horizon) for horizon in SHOWN]
+    title = f'slot car, protocol of the paper, mean over seeds {SEEDS[0]} to {SEEDS[-1]}'
+    show(title, horizons, means, shown)
+
+
+if __name__ == '__main__':
+    main()
