@@ -98,6 +98,7 @@ def show_real(case: Case) -> None:
     for name, changes in METHODS.items():
         scores = scores_of(case, changes)
         show_line(name, [each.model.rmse_m for each in scores])
+        show_ellipses(scores)
     show_line('mean', [each.mean.rmse_m for each in scores])
     show_line('previous', [each.previous.rmse_m for each in scores])
     show_line('to reach', case.wanted)
@@ -111,6 +112,8 @@ def show_slot_car(window: int, states: int) -> None:
         for name, changes in METHODS.items():
             scores = scores_of(case, changes)
             found.setdefault(name, []).append([each.model.rmse_m or np.nan for each in scores])
+            if name == 'default':
+                show_ellipses(scores)
         for name in ('mean', 'previous'):
             row = [getattr(each, name).rmse_m for each in scores]
             found.setdefault(name, []).append(row)
@@ -118,6 +121,12 @@ def show_slot_car(window: int, states: int) -> None:
     for name, values in means.items():
         show_line(name, values)
     show_line('gaussian / eigenmap', means['gaussian'] / means['eigenmap'])
+
+
+def show_ellipses(scores: Iterable[HorizonScore]) -> None:
+    inside = ((each.model.coverage68 or 0.0, each.model.coverage95 or 0.0) for each in scores)
+    cells = (f'{100 * narrow:4.0f}/{100 * wide:3.0f}' for narrow, wide in inside)
+    print(f'  {"  in 68/95 % ellipse":20s}' + ''.join(cells))
 
 
 def show_line(name: str, values: Iterable[float | None]) -> None:
