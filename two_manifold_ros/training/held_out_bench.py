@@ -33,6 +33,13 @@ LOST_SHARE = 0.25
 """Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
 
 
+def capped_mean(squares: Floats, lost_m: float) -> float:
+    """Return the mean root of squared errors, each at most ``lost_m``; NaN if none is known."""
+    errors = np.sqrt(squares)
+    known = np.minimum(errors[np.isfinite(errors)], lost_m)
+    return float(known.mean()) if len(known) else float('nan')
+
+
 class HeldOutBench:
     """
     The embeddings of the fit part, and the held-out blocks to run candidates over.
@@ -109,9 +116,8 @@ class HeldOutBench:
         """Return the mean error in metres, each error cut at ``LOST_SHARE`` of the spread."""
         most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
         squares = [block[self._window :] for block in self.squared_errors(candidate, most)]
-        errors = np.sqrt(np.concatenate(squares))
-        known = np.minimum(errors[np.isfinite(errors)], self.lost_m)
-        return float(known.mean()) if len(known) else self.lost_m
+        score_m = capped_mean(np.concatenate(squares), self.lost_m)
+        return score_m if np.isfinite(score_m) else self.lost_m
 
     def squared_errors(self, candidate: AnyCandidate, most: int | None = None) -> list[Floats]:
         """

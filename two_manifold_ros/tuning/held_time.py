@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.typing import Ints
 
 FEWEST_LAPS = 3.0
 FEWEST_BLOCKS = 2
+
+_APART_NS = 10**15
+"""Between the beginnings of two recordings, days more than one can be long."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class HeldTime:
     Parameters
     ----------
     spans
-        Beginning and end of each block, ns.
+        Beginning and end of each block, ns, in order.
     settle_ns
         From the beginning of a block, in which errors do not count.
     lap_ns
@@ -79,6 +83,24 @@ class HeldTime:
         return [part for part in fit if len(part) > 2 * window], held
 
 
+def set_apart(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return recordings with stamps of which no two overlap, as those of simulated drives may."""
+    return [_begun_at(_APART_NS * (1 + index), each) for index, each in enumerate(recordings)]
+
+
+def _begun_at(begin_ns: int, recording: Recording) -> Recording:
+    imu, positions = recording.imu, recording.positions
+    shift = begin_ns - imu.first_stamp
+
+    def shifted(stamps: Ints) -> Ints:
+        # A stamp of zero says that there is none.
+        return np.where(stamps == 0, 0, stamps + shift)
+
+    if positions is not None:
+        positions = replace(positions, stamps=shifted(positions.stamps))
+    return replace(recording, imu=replace(imu, stamps=shifted(imu.stamps)), positions=positions)
+
+
 def hold_time(recordings: Sequence[Recording], dataset: Dataset) -> HeldTime | str:
     """
     Choose the blocks as a training does, or say in one sentence why nothing can be chosen on them.
@@ -86,7 +108,7 @@ def hold_time(recordings: Sequence[Recording], dataset: Dataset) -> HeldTime | s
     Parameters
     ----------
     recordings
-        To train on.
+        To train on, set apart.
     dataset
         Of them, at the usual rate and window.
 
@@ -96,7 +118,7 @@ def hold_time(recordings: Sequence[Recording], dataset: Dataset) -> HeldTime | s
         return 'the positions never close a lap, so there are no laps to choose settings on'
     period_ns = dataset.period_ns
     _, held = hold_out(dataset.segments, dataset.window)
-    spans = sorted({(int(each.stamps[0]) - period_ns, int(each.stamps[-1])) for each in held})
+    spans = tuple((int(each.stamps[0]) - period_ns, int(each.stamps[-1])) for each in held)
     lap_ns = round(1e9 * float(np.median(times)))
     laps = sum(map(len, held)) * period_ns / lap_ns
     if len(held) < FEWEST_BLOCKS or laps < FEWEST_LAPS:
@@ -106,4 +128,4 @@ def hold_time(recordings: Sequence[Recording], dataset: Dataset) -> HeldTime | s
             f'{blocks} can be held out, but {FEWEST_LAPS:g} laps in {FEWEST_BLOCKS} blocks are '
             'needed; record longer'
         )
-    return HeldTime(tuple(spans), dataset.window * period_ns, lap_ns, laps)
+    return HeldTime(spans, dataset.window * period_ns, lap_ns, laps)

@@ -32,7 +32,7 @@ class Trial:
     Parameters
     ----------
     score_m
-        Root mean square error, metres, averaged over the horizons.
+        Mean error, metres, over ticks and horizons, each cut where the vehicle is plainly lost.
     blocks
         The same for each lap of each block; NaN where no position is known.
 

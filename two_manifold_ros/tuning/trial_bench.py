@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out_bench import HeldOutBench, LOST_SHARE
+from two_manifold_ros.training.held_out_bench import capped_mean, HeldOutBench, LOST_SHARE
 from two_manifold_ros.training.validation import usual_candidate
 from two_manifold_ros.tuning.trial import Failure, Outcome, Trial
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.tuning.held_time import HeldTime
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Ints
 
 FAILURES = (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError, ArpackError)
 """What a choice may meet that another does not: too few ticks, no convergence, no memory."""
@@ -37,7 +37,7 @@ class TrialBench:
     Parameters
     ----------
     recordings
-        To train on.
+        To train on, set apart.
     dataset
         Of them, at the usual rate and window.
     held_time
@@ -63,16 +63,15 @@ class TrialBench:
             squares = bench.squared_errors(usual_candidate(settings))
         except FAILURES as error:
             return Failure(str(error) or type(error).__name__)
-        every = [
-            np.minimum(square, self._lost_m**2)[lap >= 0]
-            for square, lap in zip(squares, laps, strict=True)
-        ]
-        score_m = _mean_error(np.concatenate(every))
+        scored = [square[lap >= 0] for square, lap in zip(squares, laps, strict=True)]
+        score_m = capped_mean(np.concatenate(scored), self._lost_m)
         if not np.isfinite(score_m):
             return Failure('no position is known in the held-out blocks')
         blocks = tuple(
-            tuple(_mean_error(square[lap[lap >= 0] == index]) for index in range(lap.max() + 1))
-            for square, lap in zip(every, laps, strict=True)
+            tuple(
+                capped_mean(square[lap == index], self._lost_m) for index in range(lap.max() + 1)
+            )
+            for square, lap in zip(squares, laps, strict=True)
         )
         return Trial(score_m, blocks)
 
@@ -110,14 +109,3 @@ class TrialBench:
         count = max(round(int(elapsed[-1]) / times.lap_ns), 1)
         laps = np.minimum(elapsed * count // max(int(elapsed[-1]), 1), count - 1)
         return np.where(elapsed > 0, laps, -1)
-
-
-def _mean_error(squares: Floats) -> float:
-    """Return the root mean square over the ticks, averaged over horizons; NaN if none is known."""
-    known = np.isfinite(squares)
-    counts = known.sum(axis=0)
-    scored = counts > 0
-    if not scored.any():
-        return float('nan')
-    sums = np.where(known, squares, 0.0).sum(axis=0)
-    return float(np.sqrt(sums[scored] / counts[scored]).mean())

@@ -9,7 +9,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.tuning.held_time import hold_time
+from two_manifold_ros.tuning.held_time import hold_time, set_apart
 from two_manifold_ros.tuning.search import Search
 from two_manifold_ros.tuning.steps import settle, Steps
 from two_manifold_ros.tuning.trial import Failure, laps_won, Outcome, Trial
@@ -83,6 +83,7 @@ def tune(
         If the recordings cannot be trained on.
 
     """
+    recordings = set_apart(recordings)
     dataset = build_dataset(recordings, settings)
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):

@@ -1,0 +1,85 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The search finds what is best along the axes, within its budget, and passes over failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.tuning.search import Search
+from two_manifold_ros.tuning.steps import ORDER, Steps
+from two_manifold_ros.tuning.trial import Failure, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.tuning.trial import Trial
+
+FREE = ('sharpness', 'states')
+
+
+def steps(usual: TrainingSettings) -> Steps:
+    return Steps(usual, frozenset(ORDER['route']) - set(FREE), 100.0)
+
+
+def error_m(settings: TrainingSettings) -> float:
+    """Return an error that is lowest at sharpness 2 with 60 states, and else at 0.5 with 20."""
+    states, sharpness = settings.states or 0, settings.sharpness or 0.0
+    return 1.0 + 0.1 * abs(states - 60) / 20 + abs(sharpness - (2.0 if states >= 40 else 0.5))
+
+
+def test_it_climbs_and_goes_round_again(
+    usual: TrainingSettings, alike: Callable[[float], Trial]
+) -> None:
+    start = replace(usual, states=40)
+    search = Search(steps(start), lambda settings: alike(error_m(settings)), 99)
+    assert search.best == replace(start, sharpness=2.0, states=60)
+    order = [(each.settings.sharpness, each.settings.states) for each in search.table.values()]
+    assert order == [
+        (0.5, 40), (0.25, 40), (1.0, 40), (2.0, 40), (4.0, 40),  # along the sharpness
+        (2.0, 20), (2.0, 60), (2.0, 80),
+        (1.0, 60), (4.0, 60),  # the second round
+    ]  # fmt: skip
+    rivals = [each.rival and each.rival.sharpness for each in search.table.values()]
+    assert rivals == [None, 0.5, 0.5, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+
+
+def test_the_budget_holds_and_what_was_tried_counts(
+    usual: TrainingSettings, alike: Callable[[float], Trial]
+) -> None:
+    start = replace(usual, states=40)
+    for trials, sharpness in ((1, 0.5), (2, 0.5), (3, 1.0), (4, 2.0)):
+        search = Search(steps(start), lambda settings: alike(error_m(settings)), trials)
+        assert len(search.table) == trials
+        assert search.best.sharpness == sharpness
+
+
+def test_a_failure_is_passed_over(
+    usual: TrainingSettings, alike: Callable[[float], Trial]
+) -> None:
+    def attempt(settings: TrainingSettings) -> Outcome:
+        if settings.sharpness == 1.0:
+            return Failure('too sharp')
+        return alike(1.0 - 0.1 * (settings.states == 10))
+
+    search = Search(steps(usual), attempt, 99)
+    assert search.best == replace(usual, states=10)
+    assert search.table[replace(usual, sharpness=1.0)].outcome == Failure('too sharp')
+
+
+def test_without_a_clear_gain_nothing_changes(
+    usual: TrainingSettings, alike: Callable[[float], Trial]
+) -> None:
+    search = Search(steps(usual), lambda settings: alike(1.0 - 0.01 * (settings != usual)), 99)
+    assert search.best == usual
+    assert len(search.table) == 5
+
+
+def test_the_usual_settings_have_to_work(usual: TrainingSettings) -> None:
+    with pytest.raises(InputError, match='the usual settings cannot be tried: too short'):
+        Search(steps(usual), lambda _: Failure('too short'), 99)

@@ -1,0 +1,108 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Only what was not given is changed, by one step, and times stay when the rate changes."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.validation import usual_candidate
+from two_manifold_ros.tuning.steps import given_names, ORDER, settle, Steps
+
+if TYPE_CHECKING:
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def steps(usual: TrainingSettings, native_hz: float = 100.0) -> Steps:
+    return Steps(usual, frozenset(), native_hz)
+
+
+@pytest.mark.parametrize(
+    ('name', 'change', 'values'),
+    [
+        ('sharpness', {}, [0.25, 1.0]),
+        ('sharpness', {'sharpness': 4.0}, [2.0]),
+        ('paces_each_way', {}, [1, 5]),
+        ('paces_each_way', {'paces_each_way': 0}, [1]),
+        ('averaged', {}, [False]),
+        ('window', {}, [30, 120]),
+        ('window', {'window': 19}, [38]),
+        ('states', {}, [10, 40]),
+        ('neighbours', {}, [15, 60]),
+        ('neighbours', {'kernel': 'gaussian'}, []),
+        ('kernel', {}, ['gaussian']),
+        ('coupling', {}, ['gram-product', 'canonical']),
+        ('dimension', {}, [50, 200]),
+        ('readout', {}, ['ridge']),
+        ('observation', {}, ['ridge']),
+        ('bandwidth_factor', {'bandwidth_factor': 1.4}, [1.0, 2.0]),
+        ('ridge', {'ridge': 1.0}, []),
+        ('ridge', {'ridge': 1.0, 'observation': 'ridge'}, [0.3, 3.0]),
+    ],
+)
+def test_one_step_along_a_setting(
+    name: str, change: dict[str, Any], values: list[Any], usual: TrainingSettings
+) -> None:
+    settings = replace(usual, **change)
+    around = steps(usual).around(name, settings)
+    assert [getattr(each, name) for each in around] == values
+    assert [replace(each, **{name: getattr(settings, name)}) for each in around] == [
+        settings
+    ] * len(values)
+
+
+@pytest.mark.parametrize(
+    ('horizons', 'native_hz', 'rates'),
+    [
+        ((0, 10), 100.0, {10.0: (30, (0, 5)), 40.0: (120, (0, 20))}),
+        ((0, 5), 100.0, {40.0: (120, (0, 10))}),  # 2.5 ticks are no horizon
+        ((0, 10), 39.0, {10.0: (30, (0, 5)), 40.0: (120, (0, 20))}),
+        ((0, 10), 38.0, {10.0: (30, (0, 5))}),
+    ],
+)
+def test_a_rate_keeps_the_times_of_window_and_horizons(
+    horizons: tuple[int, ...],
+    native_hz: float,
+    rates: dict[float, tuple[int, tuple[int, ...]]],
+    usual: TrainingSettings,
+) -> None:
+    usual = replace(usual, horizons=horizons)
+    around = steps(usual, native_hz).around('rate_hz', usual)
+    assert {each.rate_hz: (each.window, each.horizons) for each in around} == rates
+
+
+def test_a_rate_stays_near_the_usual_one(usual: TrainingSettings) -> None:
+    slow = replace(usual, rate_hz=10.0, window=30, horizons=(0, 4))
+    assert [each.rate_hz for each in steps(usual).around('rate_hz', slow)] == [20.0]
+
+
+@pytest.mark.parametrize('method', ['route', 'spectral'])
+def test_nothing_is_left_open_and_nothing_else_changes(
+    method: str, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    settings = TrainingSettings(method=method, horizons=(0, 5))
+    settled = settle(settings, build_dataset(slot_car_laps[:1], settings))
+    assert (settled.rate_hz, settled.window) == (10.0, 30)
+    assert usual_candidate(settled) == usual_candidate(settings)
+    open_names = [each.name for each in fields(settled) if getattr(settled, each.name) is None]
+    foreign = {'route': 'bandwidth_factor ridge', 'spectral': 'sharpness paces_each_way averaged'}
+    assert sorted(open_names) == sorted(foreign[method].split())
+    assert set(ORDER[method]) <= {each.name for each in fields(settled)} - set(open_names)
+    ridged = replace(settled, observation='ridge')
+    assert usual_candidate(ridged) == usual_candidate(replace(settings, observation='ridge'))
+
+
+def test_what_was_given_stays(usual: TrainingSettings) -> None:
+    given = given_names(
+        TrainingSettings(states=9, paces_each_way=0, averaged=False), ['kernel', 'dimension']
+    )
+    assert given == {'states', 'paces_each_way', 'averaged', 'kernel', 'dimension'}
+    assert Steps(usual, given, 100.0).names == (
+        'sharpness', 'window', 'rate_hz', 'neighbours', 'coupling',
+    )  # fmt: skip
+    assert not given_names(TrainingSettings())

@@ -1,0 +1,167 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Tuning the slot car: real trials, the same twice, resumed, and never more than is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import json
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.held_out_bench import HeldOutBench
+from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.validation import usual_candidate
+from two_manifold_ros.tuning import tune as tune_module
+from two_manifold_ros.tuning.held_time import HeldTime, hold_time
+from two_manifold_ros.tuning.journal import Journal
+from two_manifold_ros.tuning.steps import given_names, ORDER, settle
+from two_manifold_ros.tuning.trial import Failure, Outcome, Trial
+from two_manifold_ros.tuning.trial_bench import TrialBench
+from two_manifold_ros.tuning.tune import tune
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.recording import Recording
+
+SETTINGS = TrainingSettings(window=20, horizons=(0, 6))
+FREE = ('sharpness', 'averaged', 'rate_hz', 'states')
+GIVEN = frozenset(ORDER['route']) - set(FREE)
+
+
+@pytest.fixture(scope='module')
+def bench(slot_car_laps: tuple[Recording, Recording]) -> TrialBench:
+    """Return a bench over the slot car."""
+    dataset = build_dataset(slot_car_laps[:1], SETTINGS)
+    held_time = hold_time(slot_car_laps[:1], dataset)
+    assert isinstance(held_time, HeldTime)
+    return TrialBench(slot_car_laps[:1], dataset, held_time)
+
+
+@pytest.fixture(scope='module')
+def usual(slot_car_laps: tuple[Recording, Recording]) -> TrainingSettings:
+    return settle(SETTINGS, build_dataset(slot_car_laps[:1], SETTINGS))
+
+
+def test_a_trial_is_the_score_of_a_validation(
+    bench: TrialBench, usual: TrainingSettings, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    """On all of the blocks, where the window and the rate are the usual ones."""
+    dataset = build_dataset(slot_car_laps[:1], SETTINGS)
+    fit, held = hold_out(dataset.segments, dataset.window)
+    oracle = HeldOutBench(fit, held, dataset, SETTINGS)
+    trial = bench(usual)
+    assert isinstance(trial, Trial)
+    assert trial.score_m == pytest.approx(oracle.score(usual_candidate(SETTINGS)), rel=1e-9)
+    assert len(trial.blocks) == len(held)
+    squares = oracle.squared_errors(usual_candidate(SETTINGS))
+    for laps, square in zip(trial.blocks, squares, strict=True):
+        seconds = 0.1 * (len(square) - 20)
+        assert len(laps) == max(round(seconds / 9.6), 1)
+        if len(laps) == 1:
+            wanted = np.minimum(np.sqrt(square[20:]), oracle.lost_m)
+            assert laps[0] == pytest.approx(np.nanmean(wanted))
+
+
+def test_trials_differ_where_settings_do(bench: TrialBench, usual: TrainingSettings) -> None:
+    """And not by what was tried before."""
+    first = bench(usual)
+    changes: list[dict[str, Any]] = [
+        {'sharpness': 2.0}, {'averaged': False}, {'paces_each_way': 0}, {'states': 6},
+        {'neighbours': 12}, {'window': 30}, {'kernel': 'gaussian'}, {'coupling': 'canonical'},
+        {'dimension': 10}, {'rate_hz': 5.0, 'window': 10, 'horizons': (0, 3)},
+    ]  # fmt: skip
+    scores = [bench(replace(usual, **change)) for change in changes]
+    assert len({each.score_m for each in (first, *scores) if isinstance(each, Trial)}) == 11
+    assert bench(usual) == first
+    assert {len(each.blocks) for each in scores if isinstance(each, Trial)} == {3}
+
+
+def test_what_cannot_be_tried_says_why(bench: TrialBench, usual: TrainingSettings) -> None:
+    def reason(**change: Any) -> str:  # noqa: ANN401 - of settings
+        outcome = bench(replace(usual, **change))
+        assert isinstance(outcome, Failure)
+        return outcome.reason
+
+    assert 'slower than the 50 Hz asked for' in reason(rate_hz=50.0)
+    assert 'at least 50 are needed' in reason(window=185)
+    assert 'windows of 400 ticks at 10 Hz leave too little' in reason(window=400)
+    assert isinstance(bench(usual), Trial)
+
+
+def test_the_same_twice_and_resumed(
+    slot_car_laps: tuple[Recording, Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings = slot_car_laps[:1]
+    whole = tune(recordings, SETTINGS, GIVEN, trials=6)
+    json.dumps(whole.summary, allow_nan=False)
+    assert len(whole.summary['trials']) == 6
+
+    class Stopping(TrialBench):
+        def __call__(self, settings: TrainingSettings) -> Outcome:
+            left.pop()
+            return super().__call__(settings)
+
+    left = [1, 2, 3]
+    monkeypatch.setattr(tune_module, 'TrialBench', Stopping)
+    path = tmp_path / 'journal'
+    with pytest.raises(IndexError):
+        tune(recordings, SETTINGS, GIVEN, 6, Journal(path, 'key'))
+    assert len(Journal(path, 'key')) == 3
+    left = [1, 2, 3]
+    resumed = tune(recordings, SETTINGS, GIVEN, 6, Journal(path, 'key'))
+    assert not left
+    assert resumed == whole
+    for name, tuning in (('a', whole), ('b', resumed)):
+        save_model(tuning.told_by(train_model(recordings, tuning.settings)), tmp_path / name)
+    assert (tmp_path / 'a').read_bytes() == (tmp_path / 'b').read_bytes()
+
+
+@pytest.fixture
+def invented(monkeypatch: pytest.MonkeyPatch, alike: Callable[[float], Trial]) -> None:
+    """Let a made-up error decide: lower with more states, and no sharpness of 1."""
+
+    def attempt(settings: TrainingSettings) -> Outcome:
+        if settings.sharpness == 1.0:
+            return Failure('too sharp')
+        return alike(100.0 / (settings.states or 1))
+
+    monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: attempt)
+
+
+@pytest.mark.usefixtures('invented')
+def test_the_summary_tells_what_changed(slot_car_laps: tuple[Recording, Recording]) -> None:
+    told: list[tuple[str, float]] = []
+    tuning = tune(slot_car_laps[:1], SETTINGS, GIVEN, 7, progress=lambda *what: told.append(what))
+    assert tuning.settings.states == 40
+    summary = tuning.summary
+    assert (summary['usual'], summary['changed']) == ({'states': 20}, {'states': 40})
+    assert (summary['usual_m'], summary['tuned_m']) == (5.0, 2.5)
+    assert summary['laps'] == pytest.approx(4.0, abs=0.2)
+    changes = [row['changed'] for row in summary['trials']]
+    rate = {'rate_hz': 5.0, 'window': 10, 'horizons': [0, 3]}
+    assert changes == [
+        {}, {'sharpness': 0.25}, {'sharpness': 1.0}, {'averaged': False}, rate, {'states': 10},
+        {'states': 40},
+    ]  # fmt: skip
+    failed = summary['trials'][2]
+    assert failed == {
+        'changed': {'sharpness': 1.0}, 'score_m': None, 'laps_won': None, 'failed': 'too sharp'
+    }  # fmt: skip
+    assert [share for _, share in told] == pytest.approx([index / 7 for index in range(7)])
+
+
+def test_too_short_a_recording_is_not_tuned(drive: Callable[..., Recording]) -> None:
+    settings = TrainingSettings(window=60)
+    tuning = tune([drive()], settings, given_names(settings))
+    assert tuning.settings == settings
+    assert tuning.summary['trials'] == []
+    assert 'too short to choose settings' in tuning.summary['note']
