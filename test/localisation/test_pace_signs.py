@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of pace: learned from passes of one place at different speeds, believed as they deserve."""
+"""Signs of pace: learned from passes of one place at different speeds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from two_manifold_ros.localisation import pace_signs as module
 from two_manifold_ros.localisation.pace_signs import (
     FEWEST_PAIRS,
     LARGEST_RATIO,
-    LEAST_SPREAD,
     learn_pace_signs,
+    LEAST_SPREAD,
     PaceSigns,
     PENALTIES,
 )
