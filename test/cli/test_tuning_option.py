@@ -1,0 +1,193 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold train --tune`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.cli.main import main
+from two_manifold_ros.cli.tuning import in_a_sentence, print_tuning
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.tuning import tune as tune_module
+from two_manifold_ros.tuning.trial import Failure, Outcome, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.settings import TrainingSettings
+
+OPTIONS = [
+    *('--window', '20', '--horizons', '0,5', '--neighbours', '30', '--kernel', 'gaussian'),
+    *('--coupling', 'cross-covariance', '--dimension', '50', '--rate', '10'),
+]
+"""So that a route's sharpness, paces, averaging and states are left."""
+
+
+@pytest.fixture(scope='module')
+def long_bag(
+    tmp_path_factory: pytest.TempPathFactory,
+    write_bag: Callable[..., Path],
+    slot_car_laps: tuple[Recording, Recording],
+) -> Path:
+    """Return 16 laps of the slot car."""
+    return write_bag(tmp_path_factory.mktemp('long') / 'bag', slot_car_laps[0])
+
+
+class Trials:
+    """Made-up errors, lower with fewer states; a trial is interrupted when told so."""
+
+    def __init__(self) -> None:
+        self.tried: list[TrainingSettings] = []
+        self.interrupt_at = -1
+
+    def __call__(self, settings: TrainingSettings) -> Outcome:
+        if len(self.tried) == self.interrupt_at:
+            raise KeyboardInterrupt
+        self.tried.append(settings)
+        if settings.averaged is False:
+            return Failure('not now')
+        error_m = 0.01 * (settings.states or 0)
+        return Trial(error_m, ((0.99 * error_m, error_m), (error_m, 1.01 * error_m)))
+
+
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
+    """Return what is run in the place of real trials."""
+    made_up = Trials()
+    monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: made_up)
+    return made_up
+
+
+def test_the_model_is_trained_with_what_was_found(
+    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / 'm.npz')
+    assert main(['train', str(long_bag), '-o', path, '--tune', *OPTIONS]) == 0
+    said = ' '.join(capsys.readouterr().out.split())
+    sentence = 'tuning: states 20 -> 6: held-out error 0.200 -> 0.060 m (70 % less)'
+    for words in (
+        sentence,
+        '-> states 6 4 of 4 0.060',
+        '(usual) 0.200',
+        'failed: averaged no: not',
+    ):
+        assert words in said
+    model = load_model(path)
+    assert model.summary['chosen']['states'] == 6
+    assert len(model.summary['validation']['compared']) == 1
+    assert len(model.summary['tuning']['trials']) == len(trials.tried) <= 20
+    assert main(['info', path]) == 0
+    assert sentence in ' '.join(capsys.readouterr().out.split())
+
+
+def test_what_was_given_is_not_tuned_and_trials_are_counted(
+    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ['--tune', '--trials', '3', '--states', '9', '--json', *OPTIONS]
+    assert main(['train', str(long_bag), '-o', str(tmp_path / 'm'), *options]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert len(content['tuning']['trials']) == len(trials.tried) == 3
+    assert {each.states for each in trials.tried} == {9}
+    assert {each.kernel for each in trials.tried} == {'gaussian'}
+    assert {each.dimension for each in trials.tried} == {50}
+    assert {each.rate_hz for each in trials.tried} == {10.0}
+
+
+def test_interrupted_it_goes_on_where_it_was(
+    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / 'm'
+    command = ['train', str(long_bag), '-o', str(path), '--tune', '--trials', '5', *OPTIONS]
+    trials.interrupt_at = 2
+    assert main(command) == 130
+    journal = f'{path}.tuning.json'
+    assert f'stopped: 2 trials are kept in {journal}, from which the' in capsys.readouterr().err
+    assert not path.exists()
+    trials.interrupt_at = -1
+    assert main(command) == 0
+    assert len(trials.tried) == len(set(trials.tried)) == 5
+    resumed = path.read_bytes()
+    assert main([*command, '--no-resume']) == 0
+    assert len(trials.tried) == 10
+    assert path.read_bytes() == resumed
+
+
+def test_interrupted_before_anything_is_kept(
+    long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials.interrupt_at = 0
+    assert main(['train', str(long_bag), '-o', str(tmp_path / 'm'), '--tune', *OPTIONS]) == 130
+    assert 'stopped' not in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_short_a_recording_says_so_and_is_trained_on(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / 'm'
+    options = ['--tune', '--window', '20', '--horizons', '0,5', '--until', '30']
+    assert main(['train', str(slot_car_bag), '-o', str(path), *options]) == 0
+    said = capsys.readouterr().out
+    assert 'note: nothing was tuned: the recording is too short to choose settings: ' in said
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        ('--trials 9', '--trials is about tuning: add --tune, or leave it out'),
+        ('--no-resume', '--no-resume is about tuning: add --tune, or leave it out'),
+        ('--tune --trials 0', '--trials 0 must be at least 1'),
+        ('--tune --method paper', '--method paper settles everything itself: leave out --tune'),
+    ],
+)
+def test_options_that_make_no_sense(
+    options: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(['train', 'bag', '-o', str(tmp_path / 'm'), *options.split()]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_file_in_the_place_of_the_journal(
+    long_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / 'm.tuning.json'
+    notes.write_text('mine')
+    assert main(['train', str(long_bag), '-o', str(tmp_path / 'm'), '--tune', *OPTIONS]) == 2
+    assert f'{notes} exists and is no journal of a tuning' in capsys.readouterr().err
+    assert notes.read_text() == 'mine'
+
+
+def summary_of(changed: dict[str, Any], rows: int) -> dict[str, Any]:
+    trials = [
+        {'changed': {'window': 60 + row}, 'score_m': 1.0 - 0.01 * row, 'laps_won': [1, 2]}
+        for row in range(rows)
+    ]
+    return {
+        'note': None, 'laps': 4.0, 'usual_m': 1.0, 'tuned_m': 0.8, 'trials': trials,
+        'usual': dict.fromkeys(changed, 1), 'changed': changed,
+    }  # fmt: skip
+
+
+def test_the_ten_best_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    print_tuning(summary_of({'window': 71}, 12))
+    said = capsys.readouterr().out
+    shown = [line.split()[-1] for line in said.splitlines() if ' 1 of 2 ' in line]
+    assert shown == [f'{1.0 - 0.01 * row:.3f}' for row in reversed(range(2, 12))]
+    assert 'best of 12 trials over 4.0 held-out laps' in said
+
+
+def test_changes_in_words() -> None:
+    changed = {'averaged': False, 'horizons': [0, 5], 'kernel': 'gaussian', 'sharpness': 0.25}
+    assert in_a_sentence(summary_of(changed, 0)) == (
+        'tuning: averaged 1 -> no, horizons 1 -> 0,5, kernel 1 -> gaussian, sharpness 1 -> 0.25: '
+        'held-out error 1.000 -> 0.800 m (20 % less)'
+    )
+    nothing = in_a_sentence(summary_of({}, 0))
+    assert nothing == 'tuning: nothing is better than the usual settings by more than chance'
