@@ -70,6 +70,14 @@ def test_what_failed_is_not_drawn(compared: Comparison, tmp_path: Path) -> None:
         assert drawn(draw, rest, tmp_path / 'a.png') == drawn(draw, compared, tmp_path / 'b.png')
 
 
+def test_our_own_line_is_the_one_that_stands_out(compared: Comparison, tmp_path: Path) -> None:
+    def named(name: str) -> bytes:
+        results = (*compared.results[:-1], replace(compared.results[-1], name=name))
+        return drawn(draw_errors, replace(compared, results=results), tmp_path / f'{name}.png')
+
+    assert named('default') != named('manifold') == named('other')
+
+
 @DRAWINGS
 def test_methods_without_states_and_horizons_without_scores(
     draw: Callable[[Comparison, Path], None], ellipse_plan: Plan, tmp_path: Path

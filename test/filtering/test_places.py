@@ -46,7 +46,8 @@ def test_only_the_likeliest_and_none_that_are_faint() -> None:
 
 
 def test_a_vehicle_that_never_moved() -> None:
-    found = Places(np.full((3, 2), 2.0)).read(np.full(3, 1 / 3))
+    with np.errstate(all='raise'):
+        found = Places(np.full((3, 2), 2.0)).read(np.full(3, 1 / 3))
     np.testing.assert_allclose(found, [[2.0, 2.0, 1.0]])
 
 
