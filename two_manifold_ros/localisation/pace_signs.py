@@ -30,6 +30,9 @@ FEWEST_PAIRS = 200
 LEAST_SPREAD = 0.03
 """Of the logarithm: less is not believed."""
 
+AT_ONCE = 4096
+"""Pairs held in memory together."""
+
 
 @dataclass(frozen=True)
 class PaceSigns:
@@ -79,13 +82,13 @@ def learn_pace_signs(features: Floats, passes: Ints, speeds: Floats) -> PaceSign
         return None
     scale = np.maximum(features.std(axis=0), 1e-9)
     scaled = features / scale
-    rows = _products(scaled[here], scaled[there])
-    errors = [_left_out(rows, ratios, here, there, len(features), each) for each in PENALTIES]
+    sums, counts = _summed(scaled, here, there, ratios)
+    errors = [_left_out(sums, counts, penalty) for penalty in PENALTIES]
     known = [index for index, error in enumerate(errors) if np.isfinite(error)]
     if not known:
         return None
     best = min(known, key=lambda index: errors[index])
-    weights = _ridge(rows, ratios, PENALTIES[best])
+    weights = _ridge(sums.sum(axis=(0, 1)), len(ratios), PENALTIES[best])
     count = features.shape[1]
     slopes = weights[:count] + scaled @ weights[count:].reshape(count, count).T
     offsets = -(slopes * scaled).sum(axis=1)
@@ -102,6 +105,36 @@ def _pairs(passes: Ints, speeds: Floats) -> tuple[Ints, Ints, Floats]:
     return here[usable], there[usable], ratios[usable]
 
 
+def _summed(scaled: Floats, here: Ints, there: Ints, ratios: Floats) -> tuple[Floats, Ints]:
+    """
+    Sum the products of what a regression needs, over the pairs between each two quarters.
+
+    All that a fit to some of the quarters takes is a sum of these, so that the pairs, which are
+    many, have to be gone through only once and never lie in memory together.
+
+    Returns
+    -------
+    sums : (FOLDS, FOLDS, c + 1, c + 1)
+        Of the products of the c columns of a pair and of its ratio, the last, with each other.
+    counts : (FOLDS, FOLDS) int64
+        How many pairs there are.
+
+    """
+    features = scaled.shape[1]
+    columns = features * (1 + features) + 1
+    sums = np.zeros((FOLDS, FOLDS, columns, columns))
+    counts = np.zeros((FOLDS, FOLDS), dtype=np.int64)
+    fold, other = here * FOLDS // len(scaled), there * FOLDS // len(scaled)
+    for cell in np.ndindex(FOLDS, FOLDS):
+        pairs = np.flatnonzero((fold == cell[0]) & (other == cell[1]))
+        counts[cell] = len(pairs)
+        for begin in range(0, len(pairs), AT_ONCE):
+            few = pairs[begin : begin + AT_ONCE]
+            rows = np.column_stack([_products(scaled[here[few]], scaled[there[few]]), ratios[few]])
+            sums[cell] += rows.T @ rows
+    return sums, counts
+
+
 def _products(here: Floats, there: Floats) -> Floats:
     """Return differences, and differences times every feature of the other tick."""
     differences = here - there
@@ -109,22 +142,21 @@ def _products(here: Floats, there: Floats) -> Floats:
     return np.hstack([differences, crossed.reshape(len(here), -1)])
 
 
-def _ridge(rows: Floats, wanted: Floats, penalty: float) -> Floats:
-    normal = rows.T @ rows + penalty * len(rows) * np.eye(rows.shape[1])
-    weights: Floats = np.linalg.solve(normal, rows.T @ wanted)
-    return weights
+def _ridge(sums: Floats, count: int, penalty: float) -> Floats:
+    """Return the (c,) weights of the regression on pairs whose products sum to (c + 1, c + 1)."""
+    normal = sums[:-1, :-1] + penalty * count * np.eye(len(sums) - 1)
+    return np.asarray(np.linalg.solve(normal, sums[:-1, -1]), dtype=np.float64)
 
 
-def _left_out(
-    rows: Floats, ratios: Floats, here: Ints, there: Ints, ticks: int, penalty: float
-) -> float:
+def _left_out(sums: Floats, counts: Ints, penalty: float) -> float:
     """Return the mean square error on the quarters of the drives left out of the fit in turn."""
-    squares = []
-    fold, other = here * FOLDS // ticks, there * FOLDS // ticks
+    squares, tested = 0.0, 0
     for part in range(FOLDS):
-        seen = (fold != part) & (other != part)
-        unseen = (fold == part) & (other != part)
-        if np.count_nonzero(seen) >= FEWEST_PAIRS // FOLDS and unseen.any():
-            weights = _ridge(rows[seen], ratios[seen], penalty)
-            squares.append(np.square(ratios[unseen] - rows[unseen] @ weights))
-    return float(np.concatenate(squares).mean()) if squares else float('nan')
+        away = np.delete(np.arange(FOLDS), part)
+        seen, unseen = int(counts[np.ix_(away, away)].sum()), int(counts[part, away].sum())
+        if seen >= FEWEST_PAIRS // FOLDS and unseen:
+            weights = _ridge(sums[np.ix_(away, away)].sum(axis=(0, 1)), seen, penalty)
+            residual = np.append(-weights, 1.0)
+            squares += float(residual @ sums[part, away].sum(axis=0) @ residual)
+            tested += unseen
+    return max(squares, 0.0) / tested if tested else float('nan')
