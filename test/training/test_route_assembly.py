@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from circle_drives import Drives, make_drives, PERIOD_S, WINDOW
 import numpy as np
@@ -15,13 +16,15 @@ from two_manifold_ros.localisation.lookahead import PACE_LASTS_S
 from two_manifold_ros.localisation.pace import FINENESS
 from two_manifold_ros.localisation.passes import APART_S
 from two_manifold_ros.readout.forecast import ForecastReadout
-from two_manifold_ros.training.assembly import Assembly
 from two_manifold_ros.training.route_assembly import (
     HOP,
     route_parts,
     RouteCandidate,
     RouteParts,
 )
+
+if TYPE_CHECKING:
+    from two_manifold_ros.training.assembly import Assembly
 
 STATES = 6
 HORIZONS = (0, 3, 12)
