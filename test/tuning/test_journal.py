@@ -27,6 +27,7 @@ def test_trials_come_back(tmp_path: Path, usual: TrainingSettings) -> None:
     path = tmp_path / 'm.tuning.json'
     journal = Journal(path, 'key')
     assert len(journal) == 0
+    assert journal.start is None
     assert not path.exists()
     other = replace(usual, window=30)
     trial = Trial(1 / 3, ((0.1 + 0.2, math.nan), (1e-17,)))
@@ -36,6 +37,7 @@ def test_trials_come_back(tmp_path: Path, usual: TrainingSettings) -> None:
     json.loads(path.read_text(), parse_constant=pytest.fail)
     again = Journal(path, 'key')
     assert len(again) == 2
+    assert again.start == usual
     assert repr(again.find(usual)) == repr(trial)
     assert again.find(other) == Failure('why')
     assert again.find(replace(usual, window=31)) is None

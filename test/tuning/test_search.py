@@ -80,6 +80,6 @@ def test_without_a_clear_gain_nothing_changes(
     assert len(search.table) == 5
 
 
-def test_the_usual_settings_have_to_work(usual: TrainingSettings) -> None:
-    with pytest.raises(InputError, match='the usual settings cannot be tried: too short'):
+def test_the_first_settings_have_to_work(usual: TrainingSettings) -> None:
+    with pytest.raises(InputError, match='nothing can be tuned: too short'):
         Search(steps(usual), lambda _: Failure('too short'), 99)

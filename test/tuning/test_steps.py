@@ -86,9 +86,12 @@ def test_nothing_is_left_open_and_nothing_else_changes(
     method: str, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     settings = TrainingSettings(method=method, horizons=(0, 5))
-    settled = settle(settings, build_dataset(slot_car_laps[:1], settings))
+    dataset = build_dataset(slot_car_laps[:1], settings)
+    settled = settle(settings, dataset, usual_candidate(settings))
     assert (settled.rate_hz, settled.window) == (10.0, 30)
     assert usual_candidate(settled) == usual_candidate(settings)
+    chosen = replace(usual_candidate(settings), states=7, neighbours=8)
+    assert usual_candidate(settle(settings, dataset, chosen)) == chosen
     open_names = [each.name for each in fields(settled) if getattr(settled, each.name) is None]
     foreign = {'route': 'bandwidth_factor ridge', 'spectral': 'sharpness paces_each_way averaged'}
     assert sorted(open_names) == sorted(foreign[method].split())

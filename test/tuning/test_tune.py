@@ -11,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out_bench import HeldOutBench
@@ -48,7 +49,9 @@ def bench(slot_car_laps: tuple[Recording, Recording]) -> TrialBench:
 
 @pytest.fixture(scope='module')
 def usual(slot_car_laps: tuple[Recording, Recording]) -> TrainingSettings:
-    return settle(SETTINGS, build_dataset(slot_car_laps[:1], SETTINGS))
+    """Return the usual settings, nothing left open."""
+    dataset = build_dataset(slot_car_laps[:1], SETTINGS)
+    return settle(SETTINGS, dataset, usual_candidate(SETTINGS))
 
 
 def test_a_trial_is_the_score_of_a_validation(
@@ -140,11 +143,12 @@ def invented(monkeypatch: pytest.MonkeyPatch, alike: Callable[[float], Trial]) -
 @pytest.mark.usefixtures('invented')
 def test_the_summary_tells_what_changed(slot_car_laps: tuple[Recording, Recording]) -> None:
     told: list[tuple[str, float]] = []
-    tuning = tune(slot_car_laps[:1], SETTINGS, GIVEN, 7, progress=lambda *what: told.append(what))
+    settings = replace(SETTINGS, sharpness=0.5, paces_each_way=3)
+    tuning = tune(slot_car_laps[:1], settings, GIVEN, 7, progress=lambda *what: told.append(what))
     assert tuning.settings.states == 40
     summary = tuning.summary
-    assert (summary['usual'], summary['changed']) == ({'states': 20}, {'states': 40})
-    assert (summary['usual_m'], summary['tuned_m']) == (5.0, 2.5)
+    assert (summary['untuned'], summary['changed']) == ({'states': 20}, {'states': 40})
+    assert (summary['untuned_m'], summary['tuned_m']) == (5.0, 2.5)
     assert summary['laps'] == pytest.approx(4.0, abs=0.2)
     changes = [row['changed'] for row in summary['trials']]
     rate = {'rate_hz': 5.0, 'window': 10, 'horizons': [0, 3]}
@@ -157,6 +161,39 @@ def test_the_summary_tells_what_changed(slot_car_laps: tuple[Recording, Recordin
         'changed': {'sharpness': 1.0}, 'score_m': None, 'laps_won': None, 'failed': 'too sharp'
     }  # fmt: skip
     assert [share for _, share in told] == pytest.approx([index / 7 for index in range(7)])
+
+
+def test_it_starts_from_what_is_trained_without_it(
+    slot_car_laps: tuple[Recording, Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And where nothing is better, that is what is trained."""
+    plain = train_model(slot_car_laps[:1], SETTINGS)
+    starts: list[TrainingSettings] = []
+
+    def attempt(settings: TrainingSettings) -> Outcome:
+        starts.append(settings)
+        return Trial(1.0, ((1.0, 1.0), (1.0, 1.0)))
+
+    monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: attempt)
+    tuning = tune(slot_car_laps[:1], SETTINGS, GIVEN, 3)
+    assert usual_candidate(starts[0]).as_json() == plain.summary['chosen']
+    assert (starts[0].rate_hz, starts[0].window) == (plain.rate_hz, plain.window)
+    assert len(starts) == 3
+    assert tuning.settings == SETTINGS
+    assert tuning.summary['changed'] == {}
+
+
+def test_what_is_left_may_be_too_short(
+    slot_car_laps: tuple[Recording, Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        msg = 'only 3 ticks'
+        raise InputError(msg)
+
+    monkeypatch.setattr(tune_module, 'validate', refuse)
+    tuning = tune(slot_car_laps[:1], SETTINGS, GIVEN)
+    assert tuning.settings == SETTINGS
+    assert tuning.summary['note'] == 'without the held-out part only 3 ticks'
 
 
 def test_too_short_a_recording_is_not_tuned(drive: Callable[..., Recording]) -> None:

@@ -38,7 +38,7 @@ def add_tuning(parser: ArgumentParser) -> None:
         '--trials',
         type=int,
         metavar='N',
-        help=f'settings to try, the usual ones included (default: {USUAL_TRIALS})',
+        help=f'settings to try, those without tuning included (default: {USUAL_TRIALS})',
     )
     group.add_argument(
         '--no-resume',
@@ -104,7 +104,7 @@ def print_tuning(summary: Mapping[str, Any]) -> None:
     best = sorted(scored, key=lambda row: row['score_m'])[:MOST_ROWS]
     title = f'best of {len(summary["trials"])} trials over {summary["laps"]:.1f} held-out laps'
     rows = [_row(row, summary) for row in best]
-    print_table(title, ['', 'other than usual', 'laps won', 'mean error (m)'], rows)
+    print_table(title, ['', 'changed', 'laps won', 'mean error (m)'], rows)
     for row in summary['trials']:
         if row['score_m'] is None:
             print(f'failed: {_changes(row["changed"])}: {row["failed"]}')
@@ -114,22 +114,22 @@ def print_tuning(summary: Mapping[str, Any]) -> None:
 def in_a_sentence(summary: Mapping[str, Any]) -> str:
     """Return what a tuning changed and by how much the error fell."""
     if not summary['changed']:
-        return 'tuning: nothing is better than the usual settings by more than chance'
+        return 'tuning: nothing is better by more than chance than the settings without it'
     changes = ', '.join(
-        f'{name} {_value(summary["usual"][name])} -> {_value(value)}'
+        f'{name} {_value(summary["untuned"][name])} -> {_value(value)}'
         for name, value in summary['changed'].items()
     )
-    usual_m, tuned_m = summary['usual_m'], summary['tuned_m']
-    less = 100.0 * (1.0 - tuned_m / usual_m)
+    untuned_m, tuned_m = summary['untuned_m'], summary['tuned_m']
+    less = 100.0 * (1.0 - tuned_m / untuned_m)
     return (
-        f'tuning: {changes}: held-out error {usual_m:.3f} -> {tuned_m:.3f} m ({less:.0f} % less)'
+        f'tuning: {changes}: held-out error {untuned_m:.3f} -> {tuned_m:.3f} m ({less:.0f} % less)'
     )
 
 
 def _row(row: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
     won = '' if row['laps_won'] is None else f'{row["laps_won"][0]} of {row["laps_won"][1]}'
     chosen = '-> ' if row['changed'] == summary['changed'] else ''
-    return [chosen, _changes(row['changed']) or '(usual)', won, f'{row["score_m"]:.3f}']
+    return [chosen, _changes(row['changed']) or '(untuned)', won, f'{row["score_m"]:.3f}']
 
 
 def _changes(changed: Mapping[str, Any]) -> str:

@@ -16,13 +16,13 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros import __version__
 from two_manifold_ros.comparison.sources import fingerprint
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.tuning.trial import Failure, Outcome, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.settings import TrainingSettings
 
 FORMAT = 'two_manifold tuning 1'
 
@@ -75,6 +75,14 @@ class Journal:
     def __len__(self) -> int:
         """Return the number of trials."""
         return len(self._outcomes)
+
+    @property
+    def start(self) -> TrainingSettings | None:
+        """The settings tried first, from which the others follow."""
+        for name in self._outcomes:
+            values = json.loads(name)
+            return TrainingSettings(**values | {'horizons': tuple(values['horizons'])})
+        return None
 
     def find(self, settings: TrainingSettings) -> Outcome | None:
         """Return the outcome of settings that were tried."""

@@ -29,7 +29,7 @@ class Tried:
     outcome
         What it reached.
     rival
-        The best until then; the usual settings have none.
+        The best until then; where the search starts there is none.
 
     """
 
@@ -49,7 +49,7 @@ class Search:
     attempt
         Tries settings.
     trials
-        How many may be tried, the usual ones included.
+        How many may be tried, the first included.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Search:
     Raises
     ------
     InputError
-        If the usual settings cannot be tried.
+        If already the first settings cannot be tried.
 
     """
 
@@ -72,12 +72,12 @@ class Search:
         self._attempt = attempt
         self._trials = trials
         self.table: dict[TrainingSettings, Tried] = {}
-        self.best = steps.usual
-        usual = self._try(steps.usual, None)
-        if isinstance(usual, Failure):
-            msg = f'the usual settings cannot be tried: {usual.reason}'
+        self.best = steps.start
+        first = self._try(steps.start, None)
+        if isinstance(first, Failure):
+            msg = f'nothing can be tuned: {first.reason}'
             raise InputError(msg)
-        self._best_trial = usual
+        self._best_trial = first
         self._run()
 
     def _run(self) -> None:

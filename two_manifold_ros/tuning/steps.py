@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.route_assembly import AnyCandidate
     from two_manifold_ros.training.settings import TrainingSettings
 
 ORDER = {
@@ -61,7 +62,7 @@ class Steps:
 
     Parameters
     ----------
-    usual
+    start
         Where it starts, nothing left open.
     given
         Names of settings that stay as they are.
@@ -70,14 +71,14 @@ class Steps:
 
     """
 
-    usual: TrainingSettings
+    start: TrainingSettings
     given: frozenset[str]
     native_hz: float
 
     @property
     def names(self) -> tuple[str, ...]:
         """What is tuned, in order."""
-        return tuple(name for name in ORDER[self.usual.method] if name not in self.given)
+        return tuple(name for name in ORDER[self.start.method] if name not in self.given)
 
     def around(self, name: str, settings: TrainingSettings) -> list[TrainingSettings]:
         """Return the settings one step away along a name."""
@@ -101,13 +102,13 @@ class Steps:
 
     def _rates(self, settings: TrainingSettings) -> list[TrainingSettings]:
         """Return half and twice the rate where the horizons stay at the same times."""
-        usual_hz, rate_hz = self.usual.rate_hz or 0.0, settings.rate_hz or 0.0
+        start_hz, rate_hz = self.start.rate_hz or 0.0, settings.rate_hz or 0.0
         changed = []
         for factor in (0.5, 2.0):
             wanted = rate_hz * factor
             ticks = [horizon * factor for horizon in settings.horizons]
             window = round((settings.window or 0) * factor)
-            near = 0.5 * usual_hz <= wanted <= 2.0 * usual_hz
+            near = 0.5 * start_hz <= wanted <= 2.0 * start_hz
             whole = all(tick.is_integer() for tick in ticks)
             if near and whole and wanted <= _NATIVE * self.native_hz and window > 1:
                 horizons = tuple(map(int, ticks))
@@ -115,10 +116,23 @@ class Steps:
         return changed
 
 
-def settle(settings: TrainingSettings, dataset: Dataset) -> TrainingSettings:
-    """Return settings with the usual value for everything that was left open."""
+def settle(
+    settings: TrainingSettings, dataset: Dataset, candidate: AnyCandidate
+) -> TrainingSettings:
+    """
+    Return settings that leave nothing open.
+
+    Parameters
+    ----------
+    settings
+        What was asked for.
+    dataset
+        Gives the rate and the window.
+    candidate
+        What a validation chose of the rest.
+
+    """
     settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
-    candidate = usual_candidate(settings)
     settled = replace(settled, states=candidate.states, neighbours=candidate.neighbours)
     if isinstance(candidate, RouteCandidate):
         return replace(

@@ -7,8 +7,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.validation import validate
 from two_manifold_ros.tuning.held_time import hold_time, set_apart
 from two_manifold_ros.tuning.search import Search
 from two_manifold_ros.tuning.steps import settle, Steps
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.tuning.held_time import HeldTime
     from two_manifold_ros.tuning.journal import Journal
     from two_manifold_ros.tuning.search import Tried
 
@@ -60,7 +64,8 @@ def tune(
     """
     Choose settings by closed-loop filtering over held-out blocks of the recordings.
 
-    Where the rate changes, windows and horizons are scaled to stay at the same times.
+    The search starts from what a training without it would choose. Where the rate changes, window
+    and horizons are scaled to stay as long in seconds.
 
     Parameters
     ----------
@@ -71,7 +76,7 @@ def tune(
     given
         Names of settings that stay, see ``given_names``.
     trials
-        How many settings may be tried.
+        How many settings may be tried, the first included.
     journal
         Knows trials from before and keeps new ones.
     progress
@@ -88,6 +93,9 @@ def tune(
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):
         return Tuning(settings, {'note': held_time, 'trials': []})
+    start = (journal and journal.start) or _untuned(settings, dataset, held_time)
+    if isinstance(start, str):
+        return Tuning(settings, {'note': start, 'trials': []})
     bench = TrialBench(recordings, dataset, held_time)
     done: list[TrainingSettings] = []
 
@@ -103,28 +111,41 @@ def tune(
         return outcome
 
     interval = min(median_interval_ns(each.imu.stamps) or dataset.period_ns for each in recordings)
-    steps = Steps(settle(settings, dataset), frozenset(given), 1e9 / interval)
-    search = Search(steps, attempt, trials)
-    return Tuning(search.best, _summary(search, steps.usual, held_time.laps))
+    search = Search(Steps(start, frozenset(given), 1e9 / interval), attempt, trials)
+    # Where nothing is better the model is to be that of a training without a tuning.
+    best = settings if search.best == start else search.best
+    return Tuning(best, _summary(search, start, held_time.laps))
 
 
-def _summary(search: Search, usual: TrainingSettings, laps: float) -> dict[str, Any]:
+def _untuned(
+    settings: TrainingSettings, dataset: Dataset, held_time: HeldTime
+) -> TrainingSettings | str:
+    """Return all that a training without a tuning would choose, or why it cannot."""
+    fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
+    try:
+        candidate = validate(fit, held, dataset, settings, lambda *_: None).candidate
+    except InputError as error:
+        return f'without the held-out part {error}'
+    return settle(settings, dataset, candidate)
+
+
+def _summary(search: Search, start: TrainingSettings, laps: float) -> dict[str, Any]:
     outcomes = {settings: tried.outcome for settings, tried in search.table.items()}
-    before, after = outcomes[usual], outcomes[search.best]
+    before, after = outcomes[start], outcomes[search.best]
     return {
         'note': None,
         'laps': round(laps, 2),
-        'usual_m': before.score_m if isinstance(before, Trial) else None,
+        'untuned_m': before.score_m if isinstance(before, Trial) else None,
         'tuned_m': after.score_m if isinstance(after, Trial) else None,
-        'usual': _changes(search.best, usual),
-        'changed': _changes(usual, search.best),
-        'trials': [_row(tried, usual, outcomes) for tried in search.table.values()],
+        'untuned': _changes(search.best, start),
+        'changed': _changes(start, search.best),
+        'trials': [_row(tried, start, outcomes) for tried in search.table.values()],
     }
 
 
-def _changes(usual: TrainingSettings, settings: TrainingSettings) -> dict[str, Any]:
-    """Return what of some settings is not as usual."""
-    before, after = asdict(usual), asdict(settings)
+def _changes(start: TrainingSettings, settings: TrainingSettings) -> dict[str, Any]:
+    """Return what of some settings is not as start."""
+    before, after = asdict(start), asdict(settings)
     # As they come back from the file of a model.
     return {
         name: list(value) if isinstance(value, tuple) else value
@@ -134,10 +155,10 @@ def _changes(usual: TrainingSettings, settings: TrainingSettings) -> dict[str, A
 
 
 def _row(
-    tried: Tried, usual: TrainingSettings, outcomes: dict[TrainingSettings, Outcome]
+    tried: Tried, start: TrainingSettings, outcomes: dict[TrainingSettings, Outcome]
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
-        'changed': _changes(usual, tried.settings),
+        'changed': _changes(start, tried.settings),
         'score_m': None,
         'laps_won': None,
     }
