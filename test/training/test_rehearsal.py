@@ -6,33 +6,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from circle_drives import Drives, make_drives, PERIOD_S, WINDOW
 import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.localisation.belief import RouteBelief
 from two_manifold_ros.localisation.pace import FINENESS
-from two_manifold_ros.readout.calibration import calibration_factors, tempered
-from two_manifold_ros.readout.forecast import ForecastReadout
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 from two_manifold_ros.training import rehearsal as module
 from two_manifold_ros.training.familiar_anchors import familiar_anchors
-from two_manifold_ros.training.rehearsal import INDEPENDENT_S, Rehearsal, Rehearser
+from two_manifold_ros.training.rehearsal import Rehearser
 from two_manifold_ros.training.route_assembly import route_parts, RouteCandidate
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
 from two_manifold_ros.windows.familiarity import FamiliarAnchors, Familiarity, UNFAMILIAR
 from two_manifold_ros.windows.training_ticks import find_training_ticks
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.recordings.recording import Recording
 
 MARGIN = WINDOW // 2
 LENGTH = 28
@@ -227,56 +215,3 @@ def test_two_windows_rehearse_nothing(ticks: int, rehearser: Rehearser) -> None:
     assert found.errors.shape == (0, *rehearser.truths.shape[1:])
     assert found.covariances.shape == (*found.errors.shape, 2)
     assert not found.factors()[1].any()
-
-
-def made_up(ticks: int, scale: float) -> Rehearsal:
-    rng = np.random.default_rng(0)
-    errors = scale * rng.normal(size=(ticks, 2, 2))
-    errors[::3, 1] = np.nan
-    return Rehearsal(errors, np.tile(np.eye(2), (ticks, 2, 1, 1)), PERIOD_S)
-
-
-@pytest.mark.parametrize('scale', [0.3, 3.0])
-def test_factors_are_those_of_the_errors(scale: float) -> None:
-    """A factor below 1 is believed as far as the errors are of different causes."""
-    rehearsal = made_up(2000, scale)
-    factors, counts = rehearsal.factors()
-    plain, plain_counts = calibration_factors(rehearsal.errors, rehearsal.covariances)
-    wanted = tempered(plain, 2000 * PERIOD_S / INDEPENDENT_S)
-    np.testing.assert_array_equal(factors, wanted)
-    np.testing.assert_array_equal(counts, plain_counts)
-    np.testing.assert_array_equal(counts, [2000, 1333])
-    if scale > 1.0:
-        np.testing.assert_allclose(factors, scale**2, rtol=0.1)
-    else:
-        assert (factors > 1.3 * scale**2).all()
-        assert (factors < 1.0).all()
-
-
-def test_fewer_errors_shrink_less() -> None:
-    factors = [made_up(ticks, 0.3).factors()[0][0] for ticks in (100, 1000, 10_000)]
-    assert factors == sorted(factors, reverse=True)
-
-
-def test_the_model_remembers_its_factors(slot_car_model: Model) -> None:
-    remembered = slot_car_model.summary['covariance_factors']
-    assert list(remembered) == ['horizon 0', 'horizon 5', 'horizon 20', 'velocity']
-    assert isinstance(slot_car_model.readout, ForecastReadout)
-    factors = slot_car_model.readout.factors
-    assert list(remembered.values()) == pytest.approx(factors.tolist(), abs=1e-4)
-    assert not np.allclose(factors, 1.0)
-
-
-@pytest.mark.parametrize('seed', [5, 6])
-def test_ellipses_of_a_fresh_drive_hold_their_share(seed: int) -> None:
-    def driven(number: int, laps: int) -> Recording:
-        return run_to_recording(simulate(SlotCarSettings(seed=number, rate_hz=10.0), laps=laps))
-
-    model = train_model([driven(seed, 16)], TrainingSettings(window=20, horizons=(0, 5, 20)))
-    now, soon, later = (each.model for each in evaluate(model, [driven(seed + 10, 8)]).scores)
-    for each in (now, soon):
-        assert each.coverage68 == pytest.approx(0.7, abs=0.2)
-        assert each.coverage95 == pytest.approx(0.925, abs=0.075)
-    # The IMU has another bias on every drive: two seconds ahead the ellipses are too small.
-    assert later.coverage68 == pytest.approx(0.65, abs=0.25)
-    assert later.coverage95 == pytest.approx(0.85, abs=0.15)
