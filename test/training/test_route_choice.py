@@ -14,7 +14,7 @@ import pytest
 from two_manifold_ros.training import validation
 from two_manifold_ros.training.route_assembly import RouteCandidate
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.validation import CLEARLY, usual_candidate, validate
+from two_manifold_ros.training.validation import CLEARLY, SHARPNESSES, usual_candidate, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def test_what_is_given_is_usual(given: dict[str, Any], changed: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(('gain', 'taken'), [(1.0, False), (CLEARLY, False), (1.06, True)])
-@pytest.mark.parametrize('change', [{'sharpness': 2.0}, {'paces_each_way': 0}], ids=str)
+@pytest.mark.parametrize('change', [{'sharpness': 1.0}, {'paces_each_way': 0}], ids=str)
 def test_only_what_is_clearly_better_is_taken(
     gain: float,
     taken: bool,
@@ -88,16 +88,17 @@ def test_only_what_is_clearly_better_is_taken(
 def test_the_best_of_those_clearly_better(
     choose: Callable[..., tuple[Any, dict[Any, float]]],
 ) -> None:
-    scores = {0.5: 2.0, 1.0: 1.6, 2.0: 1.5, 0.25: 1.7}
+    scores = {0.5: 2.0, 1.0: 1.5, 2.0: 1.6, 0.25: 1.7}
     best, _ = choose(lambda each: scores[each.sharpness])
-    assert best == replace(USUAL, sharpness=2.0)
+    assert best == replace(USUAL, sharpness=1.0)
 
 
 def test_the_paces_are_tried_at_the_sharpness_taken(
     choose: Callable[..., tuple[Any, dict[Any, float]]],
 ) -> None:
-    best, scored = choose(lambda each: 10.0 - each.sharpness - (each.paces_each_way == 0))
-    assert best == replace(USUAL, sharpness=2.0, paces_each_way=0)
-    assert [(each.sharpness, each.paces_each_way) for each in scored] == [
-        (1.0, 3), (2.0, 3), (0.25, 3), (0.5, 3), (2.0, 0)
-    ]  # fmt: skip
+    best, scored = choose(
+        lambda each: 2.0 - 0.5 * (each.sharpness == 1.0) - 0.5 * (each.paces_each_way == 0)
+    )
+    assert best == replace(USUAL, sharpness=1.0, paces_each_way=0)
+    sharper = [replace(USUAL, sharpness=each) for each in SHARPNESSES]
+    assert list(scored) == [*sharper[1:], USUAL, best]
