@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.readout import forecast as module
-from two_manifold_ros.readout.forecast import FAINTEST, ForecastReadout
+from two_manifold_ros.readout.forecast import FAINTEST, ForecastReadout, LEAST_KNOWN
 from two_manifold_ros.readout.reading import FLOOR
 
 pytestmark = pytest.mark.filterwarnings('error')
@@ -101,6 +101,32 @@ def test_a_target_that_no_weighted_tick_knows_gives_the_prior() -> None:
     np.testing.assert_allclose(
         means[0], (TARGETS[50:, 0] + 0.1 * DRIFT[50:, 0]).mean(axis=0), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ('share', 'told'), [(1.01 * LEAST_KNOWN, True), (0.99 * LEAST_KNOWN, False)]
+)
+def test_a_remainder_that_knows_a_target_is_not_believed(share: float, told: bool) -> None:
+    """The vehicle is all but surely where no position was recorded."""
+    weights = np.zeros(N)
+    weights[7], weights[55] = share, 1.0 - share
+    means, covariances = make_readout(None, FACTORS).read(weights, STATE, 1.1)
+    known = TARGETS[:50, 1]
+    if told:
+        np.testing.assert_allclose(means[1], TARGETS[7, 1] + 0.1 * DRIFT[7, 1], rtol=1e-12)
+        np.testing.assert_allclose(covariances[1], FLOOR * np.eye(2), atol=1e-9)
+    else:
+        np.testing.assert_allclose(means[1], known.mean(axis=0), rtol=1e-12)
+        prior = np.cov(known.T, bias=True) + FLOOR * np.eye(2)
+        np.testing.assert_allclose(covariances[1], prior, rtol=1e-10)
+
+
+def test_the_calibration_is_not_about_the_prior() -> None:
+    weights = np.where(np.arange(N) >= 50, 0.1, 0.0)
+    _, plain = make_readout().read(weights, STATE, 1.0)
+    _, scaled = make_readout(None, np.full(C, 0.1)).read(weights, STATE, 1.0)
+    np.testing.assert_array_equal(scaled[1], plain[1])
+    np.testing.assert_allclose(scaled[0], 0.1 * plain[0], rtol=1e-12)
 
 
 def test_a_target_that_is_never_known() -> None:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 FAINTEST = 1e-4
 """Weights below this share of the largest are left out: they cost time and move nothing."""
 
+LEAST_KNOWN = 0.1
+"""
+Share of the weights whose target has to be known.
+
+Where the positions of a part of the route were never recorded a belief that is sure to be there
+has a remainder elsewhere, which knows positions and is wrong.
+"""
+
 
 @compiled
 def _choose_loops(weights: Floats, chosen: Ints, shares: Floats) -> int:
@@ -64,7 +72,8 @@ class ForecastReadout:
     """
     Mean of the targets under the weights, moved on by the pace.
 
-    Where no weighted tick has a target, the prior over training is returned.
+    Where hardly any of the weight is on ticks with a target, the prior over training is returned
+    as it is: the calibration is not about it.
 
     Parameters
     ----------
@@ -98,13 +107,14 @@ class ForecastReadout:
         count = choose_weights(weights, self._chosen, self._shares)
         sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
         means, covariances = self._means.copy(), self._covariances.copy()
+        sums = self._sums.reshape(8, -1)
+        told = sums[0] > LEAST_KNOWN * self._shares[:count].sum()
+        sums[:, ~told] = 0.0
         fill_moments(self._sums, self._ones, means, covariances)
-        targets = len(self.factors)
-        known = np.maximum(self._sums[:targets], 1e-300)
-        gains = self._sums[6 * targets :].reshape(2, targets) / known
+        gains = sums[6:] / np.where(told, sums[0], 1.0)
         means += (pace - 1.0) * gains.T
         covariances += self.noise
-        covariances *= self.factors[:, None, None]
+        covariances *= np.where(told, self.factors, 1.0)[:, None, None]
         return means, covariances
 
     def scaled(self, factors: Floats) -> ForecastReadout:
