@@ -34,7 +34,7 @@ SLOW = 0.1
 @dataclass(frozen=True)
 class Ground:
     """
-    The ground that the training drives covered, tick by tick.
+    The ground that the training drives covered; a tick is here a step of the map.
 
     Parameters
     ----------

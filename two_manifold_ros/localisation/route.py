@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Route:
     """
-    The training drives, tick by tick, end to end.
+    The training drives, end to end, in N steps of the map: ``FINENESS`` of them to a tick.
 
     Parameters
     ----------
     features : (f, N)
-        Whitened features of each tick that tell the place.
+        Whitened features of each step that tell the place.
     whitening : (f, f)
         From ``whitening``, multiplied to the right of the first f features of a live tick.
     signs
@@ -29,13 +29,13 @@ class Route:
     gains : (m,)
         Of the slow means, from ``gains_for``.
     since_begin : (N,) int64
-        Ticks since the beginning of the segment.
+        Steps since the beginning of the segment.
     passes : (N, p) int64
         Other passes of the same place, -1 where there are no more.
     shifts : (N, p) int64
         Paces to change by when going over to each.
     states : (N, k)
-        Two-manifold state after each tick, the constant first; a tick without one, near the end
+        Two-manifold state after each step, the constant first; a step without one, near the end
         of a segment, has the prior [1, 0, ..., 0].
     paces
         See ``Paces``.

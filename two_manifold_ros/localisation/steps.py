@@ -3,7 +3,8 @@
 """
 The arithmetic of one step of the belief, compiled and in NumPy, with the same numbers.
 
-The belief is laid out (r, N), a row for each pace, so that every inner loop runs along memory.
+The belief is laid out (r, N), a row for each pace and a column for each step of the map, so that
+every inner loop runs along memory.
 """
 
 from __future__ import annotations
@@ -62,15 +63,15 @@ def _move_arrays(belief: Floats, moves: Floats, since_begin: Ints, moved: Floats
 
 move = _move_loops if HAVE_NUMBA else _move_arrays
 """
-Move every chance along the drives, each row at its pace; nothing crosses the seam of a segment.
+Move every chance along the map, each row at its pace; nothing crosses the seam of a segment.
 
 Parameters
 ----------
 belief : (r, N)
 moves : (r, steps)
-    Chances to move by 0, 1, ... ticks.
+    Chances to move by 0, 1, ... steps of the map.
 since_begin : (N,) int64
-    Ticks since the beginning of the segment.
+    Steps of the map since the beginning of the segment.
 moved : (r, N)
     Filled.
 
