@@ -81,7 +81,7 @@ def test_the_model_is_trained_with_what_was_found(
     model = load_model(path)
     assert model.summary['chosen']['states'] == 6
     assert len(model.summary['validation']['compared']) == 1
-    assert len(model.summary['tuning']['trials']) == len(trials.tried) <= 20
+    assert len(model.summary['tuning']['trials']) == len(trials.tried) == 12
     assert main(['info', path]) == 0
     assert sentence in ' '.join(capsys.readouterr().out.split())
 

@@ -34,10 +34,17 @@ def test_clearly_better(score_m: float, blocks: tuple[tuple[float, ...]], better
 
 def test_most_laps_have_to_be_won() -> None:
     """A mean gain of certain sign is not enough if most laps lose."""
-    before = Trial(1.0, ((1.0,) * 8, (1.0,) * 30))
-    laps = Trial(0.8, ((0.01,) * 8, (1.001,) * 30))
-    assert laps_won(laps, before) == (8, 38)
+    before = Trial(1.0, ((1.0,) * 4, (1.0,) * 4, (1.0,) * 12))
+    laps = Trial(0.8, ((0.01,) * 4, (0.01,) * 4, (1.001,) * 12))
+    assert laps_won(laps, before) == (8, 20)
     assert not clearly_better(laps, before)
+
+
+def test_most_blocks_have_to_be_won() -> None:
+    """Many laps of one block are of one time, and may be alike by one chance."""
+    before = Trial(1.0, ((1.0,) * 10, (1.0,), (1.0,)))
+    assert clearly_better(Trial(0.9, ((0.9,) * 10, (0.9,), (1.01,))), before)
+    assert not clearly_better(Trial(0.9, ((0.9,) * 10, (1.01,), (1.01,))), before)
 
 
 def test_chance_is_seldom_taken_for_a_gain() -> None:

@@ -20,7 +20,7 @@ SURE = 0.975
 """
 Of the t distribution: how surely the mean gain of a lap has to be above zero.
 
-Some twenty changes are tried, so one in forty that do nothing is kept now and then.
+A dozen changes and more are tried; of those that do nothing, one in forty may be kept.
 """
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.tuning.journal import Journal
     from two_manifold_ros.tuning.search import Tried
 
-USUAL_TRIALS = 20
+USUAL_TRIALS = 12
+"""About a minute for ten minutes of recording; coupling and dimension come later and tell less."""
 
 
 @dataclass(frozen=True)
