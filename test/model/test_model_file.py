@@ -138,6 +138,7 @@ def test_other_channels_or_units_are_refused(
         ({'rate_hz': 0.0}, 'rate_hz is 0.0, not a positive number'),
         ({'rate_hz': 20.0}, 'its rate and the length of its tick disagree'),
         ({'rate_hz': '10'}, 'its content does not fit together'),
+        ({'rate_hz': '10'}, '; train it anew'),
         ({'window': 0}, 'window is 0, not a positive number'),
         ({'window': 20.5}, 'window is no whole number'),
         ({'window': 10**6}, 'its windows lie outside its series'),

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         ('paces.moves', (0, 0), 0.9, 'paces.moves are no chances that sum to one'),
         ('paces.changes', (0, slice(2)), [-1.0, 2.0], 'paces.changes are no chances'),
         ('paces.prior', 0, 0.9, 'paces.prior are no chances that sum to one'),
+        ('readout.targets', (slice(None), 0), float('nan'), 'readout.targets are nowhere known'),
+        ('readout.targets', (slice(None), 2), float('nan'), 'readout.targets are nowhere known'),
         ('readout.factors', 1, 0.0, 'readout.factors are not positive'),
         ('readout.noise', 0, [[0.1, 0.2], [0.0, 0.1]], 'readout.noise are no covariances'),
         ('readout.noise', 0, [[0.1, 0.2], [0.2, 0.1]], 'readout.noise are no covariances'),

@@ -113,7 +113,10 @@ def load_model(path: str | Path) -> Model:
         msg = f'{path}: {error}'
         raise InputError(msg) from error
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        msg = f'{path}: the model is refused: its content does not fit together ({error})'
+        msg = (
+            f'{path}: the model is refused: its content does not fit together ({error}); train it '
+            'anew'
+        )
         raise InputError(msg) from error
     return model
 

@@ -56,7 +56,7 @@ def readout_shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...
 
 def check_readout(readout: Readout) -> None:
     """
-    Check what the covariances are made of.
+    Check that there is something to read, and what the covariances are made of.
 
     Raises
     ------
@@ -65,6 +65,9 @@ def check_readout(readout: Readout) -> None:
 
     """
     parts = vars(readout)
+    positions = parts['targets'][:, :-1] if 'targets' in parts else np.zeros((1, 1, 2))
+    if not np.isfinite(positions).all(axis=2).any(axis=0).all():
+        refuse('readout.targets are nowhere known at one of its horizons')
     if not (parts.get('factors', np.ones(1)) > 0.0).all():
         refuse('readout.factors are not positive')
     for name in ('noise', 'covariances'):
