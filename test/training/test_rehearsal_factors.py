@@ -16,7 +16,7 @@ from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.training.rehearsal import INDEPENDENT_S, Rehearsal
+from two_manifold_ros.training.rehearsal import INDEPENDENT_S, Rehearsal, Rehearser
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -61,6 +61,18 @@ def test_the_model_remembers_its_factors(slot_car_model: Model) -> None:
     factors = slot_car_model.readout.factors
     assert list(remembered.values()) == pytest.approx(factors.tolist(), abs=1e-4)
     assert not np.allclose(factors, 1.0)
+
+
+def test_where_nothing_could_be_rehearsed_nothing_is_calibrated(
+    slot_car_laps: tuple[Recording, Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = Rehearsal(np.empty((0, 3, 2)), np.empty((0, 3, 2, 2)), PERIOD_S)
+    monkeypatch.setattr(Rehearser, 'run', lambda _: nothing)
+    settings = TrainingSettings(window=20, horizons=(0, 5))
+    model = train_model([slot_car_laps[0].between(None, 15.0)], settings)
+    assert model.summary['covariance_factors'] is None
+    assert isinstance(model.readout, ForecastReadout)
+    np.testing.assert_array_equal(model.readout.factors, 1.0)
 
 
 @pytest.mark.parametrize('seed', [5, 6])
