@@ -91,6 +91,18 @@ def test_passes_of_one_place_differ_by_one_sphere(parts: RouteParts) -> None:
     assert scatter == pytest.approx(1.0, abs=0.3)
 
 
+def test_the_signs_of_pace_take_the_features_as_they_come(
+    drives: Drives, parts: RouteParts
+) -> None:
+    assert parts.signs is not None
+    for steps, observations in zip(steps_of(drives), drives.observations, strict=True):
+        live = features_along(observations, parts.gains)
+        slopes, offsets = parts.signs.slopes[:, steps], parts.signs.offsets[steps]
+        # Against itself a tick has the pace 1.
+        np.testing.assert_allclose((live.T * slopes).sum(axis=0) + offsets, 0.0, atol=1e-12)
+        assert np.abs(offsets).max() > 0.0
+
+
 def test_every_tick_has_its_state_or_the_prior(drives: Drives, parts: RouteParts) -> None:
     tables = drives.structure.tables(drives.structure.directions(STATES))
     steps = np.concatenate(steps_of(drives))
@@ -99,6 +111,9 @@ def test_every_tick_has_its_state_or_the_prior(drives: Drives, parts: RouteParts
     rest = np.delete(steps, ticks)
     prior = np.eye(STATES)[0]
     np.testing.assert_array_equal(parts.states[rest], np.tile(prior, (len(rest), 1)))
+    # What has no state of its own is like nothing.
+    assert (parts.passes[rest] == -1).all()
+    assert not np.isin(parts.passes, rest).any()
     # The window before the first training tick, and the future of the last, of each segment.
     assert len(rest) == 2 * 2 * WINDOW
     between = ticks[:-1][np.diff(ticks) == 1]
