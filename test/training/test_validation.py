@@ -138,10 +138,10 @@ def test_on_too_few_blocks_nothing_is_chosen_for_the_route(
 @pytest.mark.parametrize(
     ('given', 'best', 'compared'),
     [
-        ({}, RouteCandidate(2.0, 0, True, 20, 30), 5),
+        ({}, RouteCandidate(1.0, 0, True, 20, 30), 4),
         ({'sharpness': 0.7}, RouteCandidate(0.7, 0, True, 20, 30), 2),
-        ({'paces_each_way': 5}, RouteCandidate(2.0, 5, True, 20, 30), 4),
-        ({'averaged': False}, RouteCandidate(2.0, 0, False, 20, 30), 5),
+        ({'paces_each_way': 5}, RouteCandidate(1.0, 5, True, 20, 30), 3),
+        ({'averaged': False}, RouteCandidate(1.0, 0, False, 20, 30), 4),
         ({'sharpness': 0.7, 'paces_each_way': 0}, RouteCandidate(0.7, 0, True, 20, 30), 1),
     ],
 )

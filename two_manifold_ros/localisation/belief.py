@@ -48,7 +48,8 @@ class RouteBelief:
     state : (k,)
         Mean two-manifold state under the weights, the constant first.
     pace
-        Expected pace: ticks of the training drives per tick.
+        Expected pace, ticks of the training drives per tick: a mean over the longest memory of
+        the features, so that what is foretold from it does not follow every bend.
     accepted
         Whether the last observation resembled any in training; if not, it was passed over.
 
@@ -67,6 +68,7 @@ class RouteBelief:
         self._logarithms = np.log(route.paces.factors)
         self.weights = np.zeros(ticks)
         self.state = np.zeros(route.states.shape[1])
+        self._pace_gain = float(route.gains.min())
         self.pace = 1.0
         self.accepted = True
         self.start()
@@ -77,6 +79,7 @@ class RouteBelief:
         self._belief[:] = 0.0
         self.accepted = True
         self._weigh(self._even, 1.0)
+        self.pace = 1.0
 
     def hide(self, begin: int, end: int) -> None:
         """Begin anywhere but on a part of the map, which stays as if it had not been driven."""
@@ -145,6 +148,7 @@ class RouteBelief:
     def _weigh(self, factors: Floats, jump: float) -> float:
         paces = self._route.paces
         evidence = weigh(self._belief, paces.prior, jump, factors, self.weights)
-        self.pace = float(paces.factors @ self._belief.sum(axis=1))
+        now = float(paces.factors @ self._belief.sum(axis=1))
+        self.pace += self._pace_gain * (now - self.pace)
         expected_state(self.weights, self._route.states, self.state)
         return evidence

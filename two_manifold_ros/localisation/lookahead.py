@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.localisation.passes import Ground
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-PACE_LASTS_S = 1.5
-"""How long a pace unlike that of the training goes on, seconds: then habits win."""
+LEAST_TOLD = 0.1
+"""Likeness of the passes, summed, that tells a tick where it leads to."""
 
 
 def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
@@ -23,8 +23,8 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
     Replace where each tick led to by the mean over the passes that were driven as fast.
 
     One pass is one draw of what follows; the mean of several errs less. Displacements are
-    averaged, so that the position itself stays that of the tick; where a tick's own displacement
-    is not known, its targets stay as they were.
+    averaged, so that the position itself stays that of the tick. The last ticks of a drive, of
+    which nothing came any more, are told by the other passes what does.
 
     Parameters
     ----------
@@ -53,9 +53,10 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
         sums += weights[..., None] * values[there]
         counts += weights * present[there]
     averaged: Floats = targets.copy()
-    means = sums / np.maximum(counts, 1.0)[..., None]
+    told = (counts > LEAST_TOLD) & np.isfinite(ground.positions).all(axis=1)[:, None]
+    means = sums / np.where(told, counts, 1.0)[..., None]
     averaged[:, :-1] = np.where(
-        known[..., None], ground.positions[:, None] + means, targets[:, :-1]
+        told[..., None], ground.positions[:, None] + means, targets[:, :-1]
     )
     return averaged
 
@@ -73,7 +74,7 @@ def _likeness(speeds: Floats, passes: Ints) -> Floats:
 
 def pace_drift(targets: Floats, horizons: Sequence[int], period_s: float) -> Floats:
     """
-    Return what each target gains per unit of pace above 1.
+    Return what each target gains per unit of pace above 1, which lasts.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def pace_drift(targets: Floats, horizons: Sequence[int], period_s: float) -> Flo
     drift = np.zeros_like(targets)
     drift[:, -1] = velocity
     for column, horizon in enumerate(horizons):
-        lasts = PACE_LASTS_S * -np.expm1(-horizon * period_s / PACE_LASTS_S)
         if horizon < len(velocity):
-            drift[: len(velocity) - horizon, column] = velocity[horizon:] * lasts
+            seconds = horizon * period_s
+            drift[: len(velocity) - horizon, column] = velocity[horizon:] * seconds
     return np.where(np.isfinite(drift), drift, 0.0)

@@ -77,8 +77,9 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
     Find other passes of the place of each tick, the nearest on the manifold first.
 
     The manifold alone joins places that only look alike; the place alone joins a slow pass with
-    a fast one. Both together give passes that are worth comparing. A vehicle that stands stays at
-    one place for long without coming back to it: its ticks have no passes and are none.
+    a fast one. Both together give passes that are worth comparing. Near the ends of a drive, where
+    no window fits, the place alone has to do. A vehicle that stands stays at one place for long
+    without coming back to it: its ticks have no passes and are none.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
     found = np.full((len(states), MOST_PASSES), -1, dtype=np.int64)
     near_m = ground.near_m
     apart = max(round(APART_S / ground.period_s), FEWEST_APART)
-    known: Bools = np.all(np.isfinite(np.hstack([states, ground.positions])), axis=1)
+    known: Bools = np.all(np.isfinite(ground.positions), axis=1)
     ticks = np.flatnonzero(known & ~_standing(ground.positions, apart, 2.0 * near_m))
     if len(ticks) < 2 or not near_m > 0.0:
         return found
@@ -106,7 +107,9 @@ def find_passes(ground: Ground, states: Floats) -> Ints:
     for row, tick in enumerate(ticks.tolist()):
         near = ticks[places[row][np.isfinite(distances[row])]]
         near = near[np.abs(near - tick) > apart]
-        order = np.argsort(np.square(states[near] - states[tick]).sum(axis=1), kind='stable')
+        # Nearest on the ground first, which stays so where states are not known.
+        unlike = np.square(states[near] - states[tick]).sum(axis=1)
+        order = np.argsort(np.where(np.isfinite(unlike), unlike, np.inf), kind='stable')
         chosen = _one_of_each_pass(near[order].tolist(), apart)
         found[tick, : len(chosen)] = chosen
     return found

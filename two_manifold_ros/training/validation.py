@@ -30,7 +30,7 @@ NEIGHBOURS = (USUAL_NEIGHBOURS, 100)
 FEWEST_PER_NEIGHBOUR = 10
 """Windows for each neighbour: with less, a graph of so many neighbours joins places far apart."""
 
-SHARPNESSES = (0.5, 1.0, 2.0, 0.25)
+SHARPNESSES = (0.5, 1.0, 0.25)
 PACES_EACH_WAY = 3
 ROUTE_STATES = 20
 
