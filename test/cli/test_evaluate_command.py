@@ -203,7 +203,7 @@ def test_it_says_that_the_mean_is_better(
 ) -> None:
     readout = slot_car_model.readout
     assert isinstance(readout, ForecastReadout)
-    other = ForecastReadout(-readout.targets, readout.drift, readout.noise, readout.factors)
+    other = ForecastReadout(-readout.targets, readout.drift, readout.factors)
     mirrored = replace(slot_car_model, readout=other)
     said = doubts(mirrored, tmp_path, slot_car_bag)
     assert 'worse than always answering the mean' in said

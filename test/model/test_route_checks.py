@@ -37,8 +37,6 @@ if TYPE_CHECKING:
         ('readout.targets', (slice(None), 0), float('nan'), 'readout.targets are nowhere known'),
         ('readout.targets', (slice(None), 2), float('nan'), 'readout.targets are nowhere known'),
         ('readout.factors', 1, 0.0, 'readout.factors are not positive'),
-        ('readout.noise', 0, [[0.1, 0.2], [0.0, 0.1]], 'readout.noise are no covariances'),
-        ('readout.noise', 0, [[0.1, 0.2], [0.2, 0.1]], 'readout.noise are no covariances'),
     ],
     ids=str,
 )

@@ -22,19 +22,11 @@ TARGETS[50:, 1] = np.nan
 TARGETS[:, 2, 0] = 7.0
 DRIFT = RNG.normal(size=(N, C, 2))
 STATE = np.empty(0)
-NOISE = np.array([np.diag([0.1, 0.2]), [[3.0, 1.0], [1.0, 2.0]], np.zeros((2, 2))])
 FACTORS = np.array([0.5, 1.0, 4.0])
 
 
-def make_readout(
-    noise: np.ndarray | None = None, factors: np.ndarray | None = None
-) -> ForecastReadout:
-    return ForecastReadout(
-        TARGETS,
-        DRIFT,
-        np.zeros((C, 2, 2)) if noise is None else noise,
-        np.ones(C) if factors is None else factors,
-    )
+def make_readout(factors: np.ndarray | None = None) -> ForecastReadout:
+    return ForecastReadout(TARGETS, DRIFT, np.ones(C) if factors is None else factors)
 
 
 def make_weights(seed: int) -> np.ndarray:
@@ -75,28 +67,26 @@ def test_weights_too_faint_to_count_move_nothing() -> None:
     np.testing.assert_allclose(covariances, np.tile(FLOOR * np.eye(2), (C, 1, 1)), atol=1e-12)
 
 
-def test_noise_is_added_and_then_the_factors_multiply() -> None:
+def test_the_factors_multiply_the_covariances() -> None:
     weights = make_weights(0)
     means, plain = make_readout().read(weights, STATE, 1.1)
     for readout in (
-        make_readout(NOISE, FACTORS),
-        make_readout(NOISE).scaled(FACTORS),
-        make_readout(None, FACTORS).with_noise(NOISE),
-        make_readout(NOISE, np.full(C, 2.0)).scaled(0.5 * FACTORS),
+        make_readout(FACTORS),
+        make_readout().scaled(FACTORS),
+        make_readout(np.full(C, 2.0)).scaled(0.5 * FACTORS),
     ):
         same, covariances = readout.read(weights, STATE, 1.1)
         np.testing.assert_array_equal(same, means)
-        expected = [f * (p + n) for f, p, n in zip(FACTORS, plain, NOISE, strict=True)]
-        np.testing.assert_allclose(covariances, expected, rtol=1e-12)
+        np.testing.assert_allclose(covariances, FACTORS[:, None, None] * plain, rtol=1e-12)
 
 
 def test_a_target_that_no_weighted_tick_knows_gives_the_prior() -> None:
     weights = np.where(np.arange(N) >= 50, 0.1, 0.0)
-    means, covariances = make_readout(NOISE, FACTORS).read(weights, STATE, 1.1)
+    means, covariances = make_readout(FACTORS).read(weights, STATE, 1.1)
     known = TARGETS[:50, 1]
     prior = np.cov(known.T, bias=True) + FLOOR * np.eye(2)
     np.testing.assert_allclose(means[1], known.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(covariances[1], prior + NOISE[1], rtol=1e-10)
+    np.testing.assert_allclose(covariances[1], prior, rtol=1e-10)
     # The other targets are read as ever.
     np.testing.assert_allclose(
         means[0], (TARGETS[50:, 0] + 0.1 * DRIFT[50:, 0]).mean(axis=0), rtol=1e-12
@@ -110,7 +100,7 @@ def test_a_remainder_that_knows_a_target_is_not_believed(share: float, told: boo
     """The vehicle is all but surely where no position was recorded."""
     weights = np.zeros(N)
     weights[7], weights[55] = share, 1.0 - share
-    means, covariances = make_readout(None, FACTORS).read(weights, STATE, 1.1)
+    means, covariances = make_readout(FACTORS).read(weights, STATE, 1.1)
     known = TARGETS[:50, 1]
     if told:
         np.testing.assert_allclose(means[1], TARGETS[7, 1] + 0.1 * DRIFT[7, 1], rtol=1e-12)
@@ -124,7 +114,7 @@ def test_a_remainder_that_knows_a_target_is_not_believed(share: float, told: boo
 def test_the_calibration_is_not_about_the_prior() -> None:
     weights = np.where(np.arange(N) >= 50, 0.1, 0.0)
     _, plain = make_readout().read(weights, STATE, 1.0)
-    _, scaled = make_readout(None, np.full(C, 0.1)).read(weights, STATE, 1.0)
+    _, scaled = make_readout(np.full(C, 0.1)).read(weights, STATE, 1.0)
     np.testing.assert_array_equal(scaled[1], plain[1])
     np.testing.assert_allclose(scaled[0], 0.1 * plain[0], rtol=1e-12)
 
@@ -132,7 +122,7 @@ def test_the_calibration_is_not_about_the_prior() -> None:
 def test_a_target_that_is_never_known() -> None:
     targets = TARGETS.copy()
     targets[:, 0] = np.nan
-    readout = ForecastReadout(targets, DRIFT, np.zeros((C, 2, 2)), np.ones(C))
+    readout = ForecastReadout(targets, DRIFT, np.ones(C))
     means, covariances = readout.read(make_weights(0), STATE, 1.1)
     np.testing.assert_array_equal(means[0], 0.0)
     np.testing.assert_array_equal(covariances[0], np.eye(2))
@@ -154,7 +144,7 @@ def test_finite_and_positive_definite(values: list[float], certain: int, pace: f
 
 
 def test_answers_are_the_callers() -> None:
-    readout, weights = make_readout(NOISE), make_weights(0)
+    readout, weights = make_readout(FACTORS), make_weights(0)
     means, covariances = readout.read(weights, STATE, 1.1)
     expected = means.copy(), covariances.copy()
     means += 1.0

@@ -174,7 +174,6 @@ def test_the_readout_of_a_candidate(averaged: bool, parts: RouteParts) -> None:
     np.testing.assert_array_equal(readout.targets, wanted)
     np.testing.assert_array_equal(readout.drift, parts.drift)
     np.testing.assert_array_equal(readout.factors, 1.0)
-    np.testing.assert_array_equal(readout.noise, 0.0)
 
 
 @pytest.mark.parametrize('each_way', [0, 2])

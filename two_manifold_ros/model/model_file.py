@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.readout.reading import Readout
 
 FORMAT = 'two_manifold_ros model'
-VERSION = 3
+VERSION = 4
 
 _PLAIN = (
     'rate_hz', 'period_ns', 'max_gap_ns', 'window', 'kernel', 'imu_topic', 'imu_frame_id',
@@ -169,8 +169,7 @@ def _route(
 def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:
     if isinstance(readout, ForecastReadout):
         return {
-            f'readout.{name}': getattr(readout, name)
-            for name in ('targets', 'drift', 'noise', 'factors')
+            f'readout.{name}': getattr(readout, name) for name in ('targets', 'drift', 'factors')
         }
     if isinstance(readout, SharpenedReadout):
         return {'readout.targets': readout.targets, 'readout.factors': readout.factors}

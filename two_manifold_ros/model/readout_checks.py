@@ -50,7 +50,6 @@ def readout_shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...
     }
     if isinstance(readout, ForecastReadout):
         shapes['readout.drift'] = (readout.drift, (rows, columns, 2))
-        shapes['readout.noise'] = (readout.noise, (columns, 2, 2))
     return shapes
 
 
@@ -70,9 +69,8 @@ def check_readout(readout: Readout) -> None:
         refuse('readout.targets are nowhere known at one of its horizons')
     if not (parts.get('factors', np.ones(1)) > 0.0).all():
         refuse('readout.factors are not positive')
-    for name in ('noise', 'covariances'):
-        if name in parts and not _are_covariances(parts[name]):
-            refuse(f'readout.{name} are no covariances')
+    if 'covariances' in parts and not _are_covariances(parts['covariances']):
+        refuse('readout.covariances are no covariances')
 
 
 def _are_covariances(matrices: Floats) -> bool:

@@ -81,17 +81,14 @@ class ForecastReadout:
         Of the training ticks, NaN where unknown.
     drift : (N, c, 2)
         What each target gains per unit of pace above 1, from ``pace_drift``.
-    noise : (c, 2, 2)
-        Added to the covariance under the weights: how far a certain belief is off all the same.
     factors : (c,)
         Calibration of the covariances.
 
     """
 
-    def __init__(self, targets: Floats, drift: Floats, noise: Floats, factors: Floats) -> None:
+    def __init__(self, targets: Floats, drift: Floats, factors: Floats) -> None:
         self.targets = targets
         self.drift = drift
-        self.noise = noise
         self.factors = factors
         self._means, self._covariances = second_moments(targets)
         known: Bools = np.asarray(np.isfinite(targets).all(axis=2))
@@ -113,14 +110,9 @@ class ForecastReadout:
         fill_moments(self._sums, self._ones, means, covariances)
         gains = sums[6:] / np.where(told, sums[0], 1.0)
         means += (pace - 1.0) * gains.T
-        covariances += self.noise
         covariances *= np.where(told, self.factors, 1.0)[:, None, None]
         return means, covariances
 
     def scaled(self, factors: Floats) -> ForecastReadout:
         """Return the read-out with its covariances multiplied by (c,) factors."""
-        return ForecastReadout(self.targets, self.drift, self.noise, self.factors * factors)
-
-    def with_noise(self, noise: Floats) -> ForecastReadout:
-        """Return the read-out with another (c, 2, 2) noise."""
-        return ForecastReadout(self.targets, self.drift, noise, self.factors)
+        return ForecastReadout(self.targets, self.drift, self.factors * factors)

@@ -144,9 +144,8 @@ class RouteParts:
 
     def _readout(self, candidate: RouteCandidate) -> ForecastReadout:
         targets = self.averaged if candidate.averaged else self.targets
-        columns = targets.shape[1]
         drift = self.drift if candidate.paces_each_way else np.zeros_like(self.drift)
-        return ForecastReadout(targets, drift, np.zeros((columns, 2, 2)), np.ones(columns))
+        return ForecastReadout(targets, drift, np.ones(targets.shape[1]))
 
 
 def route_parts(
