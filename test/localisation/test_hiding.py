@@ -50,6 +50,19 @@ def test_all_but_a_few_steps() -> None:
         assert belief.weights[:3].sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(('begin', 'end'), [(0, STEPS), (0, STEPS + 5), (-STEPS, STEPS)])
+def test_a_map_of_which_nothing_is_left_is_refused(begin: int, end: int) -> None:
+    belief, only = RouteBelief(ROUTE), RouteBelief(ROUTE)
+    for each in (belief, only):
+        each.hide(60, 200)
+        each.update(DRIVE[0])
+    with pytest.raises(ValueError, match=f'the steps {begin} to {end} leaves nothing of the map'):
+        belief.hide(begin, end)
+    belief.update(DRIVE[1])
+    only.update(DRIVE[1])
+    np.testing.assert_array_equal(belief.weights, only.weights)
+
+
 def test_what_is_left_is_compared_as_ever() -> None:
     """Likelihoods on what is left keep their ratios."""
     whole, part = RouteBelief(ROUTE), RouteBelief(ROUTE)

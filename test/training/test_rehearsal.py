@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,10 +37,12 @@ def drives() -> Drives:
 def rehearser(drives: Drives) -> Rehearser:
     structure = drives.structure
     parts = route_parts(structure, 6, drives.positions, (0, 5), PERIOD_S)
-    assembly = parts.assembly(RouteCandidate(0.5, 2, averaged=True, states=6, neighbours=10))
+    candidate = RouteCandidate(0.5, 2, averaged=True, states=6, neighbours=10)
+    assembly = parts.assembly(candidate)
     assert assembly.route is not None
     anchors = familiar_anchors(structure.training.pasts)
-    return Rehearser(structure, assembly.route, assembly.readout, parts.targets, anchors, PERIOD_S)
+    readout = partial(parts.readout_without, candidate)
+    return Rehearser(structure, assembly.route, readout, parts.targets, anchors, PERIOD_S)
 
 
 def steps_of(drives: Drives) -> list[int]:
@@ -122,7 +125,9 @@ def by_hand(drives: Drives, rehearser: Rehearser) -> tuple[list[np.ndarray], lis
     errors, covariances = [], []
     for begin, end in stretches_of(drives):
         belief = RouteBelief(rehearser.route)
-        belief.hide(steps[begin - WINDOW], steps[min(end + MARGIN, len(steps) - 1)])
+        hidden = (steps[begin - WINDOW], steps[min(end + MARGIN, len(steps) - 1)])
+        belief.hide(*hidden)
+        readout = rehearser.readout(*hidden)
         familiarity = Familiarity(rehearser.familiarity, WINDOW)
         starts = pasts.pasts.starts
         # A window away from the stretch shares no tick with it, its warming up or its margin.
@@ -131,7 +136,7 @@ def by_hand(drives: Drives, rehearser: Rehearser) -> tuple[list[np.ndarray], lis
             belief.update(series[:, tick])
             if tick < begin:
                 continue
-            mean, covariance = rehearser.readout.read(belief.weights, belief.state, belief.pace)
+            mean, covariance = readout.read(belief.weights, belief.state, belief.pace)
             window = series[:, tick + 1 - WINDOW : tick + 1]
             squared = naive.window_distances(series, window)[starts[away]]
             familiar = familiarity.push(squared.min(), squared.mean(), 0) <= UNFAMILIAR

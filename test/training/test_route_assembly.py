@@ -91,7 +91,7 @@ def test_passes_of_one_place_differ_by_one_sphere(parts: RouteParts) -> None:
 
 
 def test_the_signs_of_pace_take_the_features_as_they_come(
-    drives: Drives, parts: RouteParts
+    parts: RouteParts,
 ) -> None:
     assert parts.signs is not None
     for steps, observations in zip(steps_of(drives), drives.observations, strict=True):
@@ -165,6 +165,23 @@ def test_averages_keep_what_is_known_and_the_present(parts: RouteParts) -> None:
 def readout_of(assembly: Assembly) -> ForecastReadout:
     assert isinstance(assembly.readout, ForecastReadout)
     return assembly.readout
+
+
+def test_a_readout_without_a_stretch_knows_nothing_of_where_it_led(
+    parts: RouteParts,
+) -> None:
+    # Lead the stretch elsewhere: nothing but its own targets may change.
+    begin, end = 100, 140
+    elsewhere = parts.targets.copy()
+    elsewhere[begin:end, 1:-1] += 50.0
+    changed = replace(parts, targets=elsewhere)
+    first, second = (each.readout_without(CANDIDATE, begin, end) for each in (parts, changed))
+    outside = np.delete(np.arange(len(elsewhere)), np.arange(begin, end))
+    np.testing.assert_array_equal(first.targets[outside], second.targets[outside])
+    with_it = changed.readout_without(CANDIDATE, 0, 0)
+    assert not np.array_equal(with_it.targets[outside], parts.averaged[outside], equal_nan=True)
+    same = parts.readout_without(CANDIDATE, 0, 0).targets
+    np.testing.assert_array_equal(same, parts.averaged)
 
 
 @pytest.mark.parametrize('averaged', [True, False])

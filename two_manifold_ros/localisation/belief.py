@@ -82,9 +82,21 @@ class RouteBelief:
         self.pace = 1.0
 
     def hide(self, begin: int, end: int) -> None:
-        """Begin anywhere but on a part of the map, which stays as if it had not been driven."""
-        self._even[:] = 1.0
-        self._even[begin:end] = 0.0
+        """
+        Begin anywhere but on a part of the map, which stays as if it had not been driven.
+
+        Raises
+        ------
+        ValueError
+            If nothing is left of the map; the belief stays as it was.
+
+        """
+        even = np.ones_like(self._even)
+        even[begin:end] = 0.0
+        if not even.any():
+            msg = f'hiding the steps {begin} to {end} leaves nothing of the map'
+            raise ValueError(msg)
+        self._even = even
         self._hidden = slice(begin, end)
         self.start()
 

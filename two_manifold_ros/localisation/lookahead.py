@@ -53,7 +53,8 @@ def averaged_targets(targets: Floats, ground: Ground, passes: Ints) -> Floats:
         sums += weights[..., None] * values[there]
         counts += weights * present[there]
     averaged: Floats = targets.copy()
-    told = (counts > LEAST_TOLD) & np.isfinite(ground.positions).all(axis=1)[:, None]
+    placed: Bools = np.asarray(np.isfinite(ground.positions).all(axis=1))
+    told = (counts > LEAST_TOLD) & placed[:, None]
     means = sums / np.where(told, counts, 1.0)[..., None]
     averaged[:, :-1] = np.where(
         told[..., None], ground.positions[:, None] + means, targets[:, :-1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 PENALTIES = (1e-2, 1e-1, 1.0, 10.0, 100.0)
 """
@@ -26,6 +26,8 @@ LARGEST_RATIO = 0.7
 """Logarithm of the ratio of two speeds beyond which one of the two vehicles hardly moved."""
 
 FEWEST_PAIRS = 200
+MOST_PAIRS = 20_000
+"""Evenly spread; more of them tell nothing new."""
 
 LEAST_SPREAD = 0.03
 """Of the logarithm: less is not believed."""
@@ -101,7 +103,8 @@ def _pairs(passes: Ints, speeds: Floats) -> tuple[Ints, Ints, Floats]:
     there = passes[here, column]
     with np.errstate(divide='ignore', invalid='ignore'):
         ratios = np.log(speeds[here] / speeds[there])
-    usable: Bools = np.asarray(np.abs(ratios) < LARGEST_RATIO)
+    usable = np.flatnonzero(np.abs(ratios) < LARGEST_RATIO)
+    usable = usable[:: max(1, len(usable) // MOST_PAIRS)]
     return here[usable], there[usable], ratios[usable]
 
 

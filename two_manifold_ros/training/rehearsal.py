@@ -16,6 +16,8 @@ from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.windows.familiarity import Familiarity, UNFAMILIAR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from two_manifold_ros.localisation.route import Route
     from two_manifold_ros.readout.reading import Readout
     from two_manifold_ros.training.structure import Structure
@@ -28,7 +30,7 @@ WINDOWS = 4
 LARGEST_SHARE = 0.1
 """Of the training that a stretch may be: what is left has to be like the whole."""
 
-MOST_TICKS = 3000
+MOST_TICKS = 2000
 
 INDEPENDENT_S = 2.0
 """Errors farther apart than this are of different causes."""
@@ -70,8 +72,10 @@ class Rehearser:
     ----------
     structure
         The series and its windows.
-    route, readout
+    route
         What is rehearsed.
+    readout
+        Gives the read-out that knows nothing of the steps of the map from one to another.
     truths : (N, c, 2)
         Of the steps of the map.
     familiarity
@@ -83,7 +87,7 @@ class Rehearser:
 
     structure: Structure
     route: Route
-    readout: Readout
+    readout: Callable[[int, int], Readout]
     truths: Floats
     familiarity: FamiliarAnchors
     period_s: float
@@ -119,11 +123,13 @@ class Rehearser:
         away = (pasts.starts + window <= first) | (pasts.starts >= end + margin)
         if not away.any():
             return np.empty((0, *self.truths.shape[1:])), np.empty((0, *self.truths.shape[1:], 2))
-        belief.hide(*self._steps(np.array([first, end + margin])))
+        hidden = self._steps(np.array([first, end + margin])).tolist()
+        belief.hide(*hidden)
+        readout = self.readout(*hidden)
         means, covariances = [], []
         for observation in self.structure.series[:, first:end].T:
             belief.update(observation)
-            mean, covariance = self.readout.read(belief.weights, belief.state, belief.pace)
+            mean, covariance = readout.read(belief.weights, belief.state, belief.pace)
             means.append(mean)
             covariances.append(covariance)
         ticks = np.arange(begin, end)

@@ -21,6 +21,7 @@ from two_manifold_ros.localisation.pace_signs import learn_pace_signs, PaceSigns
 from two_manifold_ros.localisation.passes import find_passes, Ground
 from two_manifold_ros.localisation.refining import refined
 from two_manifold_ros.localisation.route import Route
+from two_manifold_ros.localisation.twins import find_twins
 from two_manifold_ros.localisation.whitening import whitening
 from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.targets import segment_targets
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.two_manifold.shared_directions import SharedDirections
     from two_manifold_ros.typing import Floats, Ints
+
+OUT_OF_SIGHT = 1e6
+"""Features of a step that no observation resembles."""
 
 HOP = 0.02
 """Chance per tick to go over to another pass: once in 50 ticks."""
@@ -99,6 +103,8 @@ class RouteParts:
         The constant first; the prior where a tick has none.
     targets, averaged, drift : (N, H + 1, 2)
         Targets as they were, averaged over passes, and what a pace adds to them.
+    forecast_passes : (N, p) int64
+        The passes that are averaged over.
 
     """
 
@@ -115,6 +121,7 @@ class RouteParts:
     targets: Floats
     averaged: Floats
     drift: Floats
+    forecast_passes: Ints
 
     def assembly(self, candidate: RouteCandidate) -> Assembly:
         """Return the route belief of a candidate with its uncalibrated read-out."""
@@ -122,9 +129,15 @@ class RouteParts:
             self.directions,
             self.tables,
             self.operator,
-            self._readout(candidate),
+            self._readout(candidate, self.averaged),
             self._route(candidate),
         )
+
+    def readout_without(self, candidate: RouteCandidate, begin: int, end: int) -> ForecastReadout:
+        """Return the read-out that knows nothing of where the steps from begin to end led to."""
+        inside = (self.forecast_passes >= begin) & (self.forecast_passes < end)
+        passes = np.where(inside, -1, self.forecast_passes)
+        return self._readout(candidate, averaged_targets(self.targets, self.ground, passes))
 
     def _route(self, candidate: RouteCandidate) -> Route:
         shifts = pace_shifts(self.ground.speeds, self.passes, candidate.paces_each_way)
@@ -142,8 +155,8 @@ class RouteParts:
             HOP,
         )
 
-    def _readout(self, candidate: RouteCandidate) -> ForecastReadout:
-        targets = self.averaged if candidate.averaged else self.targets
+    def _readout(self, candidate: RouteCandidate, averaged: Floats) -> ForecastReadout:
+        targets = averaged if candidate.averaged else self.targets
         drift = self.drift if candidate.paces_each_way else np.zeros_like(self.drift)
         return ForecastReadout(targets, drift, np.ones(targets.shape[1]))
 
@@ -196,22 +209,25 @@ def route_parts(
     settled = np.flatnonzero(ground.since_begin > 2.0 * MEMORIES_S[PLACE_MEMORIES - 1] / step_s)
     map_ = whitening(place, passes, settled)
     usual = Candidate(states, USUAL_BANDWIDTH)
+    placed = place @ map_
+    placed[find_twins(ground.positions, embedded, passes)] = OUT_OF_SIGHT
     # Averaged over passes with a like past: with a like future they would foretell too surely.
-    averaged = averaged_targets(targets, ground, find_passes(ground, expected))
+    forecast_passes = find_passes(ground, expected)
     return RouteParts(
         directions,
         tables,
         make_operator(structure.observations, usual),
         ground,
-        place @ map_,
+        placed,
         map_,
         learn_pace_signs(features, passes, ground.speeds),
         gains,
         passes,
         np.hstack([np.ones((len(features), 1)), np.where(np.isfinite(embedded), embedded, 0.0)]),
         targets,
-        averaged,
+        averaged_targets(targets, ground, forecast_passes),
         np.concatenate([pace_drift(each, ahead, step_s) for each in segments]),
+        forecast_passes,
     )
 
 

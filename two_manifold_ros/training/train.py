@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -201,9 +202,8 @@ def _route_assembly(
     assembly = parts.assembly(candidate)
     if assembly.route is None:
         return assembly, None
-    rehearser = Rehearser(
-        structure, assembly.route, assembly.readout, parts.targets, familiarity, period_s
-    )
+    readout = partial(parts.readout_without, candidate)
+    rehearser = Rehearser(structure, assembly.route, readout, parts.targets, familiarity, period_s)
     factors, counts = rehearser.run().factors()
     return assembly, factors if counts.any() else None
 
