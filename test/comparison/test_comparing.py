@@ -67,6 +67,16 @@ def test_two_processes_give_the_same_bits(ellipse_plan: Plan) -> None:
             assert one.tobytes() == other.tobytes()
 
 
+@pytest.mark.parametrize('processes', [1, 2])
+def test_a_fault_of_one_holds_up_no_other(ellipse_plan: Plan, processes: int) -> None:
+    faults = [Failing('broken'), Failing('unloaded', error=ImportError('libgomp.so.1'))]
+    comparison = compare(ellipse_plan, [*faults, METHODS[0]], processes=processes)
+    broken, unloaded, far = comparison.results
+    assert (broken.failure or '').startswith('ValueError in line ')
+    assert (unloaded.failure or '').endswith('cannot be loaded: libgomp.so.1')
+    assert far.scores == compare(ellipse_plan, METHODS[:1]).results[0].scores
+
+
 def test_a_process_that_is_killed_is_told_of(ellipse_plan: Plan) -> None:
     with pytest.raises(InputError, match='killed, probably for want of memory'):
         compare(ellipse_plan, [Killed('greedy'), METHODS[0]], processes=2)

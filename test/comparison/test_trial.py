@@ -75,6 +75,11 @@ def test_what_was_chosen_comes_in_one_order(ellipse_plan: Plan) -> None:
         (ZeroDivisionError(), 'the arithmetic failed: ZeroDivisionError'),
         (ArpackNoConvergence('lost', [], []), 'the arithmetic failed: ARPACK error -1: lost'),
         (ModuleNotFoundError('', name='hmmlearn'), "the Python package 'hmmlearn' is missing"),
+        (
+            ImportError('libgomp.so.1: cannot open\nshared object file', name='sklearn'),
+            'a Python package that it needs is there but cannot be loaded: libgomp.so.1: cannot o',
+        ),
+        (ImportError(), 'a Python package that it needs is there but cannot be loaded: ImportE'),
         (MemoryError(), 'there is not enough memory'),
     ],
 )
@@ -85,8 +90,25 @@ def test_failures_have_a_reason(error: Exception, reason: str, ellipse_plan: Pla
 
 
 @pytest.mark.parametrize(
-    'error', [ValueError('a bug'), ModuleNotFoundError('', name='two_manifold_ros.typo')]
+    ('error', 'said'),
+    [
+        (ValueError('a\nbug'), ': a bug'),
+        (KeyError('typo'), ": 'typo'"),
+        (AssertionError(), ''),
+        (ModuleNotFoundError('lost', name='two_manifold_ros.typo'), ': lost'),
+    ],
 )
-def test_bugs_are_not_hidden(error: Exception, ellipse_plan: Plan) -> None:
-    with pytest.raises(type(error)):
-        tried(Failing('broken', error=error), ellipse_plan)
+def test_bugs_are_told_as_such(error: Exception, said: str, ellipse_plan: Plan) -> None:
+    failure = tried(Failing('broken', error=error), ellipse_plan)
+    assert isinstance(failure, Failure)
+    words = failure.reason.split()
+    assert words[:3] == [type(error).__name__, 'in', 'line']
+    assert int(words[3]) > 0
+    assert failure.reason.endswith(
+        f' of stub_methods.py{said}; this is a fault of the method, not of the recordings'
+    )
+
+
+def test_an_interrupt_ends_all(ellipse_plan: Plan) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        tried(Failing('broken', error=KeyboardInterrupt()), ellipse_plan)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import json
+from pathlib import Path
+import traceback
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -21,16 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
 
-FAILURES = (
-    InputError,
-    ModuleNotFoundError,
-    MemoryError,
-    ArithmeticError,
-    np.linalg.LinAlgError,
-    ArpackError,
-)
-"""What a method may end in without the others being held up; anything else is a bug."""
-
+_ARITHMETIC = (ArithmeticError, np.linalg.LinAlgError, ArpackError)
 _OWN = __name__.split('.', maxsplit=1)[0]
 
 
@@ -76,7 +69,8 @@ def try_method(method: Method, lesson: Lesson, segments: Sequence[Segment]) -> T
     """
     Fit a method and let it follow the segments, their positions hidden unless it is told them.
 
-    Overflows and divisions by zero are left to the method: what is not finite is not scored.
+    Overflows and divisions by zero are left to the method: what is not finite is not scored. No
+    exception holds up the other methods, but an interrupt ends all.
     """
     try:
         fitted = method.fit(lesson)
@@ -85,9 +79,7 @@ def try_method(method: Method, lesson: Lesson, segments: Sequence[Segment]) -> T
         if all(course.states is not None for course in courses):
             linear = _linear(method, fitted, lesson, courses)
         chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
-    except FAILURES as error:
-        if isinstance(error, ModuleNotFoundError) and (error.name or '').startswith(_OWN):
-            raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         return Failure(_sentence(error))
     return Trial(tuple(course.positions for course in courses), linear, chosen)
 
@@ -121,14 +113,28 @@ def _states(course: Course) -> Floats:
     return course.states
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: Exception) -> str:
     if isinstance(error, InputError):
         return str(error)
+    if isinstance(error, ImportError) and not (error.name or '').startswith(_OWN):
+        return _import_sentence(error)
+    if isinstance(error, MemoryError):
+        return 'there is not enough memory; give a shorter recording or a lower --rate'
+    said = ' '.join(str(error).split())
+    if isinstance(error, _ARITHMETIC):
+        return f'the arithmetic failed: {said or type(error).__name__}'
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f'{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}'
+        f'{": " if said else ""}{said}; this is a fault of the method, not of the recordings'
+    )
+
+
+def _import_sentence(error: ImportError) -> str:
     if isinstance(error, ModuleNotFoundError):
         return (
             f'the Python package {error.name!r} is missing: install the offline extra with pip '
             "install 'two_manifold_ros[train]'"
         )
-    if isinstance(error, MemoryError):
-        return 'there is not enough memory; give a shorter recording or a lower --rate'
-    return f'the arithmetic failed: {str(error) or type(error).__name__}'
+    said = ' '.join(str(error).split()) or type(error).__name__
+    return f'a Python package that it needs is there but cannot be loaded: {said}'
