@@ -143,13 +143,16 @@ def test_no_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ('rows', 'words'),
     [
-        ([(None, None, 0.0)], 'position lag cannot tell ticks'),
-        ([(0.05, 0.02, 0.0)], 'position lag 0.050 s (+- 0.020 s) ticks'),
+        ([(None, None, 0.0)], 'position lag cannot tell, not corrected ticks'),
+        ([(0.05, 0.02, 0.0)], 'position lag found 0.050 s (+- 0.020 s), not corrected ticks'),
         (
             [(0.05, 0.02, 0.04), (0.03, 0.03, 0.04), (None, None, 0.04)],
-            'position lag 0.030 to 0.050 s (+- 0.030 s), 0.040 s corrected ticks',
+            'position lag found 0.030 to 0.050 s (+- 0.030 s), corrected by 0.040 s ticks',
         ),
-        ([(0.2, 0.02, 0.2), (None, None, 0.0)], '(+- 0.020 s), 0.000 to 0.200 s corrected ticks'),
+        (
+            [(0.2, 0.02, 0.2), (None, None, 0.0)],
+            '(+- 0.020 s), corrected by 0.000 to 0.200 s ticks',
+        ),
     ],
 )
 def test_the_lag_of_the_bags_and_what_was_undone(

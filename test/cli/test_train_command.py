@@ -311,8 +311,9 @@ def test_a_lag_is_said_and_undone_if_so_wished(
     assert ('--position-lag auto' in captured.err) == (not options)
     assert main(['info', path]) == 0
     text = ' '.join(capsys.readouterr().out.split())
-    assert 'position lag 0.2' in text
-    assert ('s corrected' in text) == bool(options)
+    assert 'position lag found 0.2' in text
+    assert ('corrected by 0.2' in text) == bool(options)
+    assert ('not corrected' in text) != bool(options)
 
 
 def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(

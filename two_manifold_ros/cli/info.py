@@ -99,9 +99,10 @@ def _lags(rows: Sequence[dict[str, Any]]) -> str:
     found = 'cannot tell'
     if told:
         uncertainty_s = max(row['uncertainty_s'] for row in told)
-        found = f'{_range([row["found_s"] for row in told])} (+- {uncertainty_s:.3f} s)'
+        found = f'found {_range([row["found_s"] for row in told])} (+- {uncertainty_s:.3f} s)'
     corrected = [row['corrected_s'] for row in rows]
-    return f'{found}, {_range(corrected)} corrected' if any(corrected) else found
+    undone = f'corrected by {_range(corrected)}' if any(corrected) else 'not corrected'
+    return f'{found}, {undone}'
 
 
 def _range(seconds: Sequence[float]) -> str:
