@@ -13,7 +13,9 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
-from two_manifold_ros.evaluation.filter_run import run_filter
+from two_manifold_ros.evaluation.filter_run import estimates_along, run_filter
+from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -176,6 +178,33 @@ def test_positions_of_another_time_are_refused(slot_car_model: Model, laps: Reco
     later = replace(laps.positions, stamps=laps.positions.stamps + 10**12)
     message = refusal(slot_car_model, replace(laps, positions=later))
     assert 'no estimate has a true position' in message
+
+
+def strange(recording: Recording) -> Recording:
+    """Turn the IMU over and give its accelerations in g."""
+    samples = recording.imu.samples * [-0.1, 0.1, -0.1, 1.0, -1.0, -1.0]
+    return replace(recording, imu=replace(recording.imu, samples=samples))
+
+
+def test_a_drive_that_is_refused_throughout_is_told_from_one_without_positions(
+    slot_car_model: Model, laps: Recording
+) -> None:
+    other = strange(laps)
+    message = refusal(slot_car_model, other)
+    found = [each for each, _ in estimates_along(Filter(slot_car_model), other, lambda *_: None)]
+    refused = [each.familiarity for each in found if each.status is Status.UNFAMILIAR]
+    assert len(refused) == len(found) - slot_car_model.window + 1
+    assert f'no estimate was valid: {len(refused)} of {len(found)} ticks' in message
+    assert f'a median familiarity of {np.median(refused):.1f} (' in message
+    assert 'refused above 1.7); is this another route, or' in message
+
+
+def test_a_familiar_recording_beside_a_strange_one_is_scored(
+    slot_car_model: Model, laps: Recording
+) -> None:
+    found = evaluate(slot_car_model, [strange(laps), laps])
+    assert [len(run.stamps) > 0 for run in found.runs] == [False, True]
+    assert [len(run.unfamiliar) > 0 for run in found.runs] == [True, False]
 
 
 def test_progress_is_told(slot_car_model: Model, laps: Recording) -> None:

@@ -52,6 +52,7 @@ def read_run(path: Path, horizons: int) -> FilterRun:
         covariances,
         nothing,
         nothing,
+        nothing,
         Counter(),
     )
 

@@ -15,6 +15,7 @@ from two_manifold_ros.evaluation.filter_run import run_filter
 from two_manifold_ros.evaluation.fitting import check_fit
 from two_manifold_ros.evaluation.scores import Score, score
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,14 +123,15 @@ def compare(
     Raises
     ------
     InputError
-        If no estimate has a true position to compare with.
+        If no estimate was valid, or none has a true position to compare with.
 
     """
+    names = ', '.join(recording.name for recording in recordings)
+    _check_familiar(names, runs)
     truths = [
         _truths(model, recording, run) for recording, run in zip(recordings, runs, strict=True)
     ]
     if not any(np.isfinite(truth).any() for truth in truths):
-        names = ', '.join(recording.name for recording in recordings)
         msg = (
             f'{names}: no estimate has a true position to compare with; give more than one '
             f'window of {model.window / model.rate_hz:.1f} s, with positions'
@@ -139,6 +141,20 @@ def compare(
         _score_horizon(model, runs, truths, index) for index in range(len(model.horizons))
     )
     return Evaluation(scores, tuple(runs), tuple(truths))
+
+
+def _check_familiar(names: str, runs: Sequence[FilterRun]) -> None:
+    """Refuse runs without a valid estimate because nothing was like the training."""
+    unfamiliar = np.concatenate([run.unfamiliar for run in runs])
+    if len(unfamiliar) and not any(len(run.stamps) for run in runs):
+        ticks = sum(len(run.seconds_per_tick) for run in runs)
+        msg = (
+            f'{names}: no estimate was valid: {len(unfamiliar)} of {ticks} ticks were refused as '
+            f'unlike the training, with a median familiarity of {np.median(unfamiliar):.1f} '
+            f'(about 1 on the trained route, refused above {UNFAMILIAR:.1f}); is this another '
+            'route, or an IMU of other units or mounting?'
+        )
+        raise InputError(msg)
 
 
 def _truths(model: Model, recording: Recording, run: FilterRun) -> Floats:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class FilterRun:
         Metres and m^2, at the horizons of the model.
     familiarity : (T,)
         See ``Estimate``.
+    unfamiliar : (R,)
+        Familiarity of the estimates that were refused for it.
     seconds_per_tick
         Wall time of every sample that ended a tick, valid or not.
     counters
@@ -46,6 +49,7 @@ class FilterRun:
     positions: Floats
     covariances: Floats
     familiarity: Floats
+    unfamiliar: Floats
     seconds_per_tick: Floats
     counters: Counter[str]
 
@@ -73,17 +77,21 @@ def run_filter(
     live = Filter(model)
     live.warm_up()
     valid: list[Estimate] = []
+    unfamiliar: list[float] = []
     seconds: list[float] = []
     for estimate, took in estimates_along(live, recording, progress):
         seconds.append(took)
         if estimate.valid:
             valid.append(estimate)
+        elif estimate.status is Status.UNFAMILIAR:
+            unfamiliar.append(estimate.familiarity)
     ahead = len(model.horizons)
     return FilterRun(
         np.array([estimate.stamp_ns for estimate in valid], dtype=np.int64),
         np.array([estimate.positions for estimate in valid]).reshape(-1, ahead, 2),
         np.array([estimate.covariances for estimate in valid]).reshape(-1, ahead, 2, 2),
         np.array([estimate.familiarity for estimate in valid]),
+        np.array(unfamiliar),
         np.array(seconds),
         live.counters,
     )
