@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.training.drive_summary import count_all_laps, FEWEST_LAPS, measure_drives
+from two_manifold_ros.training.drive_summary import count_all_laps, FEWEST_LAPS
 from two_manifold_ros.training.holdout import hold_out
 
 if TYPE_CHECKING:
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.exam import Exam
     from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.inspection.position_report import PositionReport
 
 
-def lap_doubts(lesson: Lesson, exams: Sequence[Exam]) -> Iterator[str]:
+def lap_doubts(
+    lesson: Lesson, exams: Sequence[Exam], drives: Sequence[PositionReport]
+) -> Iterator[str]:
     """Yield a sentence for each part that holds too few laps to tell much."""
-    drives = measure_drives(lesson.recordings)
     times = [drive.laps.time_s for drive in drives if drive.laps is not None]
     if not times:
         yield (

@@ -12,8 +12,10 @@ import numpy as np
 from two_manifold_ros.comparison.exam import cut_exams
 from two_manifold_ros.comparison.lap_doubts import lap_doubts
 from two_manifold_ros.comparison.method import Lesson
+from two_manifold_ros.comparison.place_doubts import place_doubts
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.drive_summary import measure_drives
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ def _plan(
             'longer part, or shorten --window'
         )
         raise InputError(msg)
-    return Plan(protocol, lesson, exams, tuple(lap_doubts(lesson, exams)))
+    return Plan(protocol, lesson, exams, _notes(lesson, exams))
 
 
 def plan_slot_car(recording: Recording) -> Plan:
@@ -151,7 +153,12 @@ def plan_slot_car(recording: Recording) -> Plan:
     if not exam.answerable:
         msg = f'{recording.name}: no position is known where the slot car is followed'
         raise InputError(msg)
-    return Plan('slot-car', lesson, (exam,), tuple(lap_doubts(lesson, [exam])))
+    return Plan('slot-car', lesson, (exam,), _notes(lesson, (exam,)))
+
+
+def _notes(lesson: Lesson, exams: tuple[Exam, ...]) -> tuple[str, ...]:
+    drives = measure_drives(lesson.recordings)
+    return (*place_doubts(lesson, exams, drives), *lap_doubts(lesson, exams, drives))
 
 
 def _seconds(recording: Recording) -> float:
