@@ -91,7 +91,7 @@ def test_passes_of_one_place_differ_by_one_sphere(parts: RouteParts) -> None:
 
 
 def test_the_signs_of_pace_take_the_features_as_they_come(
-    parts: RouteParts,
+    drives: Drives, parts: RouteParts
 ) -> None:
     assert parts.signs is not None
     for steps, observations in zip(steps_of(drives), drives.observations, strict=True):
