@@ -13,9 +13,11 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.cli.main import main
+from two_manifold_ros.comparison import comparing
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.methods import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import plan_share
+from two_manifold_ros.comparison.trial import Failure
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car_bag import write_run
 from two_manifold_ros.simulation.slot_car_run import simulate
@@ -224,6 +226,39 @@ def test_a_file_where_the_folder_should_be_is_refused_before_anything_is_done(
     file.write_text('kept')
     assert 'exists and is no folder' in refused(capsys, 'no_such_bag', *SIMPLE, '-o', str(file))
     assert file.read_text() == 'kept'
+
+
+@pytest.mark.parametrize('folder', ['/proc/self', '/proc/self/new', 'FILE/new'])
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_done(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In that of a process not even root can write."""
+    pytest.importorskip('matplotlib')
+    file = tmp_path / 'file'
+    file.touch()
+    output = folder.replace('FILE', str(file))
+    line = refused(capsys, 'no_such_bag', *SIMPLE, '-o', output)
+    assert line.startswith(f'two-manifold: error: {output}: the comparison cannot be written (')
+    assert line.endswith('); choose another folder')
+
+
+def test_no_method_that_works_is_an_error(
+    ellipse_bags: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip('matplotlib')
+
+    def failing(*_: object) -> Failure:
+        return Failure('it is too short.')
+
+    monkeypatch.setattr(comparing, 'try_method', failing)
+    line = refused(capsys, ellipse_bags[0], *QUICK, '-o', str(tmp_path / 'folder'))
+    assert line.endswith(
+        'no method worked, so there is nothing to compare (mean, previous: it is too short)'
+    )
+    assert not list((tmp_path / 'folder').iterdir())
 
 
 def test_late_positions_are_told_of_and_corrected(

@@ -33,7 +33,7 @@ def result(name: str, *rmse: float | None, told: bool = False) -> Result:
         Errors(None, None, None) if each is None else Errors(each, each / 2, each * 2)
         for each in rmse
     )
-    chosen = {'window': 5, 'with_ridge': None, 'rates': [[1 / 3, 2], 'x']}
+    chosen = {'window': 5, 'ridge': 1 / 3, 'score_m': None, 'rates': [[1 / 3, 2], 'x']}
     return Result(name, f'the {name}', told, chosen=chosen, scores=scores)
 
 
@@ -54,6 +54,7 @@ def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixt
             result('cheat', 0.0, 0.125, told=True),
             result('good', 0.25, None),
             result('bad', 0.5, 1.0),
+            replace(result('bare', 1.5, 1.5), chosen={'weights': [1.0]}),
             Result('broken', 'the broken', told=False, failure='it is too short'),
         ),
         capsys,
@@ -66,21 +67,41 @@ def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixt
     for line in (
         'learned from 42.0 s of a bag and another, followed 12.2 s of a test',
         'every method is scored on the same 100, 50 predictions',
-        '* least RMSE of those not told true positions on the way; told: the cheat',
+        '* least RMSE of those not told',
+        'told true positions on the way: the cheat',
         'a note to know',
-        'the broken failed: it is too short',
-        'settings of the good: window 5, rates [[0.333, 2], x]',
+        'broken: the broken, failed: it is too short',
+        'good: the good; window 5, ridge 0.333',
+        'bare: the bare',
     ):
         assert line in found
+    assert not any(line.startswith('no star') for line in found)
 
 
 def test_of_many_horizons_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     errors = [0.01 * horizon for horizon in range(101)]
     found = lines(comparison(tuple(range(101)), result('good', *errors)), capsys)
     assert row('method', found)[::3] == ['0', '33', '67', '100']
-    assert row('the good', found)[::3] == ['0.000*', '0.330*', '0.670*', '1.000*']
+    assert row('the good', found)[::3] == ['0.000*', '0.330*', '0.670*', '1.000']
     assert 'every method is scored on the same 100, 67, 33, 0 predictions' in found
     assert '* least RMSE' in found
+
+
+@pytest.mark.parametrize(('count', 'starred'), [(20, True), (19, False), (0, False)])
+def test_a_star_takes_twenty_predictions(
+    count: int, starred: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = replace(comparison((0,), result('good', 1.0)), scored=(count,))
+    found = lines(few, capsys)
+    assert row('the good', found)[0] == ('1.000*' if starred else '1.000')
+    assert ('* least RMSE' in found) == starred
+    assert ('no star where fewer than 20 predictions count' in found) == (count == 19)
+
+
+def test_without_a_star_nothing_is_said_of_one(capsys: pytest.CaptureFixture[str]) -> None:
+    found = lines(comparison((0,), result('cheat', 1.0, told=True)), capsys)
+    assert not any('star' in line or '*' in line for line in found)
+    assert 'told true positions on the way: the cheat' in found
 
 
 def test_many_recordings_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,6 +111,6 @@ def test_many_recordings_are_counted(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_large_errors_do_not_break_lines(capsys: pytest.CaptureFixture[str]) -> None:
     methods = [result(name, 3.0, 23.456, 98.7, 12345.6) for name in ('good', 'x' * 20)]
-    found = lines(comparison((0, 10, 50, 100), *methods), capsys)
+    found = lines(comparison((0, 10, 50, 80), *methods), capsys)
     wanted = '3.000* 1.500 6.000 23.46* 11.73 46.91 98.70* 49.35 197 12346* 6173 24691'
     assert ' '.join(row('the good', found)) == wanted

@@ -8,6 +8,7 @@ from argparse import Namespace
 import json
 from pathlib import Path
 import sys
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
@@ -104,7 +105,15 @@ def _add_protocol(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compare and report; return 0."""
+    """
+    Compare and report; return 0.
+
+    Raises
+    ------
+    InputError
+        If no method worked; nothing is written then.
+
+    """
     methods = methods_named(args.methods.split(','), args.protocol or '')
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} runs nothing; give 1 or more'
@@ -116,6 +125,7 @@ def run(args: Namespace) -> int:
     cache = Cache(kept_in) if kept_in else None
     with Progress('comparing') as progress:
         comparison = compare(plan, methods, cache, args.jobs, progress)
+    _check_any(comparison)
     _report(args, comparison, folder)
     return 0
 
@@ -130,7 +140,15 @@ def _make_folder(output: str | None) -> Path | None:
     if folder.exists() and not folder.is_dir():
         msg = f'{folder} exists and is no folder: name another one with -o'
         raise InputError(msg)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        msg = (
+            f'{folder}: the comparison cannot be written ({error.strerror}); choose another folder'
+        )
+        raise InputError(msg) from error
     return folder
 
 
@@ -172,6 +190,17 @@ def _warn(plan: Plan) -> None:
         sentences = list(training_warnings(plan.lesson.recordings, dataset.rate_hz))
     for sentence in sentences:
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
+
+
+def _check_any(comparison: Comparison) -> None:
+    if comparison.succeeded:
+        return
+    names: dict[str, list[str]] = {}
+    for result in comparison.results:
+        names.setdefault((result.failure or '').rstrip('.'), []).append(result.name)
+    reasons = '; '.join(f'{", ".join(who)}: {reason}' for reason, who in names.items())
+    msg = f'no method worked, so there is nothing to compare ({reasons})'
+    raise InputError(msg)
 
 
 def _report(args: Namespace, comparison: Comparison, folder: Path | None) -> None:

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
 
-
 MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
+
+FEWEST_STARRED = 20
+"""Predictions; the least of errors on fewer is chance."""
 
 
 def write_files(folder: Path, comparison: Comparison) -> None:
@@ -85,7 +87,9 @@ def _metres(value: float) -> str:
 
 
 def _least(comparison: Comparison, column: int) -> float | None:
-    """Return the least RMSE of the methods that are told nothing."""
+    """Return the least RMSE of the methods that are told nothing, if enough predictions count."""
+    if comparison.scored[column] < FEWEST_STARRED:
+        return None
     found = [
         result.scores[column].rmse_m
         for result in comparison.results
@@ -96,26 +100,36 @@ def _least(comparison: Comparison, column: int) -> float | None:
 
 def _legend(comparison: Comparison) -> Iterator[str]:
     yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
-    counts = [comparison.scored[column] for column in _shown(len(comparison.scored))]
+    shown = _shown(len(comparison.scored))
+    counts = [comparison.scored[column] for column in shown]
     yield f'every method is scored on the same {", ".join(map(str, counts))} predictions'
     told = [result.title for result in comparison.results if result.told]
+    if any(_least(comparison, column) is not None for column in shown):
+        yield f'* least RMSE{" of those not told" if told else ""}'
+    if any(0 < count < FEWEST_STARRED for count in counts):
+        yield f'no star where fewer than {FEWEST_STARRED} predictions count'
     if told:
-        yield f'* least RMSE of those not told true positions on the way; told: {", ".join(told)}'
-    else:
-        yield '* least RMSE'
+        yield f'told true positions on the way: {", ".join(told)}'
 
 
 def _details(comparison: Comparison) -> Iterator[str]:
+    yield 'by name, as for --methods, with the main settings; all settings are in the JSON:'
     for result in comparison.results:
         if result.failure is not None:
-            yield f'{result.title} failed: {result.failure}'
-        elif result.chosen:
-            chosen = (
-                f'{name} {_plain(value)}'
-                for name, value in result.chosen.items()
-                if value is not None
-            )
-            yield f'settings of {result.title}: {", ".join(chosen)}'.replace('_', ' ')
+            yield f'  {result.name}: {result.title}, failed: {result.failure}'
+        else:
+            yield '; '.join([f'  {result.name}: {result.title}', *_main_settings(result)])
+
+
+def _main_settings(result: Result) -> Iterator[str]:
+    """Yield what fits in a line; long lists are for machines."""
+    chosen = (
+        f'{name.replace("_", " ")} {_plain(value)}'
+        for name, value in (result.chosen or {}).items()
+        if value is not None and not isinstance(value, list | dict)
+    )
+    if line := ', '.join(chosen):
+        yield line
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:
@@ -125,6 +139,4 @@ def _named(recordings: Sequence[tuple[str, float]]) -> str:
 
 
 def _plain(value: object) -> str:
-    if isinstance(value, list):
-        return f'[{", ".join(map(_plain, value))}]'
     return f'{value:.3g}' if isinstance(value, float) else str(value)
