@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from typing import Any, TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -38,6 +39,9 @@ MARGIN = 0.12
 
 MUCH = 0.2
 """Share of a track outside the picture of which the panel has to tell."""
+
+CHARACTERS = 12.0
+"""Of a caption, that fit in an inch."""
 
 MOST_MARKED = 12
 """Horizons that each have a dot."""
@@ -72,7 +76,7 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
         if index % columns == 0:
             axes.set_ylabel('y (m)')
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
-    figure.suptitle('The track in the state of each method, read by a linear regression')
+    figure.suptitle(_caption(comparison, figure.get_figwidth()), fontsize='medium')
     _save(figure, path)
 
 
@@ -106,6 +110,22 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
     _save(figure, path)
 
 
+def _caption(comparison: Comparison, width: float) -> str:
+    """Return what the panels show, in lines that fit in so many inches."""
+    told = [each.title for each in comparison.succeeded if each.told and each.linear is not None]
+    stateless = [each.title for each in comparison.succeeded if each.linear is None]
+    shown = (
+        'Where a linear regression on the state of each method puts the robot: what the state '
+        'holds, not what the method tells, which is in the table and in errors.png'
+    )
+    lines = [shown]
+    if told:
+        lines.append(f'What it tells itself, from true positions: {", ".join(told)}')
+    if stateless:
+        lines.append(f'Without a state, so not shown: {", ".join(stateless)}')
+    return '\n'.join(textwrap.fill(line, int(CHARACTERS * width)) for line in lines)
+
+
 def _size(true: Floats, lines: int, columns: int) -> tuple[float, float]:
     """Return the size of a figure of which each panel has about the shape of the track."""
     width, height = (np.nanmax(true, axis=0) - np.nanmin(true, axis=0)).tolist()
@@ -116,7 +136,7 @@ def _size(true: Floats, lines: int, columns: int) -> tuple[float, float]:
 def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # noqa: ANN401
     known = [np.where(np.isfinite(true), 1.0, np.nan) for true in comparison.tracks]
     read = _joined([each * mask for each, mask in zip(result.linear or (), known, strict=True)])
-    axes.plot(*read.T, color=READ, lw=0.9, label='read from the state')
+    axes.plot(*read.T, color=READ, lw=0.9, label='linear reading of the state')
     away = np.linalg.norm(read - _joined(comparison.tracks), axis=1)
     rmse = math.sqrt(np.nanmean(np.square(away)))
     low, high = _limits(_joined(comparison.tracks))
@@ -124,7 +144,7 @@ def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # n
     outside = float(np.mean(beyond[np.isfinite(away)] > 0.0))
     if outside > MUCH:
         axes.text(0.5, 0.02, f'{outside:.0%} outside', transform=axes.transAxes, ha='center')
-    axes.set_title(f'{result.title}\nRMSE {rmse:.2f} m', fontsize='medium')
+    axes.set_title(f'{result.title}\nRMSE of this reading {rmse:.2f} m', fontsize='medium')
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:
