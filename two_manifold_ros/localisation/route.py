@@ -35,8 +35,8 @@ class Route:
     shifts : (N, p) int64
         Paces to change by when going over to each.
     states : (N, k)
-        Two-manifold state after each step, the constant first; a step without one, near the end
-        of a segment, has the prior [1, 0, ..., 0].
+        Two-manifold state after each step, the constant first; a step without one, near the ends
+        of a segment, has that of another pass of the place, else the prior [1, 0, ..., 0].
     paces
         See ``Paces``.
     sharpness

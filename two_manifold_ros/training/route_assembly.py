@@ -100,7 +100,7 @@ class RouteParts:
     passes : (N, p) int64
         From ``find_passes``.
     states : (N, k)
-        The constant first; the prior where a tick has none.
+        The constant first; where a step has none that of another pass, else the prior.
     targets, averaged, drift : (N, H + 1, 2)
         Targets as they were, averaged over passes, and what a pace adds to them.
     forecast_passes : (N, p) int64
@@ -223,12 +223,21 @@ def route_parts(
         learn_pace_signs(features, passes, ground.speeds),
         gains,
         passes,
-        np.hstack([np.ones((len(features), 1)), np.where(np.isfinite(embedded), embedded, 0.0)]),
+        np.hstack([np.ones((len(features), 1)), _borrowed(embedded, passes)]),
         targets,
         averaged_targets(targets, ground, forecast_passes),
         np.concatenate([pace_drift(each, ahead, step_s) for each in segments]),
         forecast_passes,
     )
+
+
+def _borrowed(states: Floats, passes: Ints) -> Floats:
+    """Give steps without a state that of another pass of the place, or zeros."""
+    filled = states.copy()
+    for column in range(passes.shape[1]):
+        lacking = ~np.isfinite(filled).all(axis=1) & (passes[:, column] >= 0)
+        filled[lacking] = states[passes[lacking, column]]
+    return np.where(np.isfinite(filled), filled, 0.0)
 
 
 def _spread_out(structure: Structure, rows: Floats) -> Floats:
