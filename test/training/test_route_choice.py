@@ -40,7 +40,8 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, dict[Any
             windows=0,
             lost_m=1.0,
             score=scored_once,
-            calibrate=lambda _: (np.ones(3), np.ones(3), 7),
+            calibrate=lambda _: np.ones(3),
+            ticks=7,
         )
         monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: bench)
         held: Any = [None] * validation.FEWEST_BLOCKS

@@ -145,8 +145,13 @@ class HeldOutBench:
             squares.append(np.square(errors).sum(axis=2))
         return squares
 
-    def calibrate(self, candidate: AnyCandidate) -> tuple[Floats, Floats, int]:
-        """Return the covariance factors, their counts, and how many ticks were scored."""
+    @property
+    def ticks(self) -> int:
+        """Ticks that are scored: all of the blocks but their first window."""
+        return sum(max(len(block) - self._window, 0) for block in self._blocks)
+
+    def calibrate(self, candidate: AnyCandidate) -> Floats:
+        """Return the (c,) factors of the covariances."""
         assembly = self._assemble(candidate)
         belief = assembly.belief()
         errors, covariances = [], []
@@ -155,5 +160,5 @@ class HeldOutBench:
             errors.append((run.means - truth)[self._window :])
             covariances.append(run.covariances[self._window :])
         every = np.concatenate(errors)
-        factors, counts = calibration_factors(every, np.concatenate(covariances))
-        return tempered(factors, len(every) / self._window), counts, len(every)
+        factors, _ = calibration_factors(every, np.concatenate(covariances))
+        return tempered(factors, len(every) / self._window)

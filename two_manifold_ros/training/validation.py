@@ -3,7 +3,8 @@
 """
 Closed-loop validation: choose by running the filter over blocks that the fit did not see.
 
-The same blocks then calibrate the covariances.
+The same blocks then calibrate the covariances of the spectral filter; those of the route belief
+are calibrated by a rehearsal (``rehearsal.py``).
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Validation:
     ----------
     candidate
         The best choices.
-    factors, counts : (c,)
-        Calibration of the covariance of each target, and on how many errors it rests.
+    factors : (c,), optional
+        Calibration of the covariance of each target of the spectral filter.
     table
         Score of every candidate, metres: mean error over horizons and ticks, each error at most
         ``LOST_SHARE`` of the spread of the track (see ``HeldOutBench``).
@@ -72,8 +73,7 @@ class Validation:
     """
 
     candidate: AnyCandidate
-    factors: Floats
-    counts: Floats
+    factors: Floats | None
     table: tuple[dict[str, float | None], ...]
     ticks: int
     score_m: float
@@ -109,7 +109,7 @@ def validate(
     settings: TrainingSettings,
     progress: Callable[[str, float], None],
 ) -> Validation:
-    """Compare candidates on the held-out blocks, then calibrate the best of them."""
+    """Compare candidates on the held-out blocks, then calibrate the best where they have to."""
     bench = HeldOutBench(fit, held, dataset, settings)
     table: dict[AnyCandidate, float] = {}
 
@@ -124,17 +124,17 @@ def validate(
         # One block is one draw: what happens to suit it is not chosen over what usually does.
         enough = len(held) >= FEWEST_BLOCKS
         best: AnyCandidate = _choose_route(usual, score, settings) if enough else usual
+        factors = None
     else:
         best = _choose_spectral(usual, score, settings, bench.windows)
+        factors = bench.calibrate(best)
     score_m = score(best)
-    factors, counts, ticks = bench.calibrate(best)
     rows = tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items())
     return Validation(
         best,
         factors,
-        counts,
         rows,
-        ticks,
+        bench.ticks,
         score_m,
         bench.lost_m,
     )
