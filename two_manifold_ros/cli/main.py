@@ -24,6 +24,7 @@ COMMANDS = {
     'evaluate': 'run a model over recordings and score it',
     'compare': 'set every method side by side on the same recordings',
     'replay': "run a model over a bag and write the filter node's topics into another",
+    'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
 }
 _BAD_INPUT = 2

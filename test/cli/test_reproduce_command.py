@@ -1,0 +1,134 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""`two-manifold reproduce`, with stand-ins for the experiments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from two_manifold_ros.cli.main import main
+from two_manifold_ros.experiments.claim import at_least, Claim
+from two_manifold_ros.experiments.registry import EXPERIMENTS
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """Replace the experiments; in full ones ``rr-hmm`` fails. Return a list of runs to come."""
+    runs: list[tuple[str, dict[str, Any]]] = []
+    for experiment in EXPERIMENTS:
+        module = ModuleType(f'two_manifold_ros.experiments.{experiment.name.replace("-", "_")}')
+        module.run = _stand_in(experiment.name, runs)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    return runs
+
+
+def _stand_in(name: str, runs: list[tuple[str, dict[str, Any]]]) -> Any:  # noqa: ANN401 - a Run
+    def run(folder: Path, progress: Any, **given: Any) -> list[Claim]:  # noqa: ANN401
+        runs.append((name, given))
+        progress('working', 0.5)
+        (folder / f'{name}.png').touch()
+        bad = name == 'rr-hmm' and not given['quick']
+        return [at_least(f'R2 of {name}', 'Fig. 7', 0.0 if bad else 1.0, 0.5)]
+
+    return run
+
+
+def test_one_line_for_a_claim_and_a_picture(
+    calls: list[tuple[str, dict[str, Any]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip('rich')
+    assert main(['reproduce', 'video', '-o', str(tmp_path / 'a' / 'b')]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if 'R2 of' in line]
+    assert line.split() == 'R2 of video, at least 0.5 Fig. 7 1 pass'.split()
+    assert (tmp_path / 'a' / 'b' / 'video.png').exists()
+    assert calls == [('video', {'quick': False})]
+
+
+def test_all_go_on_after_a_failure_which_is_in_the_status(
+    calls: list[tuple[str, dict[str, Any]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ['reproduce', 'all', '-o', str(tmp_path), '--json']
+    assert main(arguments) == 1
+    content = json.loads(capsys.readouterr().out)['experiments']
+    assert [each['name'] for each in content] == [each.name for each in EXPERIMENTS]
+    assert content[0]['claims'] == [
+        {'what': 'R2 of rr-hmm, at least 0.5', 'paper': 'Fig. 7', 'ours': '0', 'passed': False}
+    ]
+    assert all((tmp_path / each['picture']).exists() for each in content)
+    assert main([*arguments, '--quick']) == 0
+    assert [given['quick'] for _, given in calls] == [False] * 3 + [True] * 3
+
+
+def test_recordings_reach_the_experiment_that_takes_them(
+    calls: list[tuple[str, dict[str, Any]]], slot_car_bag: Path, tmp_path: Path
+) -> None:
+    main(['reproduce', 'all', str(slot_car_bag), '--imu-topic', '/imu', '-o', str(tmp_path)])
+    ((recording,),) = [given['recordings'] for _, given in calls if 'recordings' in given]
+    assert recording.name == str(slot_car_bag)
+    assert recording.imu.topic == '/imu'
+    assert recording.positions is None
+
+
+def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['reproduce', '--list', '--json']) == 0
+    content = json.loads(capsys.readouterr().out)['experiments']
+    assert content[0] == {
+        'name': 'rr-hmm',
+        'shows': EXPERIMENTS[0].shows,
+        'paper': 'Boots & Gordon 2011, Fig. 1',
+    }
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'words'),
+    [
+        ([], 'name an experiment; see two-manifold reproduce --list'),
+        (['hamster'], 'there is no experiment hamster'),
+        (['video', 'some_bag'], 'video takes no recordings; leave out some_bag'),
+        (['slot-car-online', '--imu-topic', '/imu'], 'none is given'),
+        (['slot-car-online', 'no_such_bag'], 'no_such_bag does not exist'),
+        (['slot-car-online', '{bag}', '--imu-topic', '/none'], '/none'),
+        (['video', '-o', '{file}'], 'choose another -o'),
+    ],
+)
+def test_bad_arguments(
+    arguments: list[str],
+    words: str,
+    calls: list[tuple[str, dict[str, Any]]],
+    slot_car_bag: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / 'file'
+    file.touch()
+    places = {'bag': slot_car_bag, 'file': file}
+    output = [] if '-o' in arguments else ['-o', str(tmp_path)]
+    assert main(['reproduce', *(each.format(**places) for each in arguments), *output]) == 2
+    assert words in capsys.readouterr().err
+    assert calls == []
+
+
+def test_a_missing_package_shows_before_anything_runs(
+    calls: list[tuple[str, dict[str, Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Finder:
+        """Stands in for an import of matplotlib that fails."""
+
+        def find_spec(self, name: str, *_: object) -> None:
+            if name.endswith('experiments.video'):
+                raise ModuleNotFoundError(name='matplotlib')
+
+    monkeypatch.delitem(sys.modules, 'two_manifold_ros.experiments.video')
+    monkeypatch.setattr(sys, 'meta_path', [Finder(), *sys.meta_path])
+    assert main(['reproduce', 'all', '-o', str(tmp_path)]) == 2
+    assert "needs the Python package 'matplotlib'" in capsys.readouterr().err
+    assert calls == []

@@ -1,0 +1,48 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.experiments.experiment import Experiment
+
+EXPERIMENTS = (
+    Experiment(
+        'rr-hmm',
+        'Learned eigenvalues of a reduced-rank HMM close in on the true ones as samples add up.',
+        'Boots & Gordon 2011, Fig. 1',
+    ),
+    Experiment(
+        'slot-car-online',
+        'Online learning with random features predicts an IMU as well as the HSE-HMM does.',
+        'Boots & Gordon 2011, Fig. 2',
+        takes_recordings=True,
+    ),
+    Experiment(
+        'video',
+        'Learned from frames one at a time, the map of a room closes when the camera returns.',
+        'Boots & Gordon 2011, Fig. 3',
+    ),
+)
+
+ALL = 'all'
+"""The name that stands for every experiment."""
+
+
+def experiments_named(name: str) -> tuple[Experiment, ...]:
+    """
+    Return the experiment of a name, or all of them.
+
+    Raises
+    ------
+    InputError
+        If there is no experiment of that name.
+
+    """
+    chosen = tuple(each for each in EXPERIMENTS if name in {each.name, ALL})
+    if not chosen:
+        names = ', '.join(each.name for each in EXPERIMENTS)
+        msg = f'there is no experiment {name}; choose from {names} or {ALL}'
+        raise InputError(msg)
+    return chosen
