@@ -5,16 +5,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.experiments.claim import at_least, Claim
 from two_manifold_ros.experiments.registry import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_one_line_for_a_claim_and_a_picture(
     pytest.importorskip('rich')
     assert main(['reproduce', 'video', '-o', str(tmp_path / 'a' / 'b')]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if 'R2 of' in line]
-    assert line.split() == 'R2 of video, at least 0.5 Fig. 7 1 pass'.split()
+    assert line.split() == ['R2', 'of', 'video,', 'at', 'least', '0.5', 'Fig.', '7', '1', 'pass']
     assert (tmp_path / 'a' / 'b' / 'video.png').exists()
     assert calls == [('video', {'quick': False})]
 

@@ -13,12 +13,13 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.claim import Claim
 from two_manifold_ros.experiments.experiment import Experiment
 from two_manifold_ros.experiments.registry import ALL, EXPERIMENTS, experiments_named
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from two_manifold_ros.experiments.claim import Claim
 
 
 @pytest.mark.parametrize('experiment', EXPERIMENTS)
