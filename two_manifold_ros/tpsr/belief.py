@@ -1,0 +1,107 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The belief of a TPSR and its update by one observation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from two_manifold_ros.tpsr.move import Move
+    from two_manifold_ros.tpsr.parameters import Tpsr
+    from two_manifold_ros.typing import Floats
+
+SMALLEST_EVIDENCE = 0.05
+"""Below this evidence an observation contradicts the belief, and is passed over (section 6.5)."""
+
+_SMALLEST_NORMALISER = 1e-9
+
+
+class TpsrBelief:
+    """
+    What is believed about the hidden state.
+
+    Parameters
+    ----------
+    tpsr
+        What is filtered with; ``adopt`` exchanges it.
+
+    Attributes
+    ----------
+    state : (k,)
+        Belief before the next observation, such that the normaliser gives one.
+    accepted
+        Whether the last observation moved the belief.
+
+    """
+
+    def __init__(self, tpsr: Tpsr) -> None:
+        self.tpsr = tpsr
+        self.state = tpsr.start.copy()
+        self.accepted = True
+
+    def start(self) -> None:
+        """Begin at the state on average."""
+        self.state = self.tpsr.start.copy()
+        self.accepted = True
+
+    def update(self, features: Floats) -> float:
+        """
+        Take the (p,) features of one observation, eq. (2) and (6.1).
+
+        Returns
+        -------
+        float
+            Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
+            sum of that and its likelihood on average. One half says that the belief foretells
+            no more than the average does, 1 that it knew; at or below ``SMALLEST_EVIDENCE`` the
+            observation was passed over and the state moved on by (6.3).
+
+        """
+        operator = self.tpsr.operator(features)
+        moved = operator @ self.state
+        likelihood = float(self.tpsr.normaliser @ moved)
+        usual = abs(float(self.tpsr.normaliser @ (operator @ self.tpsr.start)))
+        whole = abs(likelihood) + usual
+        evidence = likelihood / whole if 0.0 < whole < np.inf else 0.0
+        self.accepted = evidence > SMALLEST_EVIDENCE and self._move_to(moved)
+        if not self.accepted:
+            self.skip(1)
+        return evidence
+
+    def skip(self, ticks: int) -> None:
+        """Move on by some ticks without observations, eq. (6.3)."""
+        for _ in range(ticks):
+            if not self._move_to(self.tpsr.transition @ self.state):
+                self.start()
+
+    def adopt(self, tpsr: Tpsr, move: Move) -> None:
+        """
+        Go on with newer parameters.
+
+        Parameters
+        ----------
+        tpsr
+            The newer parameters.
+        move
+            From their bases at the time of the present ones to theirs; the state moves along,
+            or it would jump at every update.
+
+        """
+        left = move.left[: tpsr.states, : len(self.state)]
+        self.tpsr = tpsr
+        if not self._move_to(left @ self.state):
+            self.start()
+
+    def _move_to(self, state: Floats) -> bool:
+        """Normalise a state and take it, unless it cannot be one."""
+        total = float(self.tpsr.normaliser @ state)
+        if not abs(total) > _SMALLEST_NORMALISER:
+            return False
+        state = state / total
+        if not float(state @ state) <= self.tpsr.bound**2:
+            return False
+        self.state = state
+        return True

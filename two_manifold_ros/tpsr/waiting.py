@@ -1,0 +1,77 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Samples that wait to be learned together."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.tpsr.triples import Triples
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+
+class Waiting:
+    """
+    Room for a few samples.
+
+    Parameters
+    ----------
+    room
+        Samples until it is full.
+    tests, histories, observations
+        Number of features of each.
+
+    """
+
+    def __init__(self, room: int, tests: int, histories: int, observations: int) -> None:
+        self._room = Triples(
+            np.zeros((room, tests)),
+            np.zeros((room, tests)),
+            np.zeros((room, histories)),
+            np.zeros((room, observations)),
+            np.zeros(room),
+        )
+        self.count = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room left."""
+        return self.count == len(self._room)
+
+    def take(
+        self,
+        test: Floats,
+        next_test: Floats,
+        history: Floats,
+        observation: Floats,
+        importance: float,
+    ) -> bool:
+        """Take one sample, and return whether its numbers can be computed with."""
+        squares = [float(each @ each) for each in (test, next_test, history, observation)]
+        if not math.isfinite(sum(squares) + importance):
+            return False
+        room, index = self._room, self.count
+        room.tests[index] = test
+        room.next_tests[index] = next_test
+        room.histories[index] = history
+        room.observations[index] = observation
+        room.importance[index] = importance
+        self.count += 1
+        return True
+
+    def empty(self) -> Triples:
+        """Return what waits, in buffers that the next sample overwrites."""
+        room, count = self._room, self.count
+        self.count = 0
+        return Triples(
+            room.tests[:count],
+            room.next_tests[:count],
+            room.histories[:count],
+            room.observations[:count],
+            room.importance[:count],
+        )
