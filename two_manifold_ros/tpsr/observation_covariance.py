@@ -22,7 +22,7 @@ inverse is computed anew at every fold."""
 
 class ObservationCovariance:
     r"""
-    :math:`\Sigma_{OO}+\lambda nI` and its inverse by the Sherman-Morrison-Woodbury formula, eq. (9a).
+    :math:`\Sigma_{OO}+\lambda nI` and its inverse by Sherman, Morrison and Woodbury, eq. (9a).
 
     The ridge grows with the number of samples n, because it is the ratio of the two that decides
     whether a filter is stable (section 5). That would be an update of full rank; so the ridge of

@@ -68,4 +68,5 @@ def _orthonormalise(vectors: Floats, least: float) -> Floats:
     """Return orthonormal rows that span the vectors but for directions of less squared length."""
     squares, directions = np.linalg.eigh(vectors @ vectors.T)
     kept = squares > least
-    return (directions[:, kept] / np.sqrt(squares[kept])).T @ vectors
+    rows: Floats = (directions[:, kept] / np.sqrt(squares[kept])).T @ vectors
+    return rows
