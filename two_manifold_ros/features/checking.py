@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Any, TYPE_CHECKING
+from typing import Any, NoReturn, TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +14,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.typing import Floats
+
+
+LARGEST_SIZE = 1_000_000
+"""Features beyond which a product or a set of words is refused: nobody means to learn that many."""
+
+
+def refuse(cause: str) -> NoReturn:
+    """Raise the ``InputError`` that says why a feature map cannot be used."""
+    msg = f'the feature map is refused: {cause}; make it anew'
+    raise InputError(msg)
 
 
 def check_points(points: Floats, inputs: int) -> Floats:
@@ -41,10 +50,21 @@ def check_points(points: Floats, inputs: int) -> Floats:
 
 
 def check_array(
-    name: str, array: NDArray[Any], shape: tuple[int, ...], kinds: tuple[str, ...]
+    name: str, array: NDArray[Any], shape: tuple[int | None, ...], *kinds: str
 ) -> None:
     """
-    Refuse an array of a feature map that is not of this shape and one of these dtypes, or finite.
+    Refuse an array of a feature map that is not of a shape and one of some dtypes, and finite.
+
+    Parameters
+    ----------
+    name
+        For the message.
+    array
+        Anything, since it may come from a file.
+    shape
+        Wanted lengths, ``None`` for any but 0.
+    kinds
+        Names of dtypes.
 
     Raises
     ------
@@ -52,17 +72,22 @@ def check_array(
         Naming the array.
 
     """
-    if not isinstance(array, np.ndarray) or array.shape != shape:
-        _refuse(f'{name} has the shape {np.shape(array)} instead of {shape}')
+    if not isinstance(array, np.ndarray):
+        refuse(f'{name} is no array')
+    pairs = zip(array.shape, shape, strict=False)
+    fits = all(have == want or (want is None and have > 0) for have, want in pairs)
+    if array.ndim != len(shape) or not fits:
+        wanted = ', '.join('any' if length is None else str(length) for length in shape)
+        refuse(f'{name} has the shape {array.shape} instead of ({wanted})')
     if str(array.dtype) not in kinds:
-        _refuse(f'{name} holds {array.dtype} instead of {" or ".join(kinds)}')
+        refuse(f'{name} holds {array.dtype} instead of {" or ".join(kinds)}')
     if not np.isfinite(array).all():
-        _refuse(f'{name} holds numbers that are not finite')
+        refuse(f'{name} holds numbers that are not finite')
 
 
-def check_count(name: str, value: object) -> None:
+def check_count(name: str, value: object, least: int = 1) -> None:
     """
-    Refuse what is not a whole number of at least 1.
+    Refuse what is not a whole number of at least ``least``.
 
     Raises
     ------
@@ -70,8 +95,8 @@ def check_count(name: str, value: object) -> None:
         Naming the number.
 
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        _refuse(f'{name} is {value!r}, not a whole number of at least 1')
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        refuse(f'{name} is {value!r}, not a whole number of at least {least}')
 
 
 def check_positive(name: str, value: object) -> None:
@@ -85,9 +110,4 @@ def check_positive(name: str, value: object) -> None:
 
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
-        _refuse(f'{name} is {value!r}, not a positive number')
-
-
-def _refuse(cause: str) -> None:
-    msg = f'the feature map is refused: {cause}; make it anew'
-    raise InputError(msg)
+        refuse(f'{name} is {value!r}, not a positive number')

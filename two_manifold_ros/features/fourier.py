@@ -57,11 +57,8 @@ class FourierFeatures:
 
     def __post_init__(self) -> None:
         """Check the arrays."""
-        kinds = ('float64', 'float32')
-        rows_and_columns = np.shape(self.frequencies)
-        shape = rows_and_columns if len(rows_and_columns) == 2 else (0, 0)
-        check_array('frequencies', self.frequencies, (max(1, shape[0]), max(1, shape[1])), kinds)
-        check_array('phases', self.phases, (self.size,), (str(self.frequencies.dtype),))
+        check_array('frequencies', self.frequencies, (None, None), 'float64', 'float32')
+        check_array('phases', self.phases, (self.size,), str(self.frequencies.dtype))
 
     @property
     def inputs(self) -> int:
@@ -127,6 +124,7 @@ def fourier_features(
     check_count('inputs', inputs)
     check_count('size', size)
     check_positive('bandwidth', bandwidth)
+    check_count('seed', seed, least=0)
     _check_choice('kernel', kernel, KERNELS)
     _check_choice('precision', precision, tuple(PRECISIONS))
     if kernel == 'laplacian' and precision == 'single':
