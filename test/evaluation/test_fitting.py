@@ -80,6 +80,12 @@ def test_a_few_constant_samples_prove_nothing(slot_car_model: Model, laps: Recor
     check_fit(slot_car_model, constant(laps.between(0, 1), 5))
 
 
+def test_a_model_of_a_camera_is_refused(slot_car_model: Model, laps: Recording) -> None:
+    channels = replace(slot_car_model.channels, names=tuple(f'pixel.{n}' for n in range(6)))
+    camera = replace(slot_car_model, channels=channels)
+    assert 'the model takes pixel.0 and its like' in refusal(camera, laps)
+
+
 def test_an_empty_part_is_refused(slot_car_model: Model, laps: Recording) -> None:
     message = refusal(slot_car_model, laps.between(1000, None))
     assert message.endswith('has no IMU sample in the part asked for; check --from and --until')

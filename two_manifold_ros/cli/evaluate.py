@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.scores import Score
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
@@ -88,7 +88,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def print_scores(evaluation: Evaluation, model: Model) -> None:
+def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
     """Print the errors of the model and of the baselines as a table."""
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
@@ -121,7 +121,7 @@ def _print_times(content: dict[str, Any]) -> None:
     )
 
 
-def _doubts(args: Namespace, model: Model, evaluation: Evaluation) -> Iterator[str]:
+def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:
     """Yield what speaks against taking the scores at face value."""
     trained = [bag for bag in args.bags if bag in model.summary['recordings']]
     if trained and args.start is None:
@@ -137,7 +137,7 @@ def _doubts(args: Namespace, model: Model, evaluation: Evaluation) -> Iterator[s
         )
 
 
-def _late(model: Model, recordings: list[Recording]) -> Iterator[str]:
+def _late(model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
     names = [each.name for each in recordings]
     return late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
 

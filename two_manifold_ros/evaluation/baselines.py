@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats
 
 LEAST_VARIANCE = 1e-4
 """m^2, so that the ellipse of a baseline without error (previous at horizon 0) exists."""
 
 
-def mean_covariance(model: Model) -> Floats:
+def mean_covariance(model: ModelHead) -> Floats:
     """Return the (2, 2) covariance of the training positions around their mean."""
     known = model.track[np.isfinite(model.track).all(axis=1)]
     spread = known - model.mean_position
@@ -24,7 +24,7 @@ def mean_covariance(model: Model) -> Floats:
     return covariance + LEAST_VARIANCE * np.eye(2)
 
 
-def previous_covariance(model: Model, horizon: int) -> Floats:
+def previous_covariance(model: ModelHead, horizon: int) -> Floats:
     """Return the (2, 2) mean square displacement of the training positions over a horizon."""
     known: Bools = np.all(np.isfinite(model.track), axis=1)
     # Equal counts: nothing unknown lies between, so both ends are of one segment.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.evaluation.filter_run import FilterRun
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
@@ -90,7 +90,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Model,
+    model: ModelHead,
     recordings: Sequence[Recording],
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> Evaluation:
@@ -115,7 +115,7 @@ def evaluate(
 
 
 def compare(
-    model: Model, recordings: Sequence[Recording], runs: Sequence[FilterRun]
+    model: ModelHead, recordings: Sequence[Recording], runs: Sequence[FilterRun]
 ) -> Evaluation:
     """
     Compare runs, wherever they were made, with the positions of their recordings.
@@ -157,7 +157,7 @@ def _check_familiar(names: str, runs: Sequence[FilterRun]) -> None:
         raise InputError(msg)
 
 
-def _truths(model: Model, recording: Recording, run: FilterRun) -> Floats:
+def _truths(model: ModelHead, recording: Recording, run: FilterRun) -> Floats:
     columns = [
         positions_at(recording.positions, run.stamps + horizon * model.period_ns)
         for horizon in model.horizons
@@ -166,7 +166,7 @@ def _truths(model: Model, recording: Recording, run: FilterRun) -> Floats:
 
 
 def _score_horizon(
-    model: Model, runs: Sequence[FilterRun], truths: Sequence[Floats], index: int
+    model: ModelHead, runs: Sequence[FilterRun], truths: Sequence[Floats], index: int
 ) -> HorizonScore:
     truth = np.concatenate([each[:, index] for each in truths])
     now = np.concatenate([each[:, 0] for each in truths])

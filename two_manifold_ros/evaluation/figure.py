@@ -13,7 +13,7 @@ from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
 
 FORMATS = ('.png', '.pdf', '.svg')
 
@@ -22,7 +22,7 @@ MODEL, MEAN, PREVIOUS = 'tab:blue', 'tab:gray', 'tab:orange'
 
 
 def draw_evaluation(
-    evaluation: Evaluation, model: Model, path: str | Path, title: str = ''
+    evaluation: Evaluation, model: ModelHead, path: str | Path, title: str = ''
 ) -> None:
     """
     Write the picture as PNG, PDF or SVG, whichever the path ends in.
@@ -51,7 +51,7 @@ def draw_evaluation(
     )
 
 
-def _draw_track(axes: Any, evaluation: Evaluation, model: Model) -> None:  # noqa: ANN401
+def _draw_track(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  # noqa: ANN401
     for index, (run, truth) in enumerate(zip(evaluation.runs, evaluation.truths, strict=True)):
         first = index == 0
         axes.plot(*truth[:, 0].T, color=TRUE, lw=1.0, label='true' if first else None)
@@ -69,7 +69,7 @@ def _draw_track(axes: Any, evaluation: Evaluation, model: Model) -> None:  # noq
     axes.grid(alpha=0.3)
 
 
-def _draw_errors(axes: Any, evaluation: Evaluation, model: Model) -> None:  # noqa: ANN401
+def _draw_errors(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  # noqa: ANN401
     seconds = np.array([each.horizon for each in evaluation.scores]) / model.rate_hz
     for name, words, colour, marker in (
         ('model', 'model', MODEL, 'o'),

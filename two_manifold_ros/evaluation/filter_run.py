@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
@@ -71,7 +71,7 @@ def estimates_along(
 
 
 def run_filter(
-    model: Model, recording: Recording, progress: Callable[[str, float], None]
+    model: ModelHead, recording: Recording, progress: Callable[[str, float], None]
 ) -> FilterRun:
     """Filter a recording from a cold start; nothing of it is looked at before its time."""
     live = Filter(model)

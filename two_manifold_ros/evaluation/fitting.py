@@ -9,28 +9,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.ticks.usable import usable_samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
 
-def check_fit(model: Model, recording: Recording) -> None:
+def check_fit(model: ModelHead, recording: Recording) -> None:
     """
     Check rate, channels and the frame of the positions.
 
     Raises
     ------
     InputError
-        If the IMU is slower than the ticks of the model, a channel the model uses is dead, or the
-        positions are in another frame.
+        If the model is not for an IMU, the IMU is slower than the ticks of the model, a channel
+        the model uses is dead, or the positions are in another frame.
 
     """
     imu = recording.imu
     place = f'{recording.name}: topic {imu.topic}'
+    if not model.channels.of_imu:
+        msg = (
+            f'{place} brings an IMU, but the model takes {model.channels.names[0]} and its like; '
+            'run it where it was learned'
+        )
+        raise InputError(msg)
     if not len(imu.stamps):
         msg = f'{place} has no IMU sample in the part asked for; check --from and --until'
         raise InputError(msg)
@@ -46,7 +51,9 @@ def check_fit(model: Model, recording: Recording) -> None:
     dead = np.ptp(values[usable], axis=0) == 0.0 if usable.any() else np.zeros(6, dtype=np.bool_)
     missing = [
         name
-        for name, is_dead, live in zip(IMU_CHANNELS, dead, model.channels.live, strict=True)
+        for name, is_dead, live in zip(
+            model.channels.names, dead, model.channels.live, strict=True
+        )
         if is_dead and live
     ]
     if missing and len(imu.stamps) > model.window:
@@ -57,7 +64,7 @@ def check_fit(model: Model, recording: Recording) -> None:
         raise InputError(msg)
 
 
-def _check_frame(model: Model, recording: Recording) -> None:
+def _check_frame(model: ModelHead, recording: Recording) -> None:
     positions = recording.positions
     if positions is None or not (model.frame_id and positions.frame_id):
         return

@@ -12,7 +12,8 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate, Status
 from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD
-from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART, Tracker
+from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART
+from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.stamps import StampRule, Verdict
 from two_manifold_ros.windows.familiarity import UNFAMILIAR
@@ -20,8 +21,9 @@ from two_manifold_ros.windows.familiarity import UNFAMILIAR
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.filtering.tracker import Step
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.filtering.step import Step
+    from two_manifold_ros.filtering.tick_filter import TickFilter
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
 _DROPPED = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
@@ -29,7 +31,7 @@ _DROPPED = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
 
 class Filter:
     """
-    Tell positions from IMU samples.
+    Tell positions from samples of an IMU, or of whatever the model was learned from.
 
     The same samples give bit-equal estimates, and adding a constant to all stamps changes
     nothing but the stamps. A sample that cannot be used is counted under its cause and otherwise
@@ -38,9 +40,12 @@ class Filter:
     Parameters
     ----------
     model
-        A trained model; several filters may share it.
+        Any; several filters may share it.
     places_hz
         How often in a second, at most, an estimate has its ``places``; 0 for never.
+    tick_filter
+        What runs below, where the model alone does not say it; by default what
+        `make_tick_filter` makes of the model.
 
     Attributes
     ----------
@@ -51,13 +56,17 @@ class Filter:
 
     """
 
-    def __init__(self, model: Model, places_hz: float = 0.0) -> None:
+    def __init__(
+        self, model: ModelHead, places_hz: float = 0.0, tick_filter: TickFilter | None = None
+    ) -> None:
+        channels = len(model.channels.mean)
         self._model = model
         self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
-        self._tracker = Tracker(model, with_places=places_hz > 0.0)
-        self._averager = TickAverager(6, model.period_ns, model.max_gap_ns)
+        self._given = tick_filter is not None
+        self._tracker = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
+        self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._rule = StampRule(model.max_gap_ns)
-        self._sample = np.zeros(6)
+        self._sample = np.zeros(channels)
         self._tick = 0
         self._recovering = False
         self._contradictions = 0
@@ -87,11 +96,23 @@ class Filter:
         return self._averager.tick_began + self._model.period_ns
 
     def warm_up(self) -> None:
-        """Compile every hot loop, so that the first real sample is as quick as the others."""
-        spare = Filter(self._model)
-        sample = self._model.channels.mean
-        for tick in range(self._model.window + 3):
-            spare.push(1 + tick * self._model.period_ns, sample)
+        """
+        Compile every hot loop, so that the first real sample is as quick as the others.
+
+        A tick filter that was given is left alone: who made it can warm it up.
+        """
+        model = self._model
+        sample = np.array(model.channels.mean)
+        check_sample(sample, model.channels.mean, model.channels.limit)
+        averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
+        averager.start(0, sample)
+        averager.push(model.period_ns, sample)
+        if self._given:
+            return
+        spare = make_tick_filter(model)
+        for _ in range(model.window + 2):
+            spare.update(sample)
+            spare.read()
 
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
@@ -108,8 +129,9 @@ class Filter:
         ----------
         stamp_ns
             Header stamp in nanoseconds.
-        sample : (6,)
-            Specific force in m/s^2, then angular rate in rad/s, x y z each.
+        sample : (c,)
+            As the model's channels; of an IMU specific force in m/s^2, then angular rate in
+            rad/s, x y z each.
 
         Returns
         -------

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.filtering.places import Places
+from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART, Step
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.localisation.belief import RouteBelief
 from two_manifold_ros.readout.forecast import ForecastReadout
@@ -20,33 +20,6 @@ from two_manifold_ros.windows.stillness import Stillness
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.typing import Floats
-
-REJECTED_BEFORE_RESTART = 10
-"""Observations in a row that fit nothing before the belief is started anew (section 6.5)."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """
-    What one observation did.
-
-    Parameters
-    ----------
-    evidence
-        See ``Belief.update``.
-    accepted
-        Whether the observation moved the belief.
-    familiarity
-        See ``Familiarity``; NaN until the window is full.
-    restarted
-        Whether the belief had to be started anew.
-
-    """
-
-    evidence: float
-    accepted: bool
-    familiarity: float
-    restarted: bool
 
 
 def make_belief(model: Model) -> Belief | RouteBelief:

@@ -8,6 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.model.array_checks import are_covariances
 from two_manifold_ros.model.refusing import refuse
 from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.ridge import RidgeReadout
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.readout.reading import Readout
-    from two_manifold_ros.typing import Floats
-
-ROUNDING = 1e-9
-"""Of the largest entry of a covariance, by which an eigenvalue may be negative."""
 
 
 def readout_shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
@@ -69,12 +66,5 @@ def check_readout(readout: Readout) -> None:
         refuse('readout.targets are nowhere known at one of its horizons')
     if not (parts.get('factors', np.ones(1)) > 0.0).all():
         refuse('readout.factors are not positive')
-    if 'covariances' in parts and not _are_covariances(parts['covariances']):
+    if 'covariances' in parts and not are_covariances(parts['covariances']):
         refuse('readout.covariances are no covariances')
-
-
-def _are_covariances(matrices: Floats) -> bool:
-    slack = ROUNDING * np.abs(matrices).max(axis=(1, 2))
-    skewness = np.abs(matrices[:, 0, 1] - matrices[:, 1, 0])
-    smallest = np.linalg.eigvalsh(matrices).min(axis=1)
-    return bool((skewness <= slack).all() and (smallest >= -slack).all())

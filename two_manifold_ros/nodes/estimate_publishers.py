@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rclpy.lifecycle.publisher import LifecyclePublisher
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
     from two_manifold_ros.outputs.topics import Message, Topic
 
@@ -49,7 +49,7 @@ class EstimatePublishers:
     """
 
     def __init__(
-        self, node: LifecycleNode, model: Model, frames: Frames, *, transform: bool
+        self, node: LifecycleNode, model: ModelHead, frames: Frames, *, transform: bool
     ) -> None:
         self._node = node
         self._model = model

@@ -30,7 +30,7 @@ from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.topics import IMU
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -138,7 +138,7 @@ class FilterNode(LifecycleNode):
         )
         self._log_wiring(path, model, frames)
 
-    def _log_wiring(self, path: str, model: Model, frames: Frames) -> None:
+    def _log_wiring(self, path: str, model: ModelHead, frames: Frames) -> None:
         for line in wiring(model, path, self.imu_topic, self._estimates.topics, frames):
             self.get_logger().info(line)
 

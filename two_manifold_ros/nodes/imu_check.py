@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sensor_msgs.msg import Imu
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
 
 _NOT_MEASURED = -1.0
 
 
-def imu_complaints(message: Imu, model: Model, topic: str) -> dict[str, str]:
+def imu_complaints(message: Imu, model: ModelHead, topic: str) -> dict[str, str]:
     """
     Return what does not fit the model, as sentences by cause.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
 
 REJECTIONS = (
     'malformed',
@@ -63,7 +63,7 @@ class Session:
 
     def __init__(
         self,
-        model: Model,
+        model: ModelHead,
         clock_ns: Callable[[], int] | None = None,
         places_hz: float = 0.0,
     ) -> None:

@@ -12,12 +12,12 @@ from two_manifold_ros.outputs.diagnostics import as_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
 
 
 def wiring(
-    model: Model, path: str, imu_topic: str, topics: Mapping[str, str], frames: Frames
+    model: ModelHead, path: str, imu_topic: str, topics: Mapping[str, str], frames: Frames
 ) -> list[str]:
     """
     Return the wiring that is in force, one line each.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
 
 USUAL_TRACK = 'map'
 USUAL_CHILD = 'base_link'
@@ -33,7 +33,7 @@ class Frames:
     child: str
 
 
-def choose_frames(model: Model, track: str = USUAL_TRACK, child: str = '') -> Frames:
+def choose_frames(model: ModelHead, track: str = USUAL_TRACK, child: str = '') -> Frames:
     """
     Return the named frames; an empty name means that of the training, if it had one.
 

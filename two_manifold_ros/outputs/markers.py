@@ -15,7 +15,7 @@ from two_manifold_ros.outputs.track import drawn_track
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
     from two_manifold_ros.outputs.topics import Message
     from two_manifold_ros.typing import Floats
@@ -32,7 +32,7 @@ _ORIGIN = np.zeros(2)
 _FAR_ALPHA = 0.1
 
 
-def markers_message(estimate: Estimate, model: Model, frames: Frames) -> Message:
+def markers_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Message:
     """
     Return ``visualization_msgs/MarkerArray``.
 
@@ -54,7 +54,7 @@ def markers_message(estimate: Estimate, model: Model, frames: Frames) -> Message
     return {'markers': markers}
 
 
-def ticks_per_second(model: Model) -> int:
+def ticks_per_second(model: ModelHead) -> int:
     """Return how many ticks make a second, at least one."""
     return max(1, round(model.rate_hz))
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
     from two_manifold_ros.outputs.topics import Message, Topic
 
-    Builder = Callable[[Estimate, Model, Frames], Message]
+    Builder = Callable[[Estimate, ModelHead, Frames], Message]
 
 BUILDERS: dict[str, Builder] = {
     POSITION.name: lambda estimate, _, frames: position_message(estimate, frames),
@@ -63,7 +63,7 @@ def topics_of(estimate: Estimate) -> tuple[Topic, ...]:
 
 
 def messages_of(
-    estimate: Estimate, model: Model, frames: Frames
+    estimate: Estimate, model: ModelHead, frames: Frames
 ) -> Iterator[tuple[str, str, Message]]:
     """
     Yield topic name, message type and message for everything published for an estimate.

@@ -13,12 +13,12 @@ from two_manifold_ros.outputs.pose import pose_fields
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
     from two_manifold_ros.outputs.topics import Message
 
 
-def predicted_path_message(estimate: Estimate, model: Model, frames: Frames) -> Message:
+def predicted_path_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Message:
     """
     Return ``nav_msgs/Path``: one pose per horizon, stamped when it will be reached.
 

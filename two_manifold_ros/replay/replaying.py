@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
@@ -30,7 +30,7 @@ SECOND_NS = 1_000_000_000
 
 
 def replay(
-    model: Model,
+    model: ModelHead,
     recording: Recording,
     bag: BagWriter,
     progress: Callable[[str, float], None] = lambda *_: None,

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Scale the IMU channels, and leave out those that carry nothing."""
+"""Scale the channels of the samples, and leave out those that carry nothing."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ NO_LIMIT = float(np.finfo(np.float64).max)
 @dataclass(frozen=True)
 class Channels:
     """
-    Mean, scale and range of the six IMU channels over the training ticks.
+    Mean, scale and range of the c channels of a sample over the training ticks.
 
     Parameters
     ----------
-    mean, scale : (6,)
-        Per-channel mean and standard deviation of the ticks, in the units of the IMU.
-    limit : (6,)
+    mean, scale : (c,)
+        Per-channel mean and standard deviation of the ticks, in the units of the samples.
+    limit : (c,)
         Largest believable distance of one sample from the mean, same units; a channel that is
         left out may be anything finite.
-    live : (6,) bool
+    live : (c,) bool
         Channels that vary; the others are left out.
+    names : (c,)
+        Of the channels, those of an IMU by default.
 
     """
 
@@ -47,19 +49,25 @@ class Channels:
     scale: Floats
     limit: Floats
     live: Bools
+    names: tuple[str, ...] = IMU_CHANNELS
+
+    @property
+    def of_imu(self) -> bool:
+        """Whether the samples are those of an IMU, in its units."""
+        return self.names == IMU_CHANNELS
 
     @property
     def dead_names(self) -> tuple[str, ...]:
         """Names of the channels left out."""
-        return tuple(name for name, live in zip(IMU_CHANNELS, self.live, strict=True) if not live)
+        return tuple(name for name, live in zip(self.names, self.live, strict=True) if not live)
 
     @property
     def live_names(self) -> tuple[str, ...]:
         """Names of the channels used, in order."""
-        return tuple(name for name, live in zip(IMU_CHANNELS, self.live, strict=True) if live)
+        return tuple(name for name, live in zip(self.names, self.live, strict=True) if live)
 
     def standardise(self, values: Floats) -> Floats:
-        """Return the live channels of (T, 6) values with mean 0 and variance 1: (T, d)."""
+        """Return the live channels of (T, c) values with mean 0 and variance 1: (T, d)."""
         live = self.live
         scaled: Floats = (values[..., live] - self.mean[live]) / self.scale[live]
         return scaled

@@ -1,0 +1,62 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the part that all kinds of models share makes sense."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
+from two_manifold_ros.model.refusing import refuse
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.head import ModelHead
+
+
+def check_head(model: ModelHead) -> None:
+    """
+    Check words, numbers, horizons and channels.
+
+    Raises
+    ------
+    InputError
+        Naming the first thing that does not fit.
+
+    """
+    for name in ('imu_topic', 'imu_frame_id', 'position_topic', 'frame_id'):
+        if not isinstance(getattr(model, name), str):
+            refuse(f'{name} is no text')
+    if not isinstance(model.summary, dict):
+        refuse('its summary is no table')
+    names = ('rate_hz', 'period_ns', 'max_gap_ns', 'window')
+    check_positive({name: getattr(model, name) for name in names})
+    for name in names[1:]:
+        if not isinstance(getattr(model, name), int):
+            refuse(f'{name} is no whole number')
+    if model.period_ns != round(1e9 / model.rate_hz):
+        refuse('its rate and the length of its tick disagree')
+    _check_horizons(model.horizons)
+    _check_arrays(model)
+
+
+def _check_horizons(ahead: tuple[int, ...]) -> None:
+    if not all(isinstance(horizon, int) for horizon in ahead):
+        refuse('its horizons are no whole numbers')
+    if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
+        refuse('its horizons do not begin with 0 and increase')
+
+
+def _check_arrays(model: ModelHead) -> None:
+    channels = model.channels
+    count = len(channels.names)
+    arrays = {name: getattr(channels, name) for name in ('mean', 'scale', 'limit', 'live')}
+    check_shapes(
+        {f'channels.{name}': (array, (count,)) for name, array in arrays.items()}
+        | {
+            'mean_position': (model.mean_position, (2,)),
+            'track': (model.track, (len(model.track), 2)),
+        }
+    )
+    check_finite([channels])
+    if not (channels.scale[channels.live] > 0).all():
+        refuse('the scale of a live channel is not positive')

@@ -1,0 +1,128 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The form of a trained `Model` in the model file, without its head."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.hse_hmm.observation import RawKernel, RidgeKernel
+from two_manifold_ros.hse_hmm.tables import Tables
+from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.model.head_form import group, head_from
+from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.route_form import route_arrays, route_from, route_numbers
+from two_manifold_ros.readout.forecast import ForecastReadout
+from two_manifold_ros.readout.ridge import RidgeReadout
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.windows.familiarity import FamiliarAnchors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.hse_hmm.observation import ObservationOperator
+    from two_manifold_ros.localisation.route import Route
+    from two_manifold_ros.readout.reading import Readout
+
+
+def trained_numbers(model: Model) -> dict[str, Any]:
+    """Return what belongs into the header."""
+    return {
+        'kernel': model.kernel,
+        'state_bound': model.state_bound,
+        'observation_bandwidth': model.operator.bandwidth,
+        'familiarity': asdict(model.familiarity),
+        'warm_start': {
+            'bandwidth': model.warm_start.bandwidth,
+            'neighbours': model.warm_start.neighbours,
+        },
+        'route': route_numbers(model.route) if model.route else None,
+    }
+
+
+def trained_arrays(model: Model) -> dict[str, NDArray[Any]]:
+    """Return the arrays by name."""
+    arrays: dict[str, NDArray[Any]] = {'series': model.series, 'starts': model.starts}
+    arrays |= {f'tables.{name}': value for name, value in vars(model.tables).items()}
+    arrays |= {
+        f'warm_start.{name}': getattr(model.warm_start, name)
+        for name in ('members', 'table', 'offset')
+    }
+    arrays |= {
+        f'operator.{name}': value
+        for name, value in vars(model.operator).items()
+        if name != 'bandwidth'
+    }
+    arrays |= _readout_arrays(model.readout)
+    if model.route is not None:
+        arrays |= route_arrays(model.route)
+    return arrays
+
+
+def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Model:
+    """
+    Return the model of a whole header and of all arrays.
+
+    Raises
+    ------
+    InputError, KeyError, TypeError, ValueError
+        If anything is missing or too much.
+
+    """
+    warm_start = header['warm_start']
+    return Model(
+        **head_from(header, arrays),
+        kernel=header['kernel'],
+        state_bound=header['state_bound'],
+        series=arrays['series'],
+        starts=arrays['starts'],
+        familiarity=FamiliarAnchors(**header['familiarity']),
+        tables=Tables(**group(arrays, 'tables')),
+        operator=_operator(group(arrays, 'operator'), header['observation_bandwidth']),
+        readout=_readout(arrays),
+        route=_route(header['route'], arrays),
+        warm_start=Extension(
+            float(warm_start['bandwidth']),
+            int(warm_start['neighbours']),
+            **group(arrays, 'warm_start'),
+        ),
+    )
+
+
+def _operator(arrays: dict[str, NDArray[Any]], bandwidth: float) -> ObservationOperator:
+    if 'observations' in arrays:
+        return RawKernel(bandwidth=bandwidth, **arrays)
+    return RidgeKernel(bandwidth=bandwidth, **arrays)
+
+
+def _route(
+    numbers: dict[str, dict[str, float] | None] | None, arrays: dict[str, NDArray[Any]]
+) -> Route | None:
+    if numbers is None:
+        return None
+    return route_from(numbers, {name: group(arrays, name) for name in numbers})
+
+
+def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:
+    if isinstance(readout, ForecastReadout):
+        return {
+            f'readout.{name}': getattr(readout, name) for name in ('targets', 'drift', 'factors')
+        }
+    if isinstance(readout, SharpenedReadout):
+        return {'readout.targets': readout.targets, 'readout.factors': readout.factors}
+    if isinstance(readout, RidgeReadout):
+        return {
+            'readout.coefficients': readout.coefficients,
+            'readout.covariances': readout.covariances,
+        }
+    msg = f'{type(readout).__name__} has no form in the model file'
+    raise TypeError(msg)
+
+
+def _readout(arrays: dict[str, NDArray[Any]]) -> Readout:
+    if 'readout.drift' in arrays:
+        return ForecastReadout(**group(arrays, 'readout'))
+    if 'readout.targets' in arrays:
+        return SharpenedReadout(**group(arrays, 'readout'))
+    return RidgeReadout(**group(arrays, 'readout'))
