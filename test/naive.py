@@ -18,6 +18,19 @@ def gaussian(left: Array, right: Array, bandwidth: float) -> Array:
     return np.exp(-squared_distances(left, right) / (2 * bandwidth**2))
 
 
+def laplacian(left: Array, right: Array, bandwidth: float) -> Array:
+    """Exponential of the summed absolute differences between the rows of two arrays."""
+    return np.array([[np.exp(-np.sum(np.abs(a - b)) / bandwidth) for b in right] for a in left])
+
+
+def cosine_transform(count: int) -> Array:
+    """Matrix of the orthonormal cosine transform of the second kind."""
+    rows = [
+        [np.cos(np.pi * (2 * j + 1) * i / (2 * count)) for j in range(count)] for i in range(count)
+    ]
+    return np.array([np.array(row) / np.linalg.norm(row) for row in rows])
+
+
 def training_rows(segments: Sequence[Array], width: int) -> Iterator[tuple[Array, ...]]:
     """Past, observation, own future and shifted future of every training tick (section 1)."""
     for segment in segments:

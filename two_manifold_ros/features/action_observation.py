@@ -110,7 +110,10 @@ def importance_weights(probabilities: Floats) -> Floats:
     """
     probabilities = np.asarray(probabilities, dtype=np.float64)
     if probabilities.ndim != 2:
-        msg = f'probabilities of the shape {probabilities.shape} are not one row a sample; give (samples, actions)'
+        msg = (
+            f'probabilities of the shape {probabilities.shape} are not one row a sample; give '
+            '(samples, actions)'
+        )
         raise InputError(msg)
     if not ((probabilities > 0.0) & (probabilities < np.inf)).all():
         msg = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_SIZE = 1_000_000
-"""Features beyond which a product or a set of words is refused: nobody means to learn that many."""
+"""Features beyond which a product of maps or a set of words is refused as a slip."""
 
 
 def refuse(cause: str) -> NoReturn:

@@ -1,0 +1,104 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Coordinates of windows by a trained embedding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.features.eigenmap_features import eigenmap_features, EigenmapFeatures
+from two_manifold_ros.kernels.gaussian import GaussianKernel
+from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.windows.window_set import WindowSet
+
+if TYPE_CHECKING:
+    from two_manifold_ros.kernels.learner import Embedding
+    from two_manifold_ros.model.model import Model
+
+WIDTH = 5
+
+
+def lap() -> WindowSet:
+    """Windows of a noisy circle, with a seam that none of them crosses."""
+    angles = np.arange(94) * 2.0 * np.pi / 30.0
+    series = np.stack([np.cos(angles), np.sin(angles)])
+    series += 0.3 * np.random.default_rng(0).normal(size=series.shape)
+    starts = np.concatenate([np.arange(40), np.arange(45, 90)])
+    return WindowSet(series, starts, WIDTH)
+
+
+def fitted(neighbours: int) -> tuple[WindowSet, Embedding, EigenmapFeatures]:
+    windows = lap()
+    learner = LaplacianEigenmap(4, neighbours) if neighbours else GaussianKernel(4)
+    embedding = learner.fit(windows)
+    return windows, embedding, EigenmapFeatures(windows, embedding.extension)
+
+
+def test_training_windows_get_their_own_rows() -> None:
+    windows, embedding, made = fitted(0)
+    found = made.transform(windows.rows(np.arange(len(windows))))
+    np.testing.assert_allclose(found, embedding.coordinates, atol=1e-11)
+    assert (made.inputs, made.size) == (10, 4)
+
+
+def test_training_windows_of_an_eigenmap_come_near_their_rows() -> None:
+    windows, embedding, made = fitted(8)
+    rows = windows.rows(np.arange(len(windows)))
+    found = made.transform(rows)
+    squared = naive.squared_distances(rows, rows)
+    expected = [embedding.extension.transform(row) for row in squared]
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+    # A new window is its own neighbour there, as no window is in training.
+    for mine, own in zip(found.T, embedding.coordinates.T, strict=True):
+        assert np.corrcoef(mine, own)[0, 1] > 0.97
+
+
+def test_windows_that_resemble_nothing() -> None:
+    windows, _, made = fitted(8)
+    rows = windows.rows(np.arange(2))
+    rows[1] += 100.0
+    with pytest.raises(InputError, match='resembles none of the training windows'):
+        made.transform(rows)
+    with pytest.raises(InputError, match='not finite'):
+        made.transform(np.full((1, 10), np.inf))
+    with pytest.raises(InputError, match='10 inputs'):
+        made.transform(rows[:, 1:])
+
+
+def test_of_a_trained_model(slot_car_model: Model) -> None:
+    made = eigenmap_features(slot_car_model)
+    assert made.size == slot_car_model.states - 1
+    window = made.windows.rows(np.array([7]))
+    squared = made.windows.distances_from(window)[:, 0]
+    expected = slot_car_model.warm_start.transform(squared)
+    np.testing.assert_allclose(made.transform(window)[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('part', 'changed', 'word'),
+    [
+        ('windows', {'width': 0}, 'width is 0'),
+        ('windows', {'series': np.zeros(9)}, 'series has the shape'),
+        ('windows', {'series': np.full((2, 94), np.nan)}, 'series holds numbers'),
+        ('windows', {'starts': np.array([0, 90])}, 'starts lie outside'),
+        ('windows', {'starts': np.array([-1, 3])}, 'starts lie outside'),
+        ('windows', {'starts': np.array([], dtype=int)}, 'starts has the shape'),
+        ('windows', {'width': 95}, 'starts lie outside'),
+        ('windows', {'starts': np.arange(10)}, 'members lie outside'),
+        ('extension', {'bandwidth': 0.0}, 'bandwidth is 0.0'),
+        ('extension', {'neighbours': -1}, 'neighbours is -1'),
+        ('extension', {'members': np.zeros(85)}, 'members holds float64'),
+        ('extension', {'table': np.zeros((85, 5))}, 'table has the shape'),
+        ('extension', {'offset': np.full(4, np.inf)}, 'offset holds numbers'),
+    ],
+)
+def test_parts_that_do_not_fit(part: str, changed: dict[str, object], word: str) -> None:
+    _, _, made = fitted(8)
+    with pytest.raises(InputError, match=word):
+        replace(made, **{part: replace(getattr(made, part), **changed)})

@@ -1,0 +1,145 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Random Fourier features against kernel matrices."""
+
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.features.fourier import fourier_features, FourierFeatures
+
+BANDWIDTH = 1.7
+
+
+def some_points(count: int = 12, inputs: int = 3) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(count, inputs))
+
+
+def root_mean_square_error(size: int, kernel: str, seeds: int) -> float:
+    points = some_points()
+    function = naive.gaussian if kernel == 'gaussian' else naive.laplacian
+    expected = function(points, points, BANDWIDTH)
+    errors = []
+    for seed in range(seeds):
+        features = fourier_features(3, size, BANDWIDTH, seed, kernel).transform(points)
+        errors.append(features @ features.T - expected)
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+@pytest.mark.parametrize('kernel', ['gaussian', 'laplacian'])
+def test_error_of_the_kernel_falls_like_the_root_of_the_size(kernel: str) -> None:
+    few = root_mean_square_error(200, kernel, seeds=40)
+    many = root_mean_square_error(12_800, kernel, seeds=10)
+    assert many < 0.01
+    assert few / many == pytest.approx(8.0, rel=0.2)
+
+
+def test_equation() -> None:
+    points = some_points()
+    made = fourier_features(3, 7, BANDWIDTH, seed=4)
+    expected = [
+        [
+            np.sqrt(2.0 / 7.0) * np.cos(made.frequencies[:, j] @ point + made.phases[j])
+            for j in range(7)
+        ]
+        for point in points
+    ]
+    np.testing.assert_allclose(made.transform(points), expected, atol=1e-15)
+    assert (made.inputs, made.size) == (3, 7)
+
+
+def test_the_seed_decides() -> None:
+    first, again = (fourier_features(3, 7, BANDWIDTH, seed=4) for _ in range(2))
+    np.testing.assert_array_equal(first.frequencies, again.frequencies)
+    np.testing.assert_array_equal(first.phases, again.phases)
+    other = fourier_features(3, 7, BANDWIDTH, seed=5)
+    assert not np.isin(first.frequencies, other.frequencies).any()
+    assert not np.isin(first.phases, other.phases).any()
+
+
+def test_points_are_left_as_they_are() -> None:
+    points = some_points()
+    before = points.copy()
+    fourier_features(3, 7, BANDWIDTH, seed=4).transform(points)
+    np.testing.assert_array_equal(points, before)
+
+
+def test_no_points() -> None:
+    made = fourier_features(3, 7, BANDWIDTH, seed=4)
+    assert made.transform(np.empty((0, 3))).shape == (0, 7)
+
+
+def test_single_precision() -> None:
+    points = some_points(inputs=180)
+    double = fourier_features(180, 2_000, 19.0, seed=1)
+    single = fourier_features(180, 2_000, 19.0, seed=1, precision='single')
+    assert single.frequencies.dtype == single.phases.dtype == np.float32
+    features = single.transform(points)
+    assert features.dtype == np.float64
+    np.testing.assert_allclose(features, double.transform(points), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('changed', 'word'),
+    [
+        ({'inputs': 0}, 'inputs is 0'),
+        ({'size': 2.0}, 'size is 2.0'),
+        ({'size': True}, 'size is True'),
+        ({'bandwidth': 0.0}, 'bandwidth is 0.0'),
+        ({'bandwidth': float('nan')}, 'bandwidth is nan'),
+        ({'bandwidth': float('inf')}, 'bandwidth is inf'),
+        ({'seed': -1}, 'seed is -1'),
+        ({'kernel': 'cubic'}, "no kernel named 'cubic'; choose one of gaussian, laplacian"),
+        ({'precision': 'half'}, "no precision named 'half'; choose one of double, single"),
+        ({'kernel': 'laplacian', 'precision': 'single'}, 'double precision'),
+    ],
+)
+def test_bad_settings(changed: dict[str, object], word: str) -> None:
+    given = {'inputs': 3, 'size': 4, 'bandwidth': 1.0, 'seed': 0} | changed
+    with pytest.raises(InputError, match=word):
+        fourier_features(**given)
+
+
+@pytest.mark.parametrize('shape', [(3,), (1, 2), (1, 4), (1, 3, 1)])
+def test_points_of_another_shape(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match='do not fit a feature map of 3 inputs'):
+        fourier_features(3, 4, BANDWIDTH, seed=0).transform(np.zeros(shape))
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+def test_points_that_are_not_finite(bad: float) -> None:
+    points = some_points()
+    points[5, 1] = bad
+    with pytest.raises(InputError, match='not finite'):
+        fourier_features(3, 4, BANDWIDTH, seed=0).transform(points)
+
+
+@pytest.mark.parametrize(
+    ('precision', 'near', 'far'), [('double', 1e11, 1e14), ('single', 2e2, 2e5)]
+)
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_points_too_far_out(precision: str, near: float, far: float, sign: float) -> None:
+    made = fourier_features(3, 50, BANDWIDTH, seed=0, precision=precision)
+    assert np.abs(made.transform(np.full((1, 3), sign * near))).max() <= np.sqrt(2.0 / 50.0)
+    for size in (far, 1e300, 1.7e308):
+        with pytest.raises(InputError, match='too far out'):
+            made.transform(np.full((1, 3), sign * size))
+
+
+@pytest.mark.parametrize(
+    ('frequencies', 'phases', 'word'),
+    [
+        (np.ones(4), np.ones(4), r'frequencies has the shape \(4,\) instead of \(any, any\)'),
+        (np.ones((0, 4)), np.ones(4), 'frequencies has the shape'),
+        ([[1.0]], np.ones(1), 'frequencies is no array'),
+        (np.ones((3, 4)), np.ones(5), r'phases has the shape \(5,\) instead of \(4\)'),
+        (np.ones((3, 4)), np.ones(4, dtype=np.float32), 'phases holds float32'),
+        (np.ones((3, 4), dtype=int), np.ones(4), 'frequencies holds int64'),
+        (np.full((3, 4), np.inf), np.ones(4), 'frequencies holds numbers that are not finite'),
+        (np.ones((3, 4)), np.full(4, np.nan), 'phases holds numbers that are not finite'),
+    ],
+)
+def test_arrays_that_do_not_fit(frequencies: object, phases: object, word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        FourierFeatures(frequencies, phases)
