@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
+import os
 import pickle
+import stat
 from typing import Any, TYPE_CHECKING
 import zipfile
 
@@ -90,6 +93,33 @@ def test_who_reads_the_old_file_reads_it_to_its_end(path: Path) -> None:
         write_container(path, {'other': 1}, {})
         assert old.read() == before
     assert path.read_bytes() != before
+
+
+def test_file_and_folder_are_on_the_disk_in_this_order(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes before the new name can be seen, the name before the call returns."""
+    before = path.read_bytes()
+    seen: list[tuple[bool, bool]] = []
+
+    def note(handle: int) -> None:
+        seen.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.read_bytes() == before))
+
+    monkeypatch.setattr(os, 'fsync', note)
+    write_container(path, {'other': 1}, {})
+    assert seen == [(False, True), (True, False)]
+
+
+def test_a_file_system_that_cannot_settle_folders(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, 'Invalid argument')
+
+    monkeypatch.setattr(os, 'fsync', refuse)
+    write_container(path, {'other': 1}, {})
+    assert read_container(path)[0] == {'other': 1}
 
 
 def test_no_temporary_file_is_left(path: Path) -> None:

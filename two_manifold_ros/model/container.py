@@ -9,6 +9,7 @@ a SHA-256 over the header and all arrays is checked.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -31,10 +32,26 @@ LARGEST_BYTES = 2_000_000_000
 
 
 def write_container(
-    path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    path: str | Path,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    what: str = 'model',
 ) -> None:
     """
     Write a container to a temporary file beside its path and rename it.
+
+    On return it outlives a power cut; one before that leaves what was there under this path.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    header
+        JSON values only, all numbers finite.
+    arrays
+        By name.
+    what
+        What it is, in the message of an error.
 
     Raises
     ------
@@ -56,12 +73,28 @@ def write_container(
             os.fsync(file.fileno())
         temporary.chmod(0o644)
         temporary.replace(target)
+        _settle(target.parent)
     except OSError as error:
-        msg = f'{target}: the model cannot be written ({error.strerror}); choose another folder'
+        msg = f'{target}: the {what} cannot be written ({error.strerror}); choose another folder'
         raise InputError(msg) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _settle(folder: Path) -> None:
+    """Write the names in a folder to the disk: a power cut could take back the renaming."""
+    if not hasattr(os, 'O_DIRECTORY'):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Some file systems over a network cannot do that.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
 
 
 def read_container(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
