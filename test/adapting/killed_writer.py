@@ -1,0 +1,64 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Kill a writer of checkpoints at random moments and resume, ten times over.
+
+A program of its own, because it forks, and a process with threads should not. Prints for each
+round: the last checkpoint whose writing was reported, the number in the newest one and in each
+value of its array, and how many files are half written.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import signal
+import sys
+import time
+
+import numpy as np
+
+from two_manifold_ros.adapting.checkpoints import Checkpoints
+
+ROUNDS = 10
+
+
+def write(folder: Path, report: int) -> None:
+    """Go on from the newest checkpoint, for ever."""
+    checkpoints = Checkpoints(folder, 'car', {})
+    found = checkpoints.newest()
+    number = found[0]['number'] if found else 0
+    while True:
+        number += 1
+        arrays = {'large': np.full(60_000, float(number)), 'small': np.array([number])}
+        checkpoints.write({'number': number}, arrays)
+        os.write(report, number.to_bytes(4, 'big'))
+
+
+def main() -> None:
+    """Play the rounds in the folder that is given."""
+    folder = Path(sys.argv[1])
+    rng = np.random.default_rng(0)
+    for _ in range(ROUNDS):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            write(folder, writer)
+        os.close(writer)
+        reported = os.read(reader, 4)
+        time.sleep(rng.uniform(0.0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        while more := os.read(reader, 4):
+            reported = more
+        half = [path for path in folder.iterdir() if path.name.count('.') > 2]
+        checkpoints = Checkpoints(folder, 'car', {})
+        numbers, arrays = checkpoints.newest() or ({'number': -1}, {})
+        checkpoints.close()
+        read = {int(value) for array in arrays.values() for value in np.unique(array)}
+        line = f'{int.from_bytes(reported, "big")} {numbers["number"]} {read} {len(half)}\n'
+        sys.stdout.write(line)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,322 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The last good checkpoint is never lost, whatever happens to the process, file or disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+import resource
+import subprocess
+import sys
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.container import write_container
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+IDENTITY = {'channels': 6, 'states': 40, 'horizons': (0, 10)}
+
+
+def arrays(number: int) -> dict[str, Any]:
+    return {'large': np.full((50, 40), float(number)), 'none': np.zeros((0, 2))}
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Iterator[Checkpoints]:
+    made = Checkpoints(tmp_path, 'car', IDENTITY)
+    yield made
+    made.close()
+
+
+def number_of(checkpoints: Checkpoints) -> int:
+    """Return the number in the newest checkpoint, which must be whole."""
+    found = checkpoints.newest()
+    assert found is not None
+    numbers, read = found
+    np.testing.assert_equal(read, arrays(numbers['number']))
+    return int(numbers['number'])
+
+
+def write(checkpoints: Checkpoints, *numbers: int) -> list[Path]:
+    return [checkpoints.write({'number': each}, arrays(each)) for each in numbers]
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_nothing_to_resume_from(checkpoints: Checkpoints) -> None:
+    assert checkpoints.newest() is None
+    assert not checkpoints.skipped
+
+
+def test_what_was_written_last_is_read(checkpoints: Checkpoints) -> None:
+    write(checkpoints, 1, 2)
+    assert number_of(checkpoints) == 2
+
+
+def test_the_last_few_are_kept(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    write(checkpoints, *range(1, 12))
+    kept = [f'car.{number:06d}.npz' for number in (9, 10, 11)]
+    assert files(tmp_path) == ['.car.lock', *kept]
+
+
+def test_as_many_are_kept_as_are_asked_for(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, 'car', IDENTITY, keep=1)
+    write(checkpoints, 1, 2)
+    assert files(tmp_path) == ['.car.lock', 'car.000002.npz']
+
+
+def test_counting_goes_on_after_a_start(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    """And beyond the digits that a name has by default, where names no longer sort."""
+    write(checkpoints, 1)
+    (tmp_path / 'car.000001.npz').rename(tmp_path / 'car.999999.npz')
+    checkpoints.close()
+    again = Checkpoints(tmp_path, 'car', IDENTITY)
+    assert [path.name for path in write(again, 2, 3)] == ['car.1000000.npz', 'car.1000001.npz']
+    assert number_of(again) == 3
+
+
+def test_the_oldest_goes_after_the_newest_is_on_the_disk(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(checkpoints, 1, 2, 3)
+    steps: list[str] = []
+    real = os.fsync
+    monkeypatch.setattr(os, 'fsync', lambda handle: (steps.append('on disk'), real(handle))[1])
+    unlink = Path.unlink
+
+    def note(path: Path, *, missing_ok: bool = False) -> None:
+        if path.suffix == '.npz':
+            steps.append(path.name)
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, 'unlink', note)
+    write(checkpoints, 4)
+    assert steps == ['on disk', 'on disk', 'car.000001.npz']
+
+
+def test_two_names_in_one_folder(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    other = Checkpoints(tmp_path, 'car-2', {'channels': 400})
+    write(checkpoints, 1, 2, 3, 4)
+    write(other, 10, 20)
+    assert number_of(checkpoints) == 4
+    assert number_of(other) == 20
+    assert len(files(tmp_path)) == 2 + 3 + 2
+
+
+def test_a_file_cut_anywhere_is_skipped_and_named(
+    checkpoints: Checkpoints, tmp_path: Path
+) -> None:
+    _, newest = write(checkpoints, 1, 2)
+    content = newest.read_bytes()
+    for percent in range(0, 100, 5):
+        newest.write_bytes(content[: len(content) * percent // 100])
+        assert number_of(checkpoints) == 1
+        assert checkpoints.skipped == [
+            f'{newest}: the checkpoint is damaged or cut off, and skipped'
+        ]
+    checkpoints.close()
+    assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
+
+
+def test_a_flipped_bit_is_skipped_or_harmless(checkpoints: Checkpoints) -> None:
+    _, newest = write(checkpoints, 1, 2)
+    content = newest.read_bytes()
+    places = np.random.default_rng(0).integers(0, 8 * len(content), size=100)
+    found = []
+    for place in places.tolist():
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        newest.write_bytes(flipped)
+        found.append(number_of(checkpoints))
+    assert found.count(1) > 90
+
+
+def test_damaged_ones_are_not_counted_among_the_kept(
+    checkpoints: Checkpoints, tmp_path: Path
+) -> None:
+    write(checkpoints, 1, 2, 3)
+    for number in (2, 3):
+        (tmp_path / f'car.{number:06d}.npz').write_bytes(b'')
+    assert number_of(checkpoints) == 1
+    write(checkpoints, 4, 5)
+    assert 'car.000001.npz' in files(tmp_path)
+    write(checkpoints, 6)
+    assert files(tmp_path) == ['.car.lock', *(f'car.{number:06d}.npz' for number in (4, 5, 6))]
+
+
+def test_all_are_damaged(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    for path in write(checkpoints, 1, 2):
+        path.write_bytes(b'no archive')
+    assert checkpoints.newest() is None
+    assert len(checkpoints.skipped) == 2
+    write(checkpoints, 3, 4, 5, 6)
+    assert len(files(tmp_path)) == 4
+
+
+def test_another_identity_is_refused_and_left_alone(
+    checkpoints: Checkpoints, tmp_path: Path
+) -> None:
+    write(checkpoints, 1)
+    checkpoints.close()
+    half = tmp_path / '.car.000002.npz.abcdefgh'
+    half.touch()
+    before = files(tmp_path)
+    with pytest.raises(InputError, match=r'car.000001.npz: this is a checkpoint of') as caught:
+        Checkpoints(tmp_path, 'car', {'channels': 6, 'states': 60, 'window': 30})
+    assert 'it has horizons [0, 10], not None, states 40, not 60, window None, not 30;' in str(
+        caught.value
+    )
+    assert files(tmp_path) == before
+    assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    write_container(tmp_path / 'car.000007.npz', {'format': 'something'}, {})
+    with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint 1"; choose'):
+        Checkpoints(tmp_path, 'car', IDENTITY)
+
+
+@pytest.mark.parametrize('name', ['', 'a.b', '../a', 'a/b', 'a b'])
+def test_names_that_cannot_be_a_file(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='cannot be the name of checkpoints'):
+        Checkpoints(tmp_path, name, IDENTITY)
+
+
+def test_a_name_in_use_is_refused(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='somebody else writes checkpoints named car here'):
+        Checkpoints(tmp_path, 'car', IDENTITY)
+    write(checkpoints, 1)
+    checkpoints.close()
+    assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
+
+
+def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
+    """But neither those of another name, whose writer may live, nor what is nobody's."""
+    others = ['.car-2.000002.npz.abcdefgh', '.carts.txt', '.xcar.000002.npz.abcdefgh']
+    for name in ['.car.000002.npz.abcdefgh', *others]:
+        (tmp_path / name).touch()
+    Checkpoints(tmp_path, 'car', IDENTITY).close()
+    assert files(tmp_path) == sorted(['.car.lock', *others])
+
+
+def test_half_written_files_of_the_living_are_not(
+    checkpoints: Checkpoints, tmp_path: Path
+) -> None:
+    begun = tmp_path / '.car.000001.npz.abcdefgh'
+    begun.touch()
+    with pytest.raises(InputError):
+        Checkpoints(tmp_path, 'car', IDENTITY)
+    assert begun.exists()
+    write(checkpoints, 1)
+
+
+def test_a_full_disk(
+    checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some systems tell only when the bytes have to be on the disk."""
+    write(checkpoints, 1, 2, 3)
+    before = files(tmp_path)
+
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', refuse)
+        with pytest.raises(InputError, match=r'the checkpoint cannot be written \(No space left'):
+            write(checkpoints, 4)
+    assert files(tmp_path) == before
+    assert number_of(checkpoints) == 3
+    write(checkpoints, 5)
+    assert number_of(checkpoints) == 5
+
+
+def test_a_disk_that_is_full_in_the_middle(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    """The kernel itself refuses a byte somewhere in the file."""
+    write(checkpoints, 1)
+    before = files(tmp_path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
+        with pytest.raises(InputError, match='the checkpoint cannot be written'):
+            write(checkpoints, 2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert files(tmp_path) == before
+    assert number_of(checkpoints) == 1
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / 'later', 'car', IDENTITY)
+    assert checkpoints.newest() is None
+    with pytest.raises(InputError, match=r'later: no checkpoint can be written here \(No such'):
+        write(checkpoints, 1)
+    (tmp_path / 'later').mkdir()
+    write(checkpoints, 2)
+    assert number_of(checkpoints) == 2
+
+
+def test_a_folder_that_can_only_be_read(
+    checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the kernel mounts a worn memory card read-only; a permission would not stop root."""
+    write(checkpoints, 1)
+    checkpoints.close()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, 'Read-only file system')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, 'open', refuse)
+        again = Checkpoints(tmp_path, 'car', IDENTITY)
+        with pytest.raises(InputError, match=r'can be written here \(Read-only file system\)'):
+            write(again, 2)
+    assert number_of(again) == 1
+    write(again, 2)
+    assert number_of(again) == 2
+
+
+def test_an_old_one_that_cannot_be_removed(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest, *_ = write(checkpoints, 1, 2, 3)
+    unlink = Path.unlink
+
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        if path == oldest:
+            raise PermissionError(errno.EPERM, 'Operation not permitted')
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, 'unlink', refuse)
+    with pytest.raises(InputError, match=r'the old checkpoint cannot be removed \(Operation'):
+        write(checkpoints, 4)
+    assert number_of(checkpoints) == 4
+
+
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    """What was reported as written is never lost, and what is read is one that was written."""
+    program = Path(__file__).with_name('killed_writer.py')
+    command = [sys.executable, str(program), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    rounds = done.stdout.splitlines()
+    assert len(rounds) == 10
+    before = half_written = 0
+    for line in rounds:
+        reported, number, read, half = line.split()
+        assert before < int(reported) <= int(number) <= int(reported) + 1
+        assert read == f'{{{number}}}'
+        before = int(number)
+        half_written += int(half)
+    # Otherwise the moments were too kind to prove anything.
+    assert half_written > 0
+    left = [name for name in files(tmp_path) if not name.startswith('.')]
+    assert len(left) <= 4

@@ -1,0 +1,208 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Checkpoints in a folder: each is written whole or not at all, and the newest readable one wins.
+
+A file is called ``<name>.<counter>.npz``. The oldest goes only after the newest is on the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from pathlib import Path
+import re
+from typing import Any, IO, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.container import read_container, write_container
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+FORMAT = 'two_manifold_ros checkpoint 1'
+
+
+class Checkpoints:
+    """
+    The last few checkpoints under one name.
+
+    As long as the object is not closed no other, in whatever process, can have this name in this
+    folder. That is how it knows that half-written files were left by somebody who is dead; they
+    are removed. A folder that is not there or cannot be written is no reason to stop: there is
+    nothing to resume from, or it can still be read, and `write` says why it cannot write.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    name
+        Letters, digits, ``_`` and ``-``.
+    identity
+        What a checkpoint must agree in to be resumed, such as settings, number of channels and a
+        hash of given feature maps: JSON values by name.
+    keep
+        How many readable ones are kept.
+
+    Attributes
+    ----------
+    skipped
+        A sentence for each checkpoint that `newest` could not read.
+
+    Raises
+    ------
+    InputError
+        If the name cannot be one or is in use, or if there is a checkpoint of another identity;
+        all files are left alone then.
+
+    """
+
+    def __init__(
+        self, folder: str | Path, name: str, identity: Mapping[str, Any], keep: int = 3
+    ) -> None:
+        if not re.fullmatch(r'[A-Za-z0-9_-]+', name):
+            msg = f'{name!r} cannot be the name of checkpoints: use letters, digits, _ and -'
+            raise InputError(msg)
+        self._folder = Path(folder)
+        self._name = name
+        self._identity = json.loads(json.dumps(dict(identity), allow_nan=False))
+        self._keep = keep
+        self._damaged: set[Path] = set()
+        self._lock: IO[bytes] | None = None
+        self.skipped: list[str] = []
+        self._refuse_others()
+        # Without a lock nothing is written: `write` tries again, and tells why not.
+        with contextlib.suppress(OSError):
+            self._take()
+
+    def close(self) -> None:
+        """Leave the name to others."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def newest(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """
+        Return numbers and arrays of the newest checkpoint that can be read, if there is one.
+
+        Those that cannot are named in ``skipped``.
+        """
+        self.skipped.clear()
+        for path in reversed(self._paths()):
+            try:
+                header, arrays = read_container(path)
+            except InputError:
+                self._damaged.add(path)
+                self.skipped.append(f'{path}: the checkpoint is damaged or cut off, and skipped')
+                continue
+            return dict(header['numbers']), arrays
+        return None
+
+    def write(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
+        """
+        Write a checkpoint, then remove those that are too many.
+
+        May be called from any thread, from one at a time; nothing may change the arrays
+        meanwhile, see `CheckpointThread`.
+
+        Parameters
+        ----------
+        numbers
+            JSON values only, all numbers finite.
+        arrays
+            By name.
+
+        Returns
+        -------
+        Path
+            Of the new file, which outlives a power cut.
+
+        Raises
+        ------
+        InputError
+            If the folder is missing, full or cannot be written; the older ones are all there.
+
+        """
+        try:
+            self._take()
+        except OSError as error:
+            msg = f'{self._folder}: no checkpoint can be written here ({error.strerror}); '
+            msg += 'make it a folder with room that may be written'
+            raise InputError(msg) from error
+        paths = self._paths()
+        number = 1 + max((self._number(path) for path in paths), default=0)
+        target = self._folder / f'{self._name}.{number:06d}.npz'
+        header = {'format': FORMAT, 'identity': self._identity, 'numbers': dict(numbers)}
+        write_container(target, header, arrays, 'checkpoint')
+        self._forget([*paths, target])
+        return target
+
+    def _forget(self, paths: list[Path]) -> None:
+        """Remove all that are older than the oldest readable one to keep."""
+        readable = [path for path in paths if path not in self._damaged]
+        oldest = readable[-self._keep :][0] if len(readable) >= self._keep else paths[0]
+        try:
+            for path in paths[: paths.index(oldest)]:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            msg = f'{path}: the old checkpoint cannot be removed ({error.strerror}); remove it'
+            raise InputError(msg) from error
+
+    def _take(self) -> None:
+        """Take the name, and clear up after whoever had it when the power went."""
+        if self._lock is not None:
+            return
+        path = self._folder / f'.{self._name}.lock'
+        lock = path.open('ab')
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            lock.close()
+            msg = (
+                f'{self._folder}: somebody else writes checkpoints named {self._name} here; end '
+                'that process or choose another name or folder'
+            )
+            raise InputError(msg) from error
+        self._lock = lock
+        begun = re.compile(rf'\.{self._name}\.\d+\.npz\..+')
+        for entry in os.scandir(self._folder):
+            if begun.fullmatch(entry.name):
+                Path(entry.path).unlink(missing_ok=True)
+
+    def _refuse_others(self) -> None:
+        """Refuse checkpoints that something else has written; damaged ones cannot tell."""
+        for path in self._paths():
+            try:
+                header, _ = read_container(path)
+            except InputError:
+                self._damaged.add(path)
+                continue
+            reason = self._difference(header)
+            if reason:
+                msg = f'{path}: this is {reason}; choose another name or folder, or remove it'
+                raise InputError(msg)
+
+    def _difference(self, header: dict[str, Any]) -> str:
+        if header.get('format') != FORMAT:
+            return f'no "{FORMAT}"'
+        found, wanted = header['identity'], self._identity
+        names = [name for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)]
+        unlike = [f'{name} {found.get(name)}, not {wanted.get(name)}' for name in names]
+        return f'a checkpoint of something else: it has {", ".join(unlike)}' if unlike else ''
+
+    def _paths(self) -> list[Path]:
+        """Return the checkpoints there are, the oldest first."""
+        pattern = re.compile(rf'{self._name}\.\d+\.npz')
+        try:
+            found = [path for path in self._folder.iterdir() if pattern.fullmatch(path.name)]
+        except OSError:
+            return []
+        return sorted(found, key=self._number)
+
+    @staticmethod
+    def _number(path: Path) -> int:
+        return int(path.name.split('.')[1])
