@@ -58,6 +58,12 @@ def test_the_seed_decides() -> None:
     assert not np.isin(first.phases, other.phases).any()
 
 
+def test_phases_go_all_the_way_round() -> None:
+    phases = fourier_features(1, 4_000, BANDWIDTH, seed=0).phases
+    shares = np.histogram(phases, bins=8, range=(0.0, 2.0 * np.pi))[0] / len(phases)
+    np.testing.assert_allclose(shares, 1.0 / 8.0, atol=0.02)
+
+
 def test_points_are_left_as_they_are() -> None:
     points = some_points()
     before = points.copy()
@@ -125,6 +131,13 @@ def test_points_too_far_out(precision: str, near: float, far: float, sign: float
     for size in (far, 1e300, 1.7e308):
         with pytest.raises(InputError, match='too far out'):
             made.transform(np.full((1, 3), sign * size))
+
+
+@pytest.mark.parametrize('angle', [1e14, -1e14])
+def test_one_angle_too_large(angle: float) -> None:
+    made = FourierFeatures(np.array([[1.0, 0.0]]), np.zeros(2))
+    with pytest.raises(InputError, match='too far out'):
+        made.transform(np.array([[angle]]))
 
 
 @pytest.mark.parametrize(

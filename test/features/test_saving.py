@@ -134,6 +134,11 @@ def test_hostile_content_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize('numbers', [[], None, 'fourier', 3])
-def test_numbers_of_another_form(numbers: Any) -> None:  # noqa: ANN401 - anything may be in a file
+def test_numbers_of_another_form(numbers: object) -> None:
     with pytest.raises(InputError, match='the feature map is refused'):
         features_from(numbers, {})
+
+
+def test_an_array_in_place_of_a_map() -> None:
+    with pytest.raises(InputError, match='the feature map is refused'):
+        features_from({'kind': 'with-constant'}, {'map': np.ones(3)})

@@ -112,8 +112,9 @@ def fourier_features(
         ``gaussian``, :math:`\exp(-\lVert x - y \rVert^2 / 2\sigma^2)` with normal frequencies, or
         ``laplacian``, :math:`\exp(-\lVert x - y \rVert_1 / \sigma)` with Cauchy ones.
     precision
-        ``double``, or ``single`` for half the memory and time: the features are rounded by some
-        1e-8. Not for the Laplacian kernel, whose largest frequencies are too large for it.
+        ``double``, or ``single`` for half the memory and less than half the time: 2,000 features
+        are rounded by less than 1e-7, more of them by less. Not for the Laplacian kernel, whose
+        largest frequencies are too large for it.
 
     Raises
     ------
