@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
+from frozen_tpsr import learn_tpsr
 import hypothesis
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.tpsr_model import TpsrModel
 
 # The same examples every time, and no deadline: the first example compiles loops.
 hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)
@@ -80,6 +82,12 @@ def spectral_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
     """Return the same, but with the spectral filter."""
     settings = TrainingSettings(window=20, horizons=(0, 5, 20), method='spectral')
     return train_model([slot_car_laps[0]], settings)
+
+
+@pytest.fixture(scope='session')
+def tpsr_model(slot_car_laps: tuple[Recording, Recording]) -> TpsrModel:
+    """Return a TPSR of the same laps, windows and horizons."""
+    return learn_tpsr(slot_car_laps[0], TrainingSettings(window=20, horizons=(0, 5, 20)))
 
 
 def _drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Recording:

@@ -123,7 +123,7 @@ def _print_times(content: dict[str, Any]) -> None:
 
 def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:
     """Yield what speaks against taking the scores at face value."""
-    trained = [bag for bag in args.bags if bag in model.summary['recordings']]
+    trained = [bag for bag in args.bags if bag in model.summary.get('recordings', [])]
     if trained and args.start is None:
         yield (
             f'the model was trained on {", ".join(trained)}: score with --from what it has not '

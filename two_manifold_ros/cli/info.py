@@ -9,13 +9,18 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.cli.tuning import print_tuning
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.outputs.diagnostics import as_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
+
+MOST_NAMES = 6
+"""Channels that are named; a camera has hundreds, all named alike."""
 
 _RULES = {
     'route': '-> the usual choice, but where another is clearly better',
@@ -49,34 +54,59 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def print_model(model: Model) -> None:
+def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
+    if not isinstance(model, Model):
+        print_table('model', ['', ''], [*_head(model), *_frozen(model)])
+        return
     summary = model.summary
-    seconds = ', '.join(f'{horizon / model.rate_hz:g}' for horizon in model.horizons)
     rows = [
         ['recordings', ', '.join(summary['recordings'])],
         ['training', f'{summary["training_ticks"]} ticks from {summary["seconds"]:.1f} s'],
         ['laps', f'{summary["laps"]:.1f}'],
         ['position lag', _lags(summary['position_lag'])],
-        ['ticks', f'{model.rate_hz:g} Hz, windows of {model.window}'],
-        ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
-        ['topics', f'{model.imu_topic} -> {model.position_topic}'],
-        ['frame', model.frame_id or '(not named)'],
-        ['channels', ', '.join(model.live_channels)],
+        *_head(model),
         *_method(model),
         ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],
     ]
-    if model.origin is not None:
-        origin = model.origin
-        rows.append(['origin', f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'])
     print_table('model', ['', ''], rows)
     _print_validation(model)
     if summary.get('tuning') is not None:
         print_tuning(summary['tuning'])
     for note in summary['notes']:
         print(f'note: {note}')
+
+
+def _head(model: ModelHead) -> list[list[str]]:
+    seconds = ', '.join(f'{horizon / model.rate_hz:g}' for horizon in model.horizons)
+    names = model.live_channels
+    few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
+    rows = [
+        ['ticks', f'{model.rate_hz:g} Hz, windows of {model.window}'],
+        ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
+        ['topics', f'{model.imu_topic} -> {model.position_topic}'],
+        ['frame', model.frame_id or '(not named)'],
+        ['channels', ', '.join(few)],
+    ]
+    if model.origin is not None:
+        origin = model.origin
+        rows.append(['origin', f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'])
+    return rows
+
+
+def _frozen(model: ModelHead) -> list[list[str]]:
+    """Return what there is to tell of a model that was learned online."""
+    return [
+        ['method', 'online TPSR, frozen'],
+        ['states', str(model.states)],
+        *(
+            [key, as_text(value)]
+            for key, value in model.summary.items()
+            if isinstance(value, str | int | float)
+        ),
+    ]
 
 
 def _method(model: Model) -> list[list[str]]:

@@ -33,7 +33,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
 LAPS = 25
@@ -114,7 +114,7 @@ def _filter_live(
         return play_and_record(output, messages, SPEED, lambda: process.poll() is None, show)
 
 
-def _score(folder: Path, model: Model, held_out: Recording) -> None:
+def _score(folder: Path, model: ModelHead, held_out: Recording) -> None:
     live = read_run(folder / 'predictions', len(model.horizons))
     if not len(live.stamps):
         msg = f'the filter node published nothing; see {folder / "filter_node.log"}'

@@ -4,26 +4,48 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.head_form import head_arrays, head_numbers
+from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.tpsr_checks import check_tpsr_model
+from two_manifold_ros.model.tpsr_form import tpsr_arrays, tpsr_from, tpsr_numbers
+from two_manifold_ros.model.tpsr_model import TpsrModel
 from two_manifold_ros.model.trained_form import trained_arrays, trained_from, trained_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
+
+
+class _Kind(NamedTuple):
+    """A kind of model, and the version of its form."""
+
+    model: type[Any]
+    version: int
+    check: Callable[[Any], None]
+    numbers: Callable[[Any], dict[str, Any]]
+    arrays: Callable[[Any], dict[str, Any]]
+    build: Callable[[dict[str, Any], dict[str, Any]], ModelHead]
+
 
 FORMAT = 'two_manifold_ros model'
-VERSION = 4
+TPSR_FORMAT = 'two_manifold_ros tpsr model'
+
+_KINDS = {
+    FORMAT: _Kind(Model, 4, check_model, trained_numbers, trained_arrays, trained_from),
+    TPSR_FORMAT: _Kind(TpsrModel, 1, check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
+}
 
 
-def save_model(model: Model, path: str | Path) -> None:
+def save_model(model: ModelHead, path: str | Path) -> None:
     """
-    Write a model atomically.
+    Write a model of any kind atomically.
 
     Raises
     ------
@@ -31,15 +53,15 @@ def save_model(model: Model, path: str | Path) -> None:
         If the folder cannot be written, or the model could not be loaded again.
 
     """
-    check_model(model)
-    header: dict[str, Any] = {'format': FORMAT, 'version': VERSION}
-    header |= head_numbers(model) | trained_numbers(model)
-    write_container(path, header, head_arrays(model) | trained_arrays(model))
+    name, kind = next(each for each in _KINDS.items() if isinstance(model, each[1].model))
+    kind.check(model)
+    header = {'format': name, 'version': kind.version} | head_numbers(model) | kind.numbers(model)
+    write_container(path, header, head_arrays(model) | kind.arrays(model))
 
 
-def load_model(path: str | Path) -> Model:
+def load_model(path: str | Path) -> ModelHead:
     """
-    Read a model and check that it can be filtered with.
+    Read a model of any kind and check that it can be filtered with.
 
     Raises
     ------
@@ -48,22 +70,23 @@ def load_model(path: str | Path) -> Model:
 
     """
     header, arrays = read_container(path)
-    if header.get('format') != FORMAT:
+    kind = _KINDS.get(str(header.get('format')))
+    if kind is None:
         msg = f'{path}: this is not a {FORMAT}; train one with "two-manifold train"'
         raise InputError(msg)
-    if header.get('version') != VERSION:
+    if header.get('version') != kind.version:
         msg = (
             f'{path}: the model has version {header.get("version")}, but this program reads '
-            f'version {VERSION}; train it anew'
+            f'version {kind.version}; train it anew'
         )
         raise InputError(msg)
     try:
-        model = trained_from(header, arrays)
-        check_model(model)
+        model = kind.build(header, arrays)
+        kind.check(model)
     except InputError as error:
         msg = f'{path}: {error}'
         raise InputError(msg) from error
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         msg = (
             f'{path}: the model is refused: its content does not fit together ({error}); train it '
             'anew'
