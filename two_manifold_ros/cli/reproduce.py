@@ -125,8 +125,9 @@ def _recordings(args: Namespace) -> list[Recording]:
 def _print(experiment: Experiment, claims: Sequence[Claim]) -> None:
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
+    print(f'{experiment.name} ({experiment.paper})\n{experiment.shows}')
     print_table(
-        f'{experiment.name}: {experiment.shows} ({experiment.paper})',
+        '',
         ['claim', 'paper', 'ours', ''],
         [[claim.what, claim.paper, claim.ours, claim.verdict] for claim in claims],
     )

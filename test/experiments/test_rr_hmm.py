@@ -1,0 +1,113 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The experiment with the reduced-rank HMM, its parts and the whole in small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+pytest.importorskip('matplotlib')
+
+from two_manifold_ros.experiments.registry import experiments_named
+from two_manifold_ros.experiments.rr_hmm_chain import (
+    sample_symbols,
+    SYMBOLS,
+    TRANSITION,
+    true_eigenvalues,
+)
+from two_manifold_ros.experiments.rr_hmm_trial import (
+    eigenvalues_of,
+    errors_of,
+    learn_in_batch,
+    learn_online,
+)
+from two_manifold_ros.experiments.rr_hmm_words import CODES, codes_of, WordFeatures
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.typing import Floats
+
+
+def chances_of_codes() -> Floats:
+    """Return the probability of every code, by the forward algorithm."""
+    chances = np.empty(CODES)
+    for code in range(CODES):
+        state = np.full(4, 0.25)
+        for symbol in f'{code:011b}':
+            state = TRANSITION.T @ (state * (int(symbol) == SYMBOLS))
+        chances[code] = state.sum()
+    return chances
+
+
+def test_the_chain_is_the_one_of_the_paper() -> None:
+    np.testing.assert_allclose(TRANSITION.sum(axis=1), 1.0, atol=1e-12)
+    assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
+    np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
+
+
+def test_symbols_come_as_often_as_they_should() -> None:
+    counts = np.bincount(codes_of(sample_symbols(200_000, seed=3)), minlength=CODES)
+    expected = chances_of_codes()
+    assert expected.sum() == pytest.approx(1.0)
+    for span in (1, 2, 3):
+        seen = counts.reshape(2**span, -1).sum(axis=1) / counts.sum()
+        np.testing.assert_allclose(
+            seen, expected.reshape(2**span, -1).sum(axis=1), atol=0.01, err_msg=f'{span}'
+        )
+    assert np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=3))
+    assert not np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=4))
+
+
+def test_features_of_a_sample() -> None:
+    features = WordFeatures()
+    symbols = np.array([0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1])
+    (code,) = codes_of(symbols)
+    row = features.triples(np.array([code]), np.array([2.0]))
+    assert [*words_in(row.histories[0], symbols[:5], ends=True)] == [1.0] * 5
+    assert [*words_in(row.tests[0], symbols[5:10])] == [1.0] * 5
+    assert [*words_in(row.next_tests[0], symbols[6:])] == [1.0] * 5
+    assert row.observations[0].tolist() == [0.0, 1.0]
+    assert row.importance.tolist() == [2.0]
+    every = features.triples(np.arange(CODES), np.ones(CODES))
+    np.testing.assert_allclose(every.histories @ features.constant, 1.0, atol=1e-15)
+
+
+def words_in(row: Floats, symbols: Floats, *, ends: bool = False) -> list[float]:
+    """Return the features of the words of 1 to 5 symbols, scaled back to one."""
+    assert np.count_nonzero(row) == 5
+    found = []
+    for length in range(1, 6):
+        word = symbols[-length:] if ends else symbols[:length]
+        place = 2**length - 2 + int(''.join(map(str, word)), 2)
+        found.append(round(row[place] / 2 ** (length / 2), 12))
+    return found
+
+
+def test_exact_frequencies_give_the_true_eigenvalues() -> None:
+    learned = eigenvalues_of(chances_of_codes())
+    assert errors_of(learned) < 1e-6
+
+
+def test_online_is_batch_where_nothing_is_cut_off() -> None:
+    symbols = sample_symbols(4_000, seed=11)
+    batch = errors_of(learn_in_batch(symbols, (4_000,)))
+    online = learn_online(symbols, (2_000, 4_000))
+    assert errors_of(online)[1] == pytest.approx(batch[0], rel=0.05)
+    assert np.array_equal(learn_online(symbols, (2_000, 4_000)), online)
+    single = learn_online(symbols[:1_000], (1_000,), one_by_one=True)
+    early = errors_of(learn_in_batch(symbols, (1_000,)))
+    assert errors_of(single)[0] == pytest.approx(early[0], rel=0.25)
+
+
+def test_the_quick_form_passes(tmp_path: Path) -> None:
+    (experiment,) = experiments_named('rr-hmm')
+    told: list[float] = []
+    claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
+    assert [claim.what for claim in claims if not claim.passed] == []
+    assert len(claims) == 5
+    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
+    assert told == [0.0, 0.5]
