@@ -105,6 +105,14 @@ def test_after_the_trial_the_old_one_has_no_claim_left() -> None:
     assert contest.needed == contest.settings.fewest
 
 
+@pytest.mark.parametrize(('error', 'verdict'), [(0.19, Verdict.KEEP), (0.17, Verdict.HAND_OVER)])
+def test_what_is_sure_must_be_worth_it_too(error: float, verdict: Verdict) -> None:
+    contest = make_contest()
+    for _ in range(20):
+        contest.count(np.array([0.2, error]))
+    assert contest.verdict is verdict
+
+
 def test_most_blocks_have_to_be_won() -> None:
     """One great success is worth nothing, however great."""
     contest = make_contest(sure=0.5)
@@ -212,8 +220,9 @@ def test_a_jump_back_in_time_and_positions_that_are_none() -> None:
     errors = (np.full((1520, 2), 0.2), np.full((1520, 2), 0.1))
     drive(contest, truth, errors, first=100_000)
     before = contest.blocks
-    contest.reach(100_000 * PERIOD, math.nan, 0.0)
+    contest.reach(101_600 * PERIOD, math.nan, 0.0)
     drive(contest, truth, errors)
+    assert math.isfinite(contest.mean_error)
     assert contest.blocks >= 2 * before - 1
     assert contest.score(Side.INCUMBENT) == pytest.approx(0.2 * math.sqrt(2.0))
 

@@ -53,9 +53,9 @@ def test_each_horizon_when_its_truth_comes(errors: PairedErrors) -> None:
 
 def test_filters_that_tick_at_other_instants_and_rates(errors: PairedErrors) -> None:
     """Each is compared with the truth at its own time; the faster one counts once in a slot."""
-    errors.predict(0, START + SLOT + 70_000_000, said(1.7, 4.7))
     for stamp, x in ((10_000_000, 1.1), (60_000_000, 99.0)):
         errors.predict(1, START + SLOT + stamp, said(x, x + 3.0))
+    errors.predict(0, START + SLOT + 70_000_000, said(1.7, 4.7))
     found = drive(errors, range(10))
     assert [pair.horizon for pair in found] == [0, 1]
     for pair in found:
@@ -66,6 +66,14 @@ def test_truth_that_came_before_the_prediction(errors: PairedErrors) -> None:
     drive(errors, range(5))
     predict(errors, 3, said(3.0, 6.0), said(4.0, 6.0))
     assert drive(errors, range(5, 6)) == [ErrorPair(START + 3 * SLOT, 0, (0.0, 1.0))]
+
+
+def test_what_is_known_at_once_comes_in_order_of_time(errors: PairedErrors) -> None:
+    for slot in (0, 1, 4):
+        predict(errors, slot, said(slot, slot + 3), said(slot, slot + 3))
+    errors.reach(START, 0.0, 0.0)
+    found = errors.reach(START + 5 * SLOT, 5.0, 0.0)
+    assert [(pair.stamp_ns - START) // SLOT for pair in found] == [1, 3, 4, 4]
 
 
 def test_silence_counts_only_beside_somebody_who_speaks(errors: PairedErrors) -> None:
