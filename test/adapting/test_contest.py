@@ -214,17 +214,25 @@ def test_half_of_a_block_has_to_be_seen() -> None:
     assert contest.blocks == 0
 
 
-def test_a_jump_back_in_time_and_positions_that_are_none() -> None:
+def test_a_jump_back_in_time() -> None:
     contest = make_contest()
     truth = track(1520)
     errors = (np.full((1520, 2), 0.2), np.full((1520, 2), 0.1))
     drive(contest, truth, errors, first=100_000)
     before = contest.blocks
-    contest.reach(101_600 * PERIOD, math.nan, 0.0)
     drive(contest, truth, errors)
-    assert math.isfinite(contest.mean_error)
     assert contest.blocks >= 2 * before - 1
     assert contest.score(Side.INCUMBENT) == pytest.approx(0.2 * math.sqrt(2.0))
+
+
+def test_a_position_that_is_not_finite_is_ignored() -> None:
+    contest = make_contest()
+    truth = track(1520)
+    errors = (np.full((1520, 2), 0.2), np.full((1520, 2), 0.1))
+    drive(contest, truth[:720], errors)
+    contest.reach(700 * PERIOD + 1, math.nan, 0.0)
+    drive(contest, truth[700:], errors, first=701)
+    assert contest.blocks == 1500 // TICKS_PER_BLOCK - 1
 
 
 def test_the_same_course_gives_the_same_verdicts() -> None:
