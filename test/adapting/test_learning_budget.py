@@ -96,6 +96,19 @@ def test_one_update_longer_than_what_can_be_saved() -> None:
     assert robot.spent_s / 60.0 == pytest.approx(0.1, rel=0.05)
 
 
+def test_costs_of_samples_and_of_what_was_dropped_may_be_told_together() -> None:
+    """Four samples a tick, and a little in each tick whether it was learned or not."""
+    now = 0.0
+    budget = LearningBudget(0.25, lambda: now)
+    spent_s = 0.0
+    for _ in range(20_000):
+        now += 0.01
+        cost = 1e-4 + 2e-3 * sum(budget.may_learn() for _ in range(4))
+        budget.spent(cost)
+        spent_s += cost
+    assert spent_s / now == pytest.approx(0.25, rel=0.02)
+
+
 def test_the_same_clock_gives_the_same_choice() -> None:
     first, second = (Robot(0.3, 200.0, 0.01, 0.1).drive(2000) for _ in range(2))
     assert first == second

@@ -53,6 +53,8 @@ class LearningBudget:
         self._clock = clock
         self._filled_s = clock()
         self._saved = 0.0
+        self._spent = 0.0
+        self._learning = False
         self._dropped_s: float | None = None
         self.cost_s = 0.0
         self.learned = 0
@@ -71,6 +73,7 @@ class LearningBudget:
     def may_learn(self) -> bool:
         """Return whether to learn from the sample that is there now, and count it."""
         now = self._clock()
+        self._average()
         most = max(self._share * SAVED_S, self.cost_s)
         self._saved = min(most, self._saved + self._share * (now - self._filled_s))
         self._filled_s = now
@@ -80,12 +83,20 @@ class LearningBudget:
             return False
         self._saved -= self.cost_s
         self.learned += 1
+        self._learning = True
         return True
 
     def spent(self, seconds: float) -> None:
         """
-        Tell what learning from the last sample has cost, once for each that was learned.
+        Tell what learning has cost, as often as is convenient.
 
         ``time.thread_time`` leaves out what other programs took.
         """
-        self.cost_s += (seconds - self.cost_s) / min(self.learned, INSTALMENTS)
+        self._spent += seconds
+
+    def _average(self) -> None:
+        """Book what was spent since the last time on the sample that was learned then."""
+        if self._learning:
+            self.cost_s += (self._spent - self.cost_s) / min(self.learned, INSTALMENTS)
+            self._spent = 0.0
+            self._learning = False
