@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from two_manifold_ros.tpsr.waiting import LARGEST_SQUARE, squared_length
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.move import Move
@@ -17,6 +17,7 @@ SMALLEST_EVIDENCE = 0.05
 """Below this evidence an observation contradicts the belief, and is passed over (section 6.5)."""
 
 _SMALLEST_NORMALISER = 1e-9
+"""Of a state before it is normalised, which is a likelihood where one is usual."""
 
 
 class TpsrBelief:
@@ -56,16 +57,19 @@ class TpsrBelief:
         float
             Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
             sum of that and its likelihood on average. One half says that the belief foretells
-            no more than the average does, 1 that it knew; at or below ``SMALLEST_EVIDENCE`` the
+            no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
+            when features are zero, not finite or so long that products of them would not be, the
             observation was passed over and the state moved on by (6.3).
 
         """
-        operator = self.tpsr.operator(features)
-        moved = operator @ self.state
-        likelihood = float(self.tpsr.normaliser @ moved)
-        usual = abs(float(self.tpsr.normaliser @ (operator @ self.tpsr.start)))
-        whole = abs(likelihood) + usual
-        evidence = likelihood / whole if 0.0 < whole < np.inf else 0.0
+        evidence, moved = 0.0, self.state
+        if 0.0 < squared_length(features) < LARGEST_SQUARE:
+            operator = self.tpsr.operator(features)
+            moved = operator @ self.state
+            likelihood = float(self.tpsr.normaliser @ moved)
+            usual = float(self.tpsr.normaliser @ (operator @ self.tpsr.start))
+            whole = abs(likelihood) + abs(usual)
+            evidence = likelihood / whole if whole > 0.0 else 0.0
         self.accepted = evidence > SMALLEST_EVIDENCE and self._move_to(moved)
         if not self.accepted:
             self.skip(1)
@@ -75,7 +79,7 @@ class TpsrBelief:
         """Move on by some ticks without observations, eq. (6.3)."""
         for _ in range(ticks):
             if not self._move_to(self.tpsr.transition @ self.state):
-                self.start()
+                self.state = self.tpsr.start.copy()
 
     def adopt(self, tpsr: Tpsr, move: Move) -> None:
         """
@@ -93,7 +97,7 @@ class TpsrBelief:
         left = move.left[: tpsr.states, : len(self.state)]
         self.tpsr = tpsr
         if not self._move_to(left @ self.state):
-            self.start()
+            self.state = tpsr.start.copy()
 
     def _move_to(self, state: Floats) -> bool:
         """Normalise a state and take it, unless it cannot be one."""

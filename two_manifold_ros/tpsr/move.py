@@ -30,6 +30,11 @@ class Move:
     left: Floats
     right: Floats
 
+    @staticmethod
+    def none(rank: int) -> Move:
+        """Return the move that leaves everything where it is."""
+        return Move(np.eye(rank), np.eye(rank))
+
     def after(self, earlier: Move) -> Move:
         """Return the move that does the earlier one first and then this one."""
         return Move(self.left @ earlier.left, self.right @ earlier.right)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 REFRESH_EVERY = 512
 """Samples after which the inverse is computed anew, so that rounding cannot add up."""
 
+STALE = 0.1
+"""Share by which the ridge in the inverse may differ from what it should be."""
+
 FEW = 4
-"""Times the number of features: with fewer samples than that the ridge matters most, and the
-inverse is computed anew at every fold."""
+"""Features per sample of a fold up to which a new inverse costs no more than its update."""
 
 
 class ObservationCovariance:
     r"""
     :math:`\Sigma_{OO}+\lambda nI` and its inverse by Sherman, Morrison and Woodbury, eq. (9a).
 
-    The ridge grows with the number of samples n, because it is the ratio of the two that decides
-    whether a filter is stable (section 5). That would be an update of full rank; so the ridge of
-    the new samples is given to a few features at a time, in turn, as if they had been observed.
+    The ridge should grow with the number of samples n, because it is the ratio of the two that
+    decides whether a filter is stable (section 5). That would be an update of full rank; so the
+    inverse has the ridge it was last computed with, decayed like everything, and is computed anew
+    when that is off by a tenth.
 
     Parameters
     ----------
@@ -42,7 +45,9 @@ class ObservationCovariance:
     weight
         Sum of the weights, n.
     inverse : (p, p)
-        Of the total with its ridge.
+        Of the total with the ridge.
+    ridge_within
+        The ridge that the inverse has, about :math:`\lambda n`.
 
     """
 
@@ -51,8 +56,8 @@ class ObservationCovariance:
         self.total = np.zeros((size, size))
         self.weight = 0.0
         self.inverse = np.eye(size)
-        self._turn = 0
-        self._since = 0
+        self.ridge_within = 1.0
+        self.since = 0
 
     def fold(self, features: Floats, weights: Floats, decay: float = 1.0) -> None:
         """
@@ -63,37 +68,44 @@ class ObservationCovariance:
         features : (c, p)
             Finite.
         weights : (c,)
-            At least 0.
+            At least 0, and not all 0.
         decay
             By what the sum and its ridge are multiplied first.
 
         """
+        rows = features * np.sqrt(weights)[:, None]
         self.total *= decay
-        self.total += (features * weights[:, None]).T @ features
+        self.total += rows.T @ rows
         self.weight = decay * self.weight + float(weights.sum())
-        self._since += len(features)
-        if self._since > REFRESH_EVERY or self.weight < FEW * len(self.total):
+        self.ridge_within *= decay
+        self.since += len(rows)
+        wanted = self.ridge * self.weight
+        stale = abs(self.ridge_within - wanted) > STALE * wanted
+        if stale or self.since > REFRESH_EVERY or len(self.total) <= FEW * len(rows):
             self.refresh()
         else:
-            self._update(features * np.sqrt(weights)[:, None], float(weights.sum()), decay)
+            self._update(rows, decay)
+
+    def absorb(self, other: ObservationCovariance) -> None:
+        """Add the sum of another one."""
+        self.total += other.total
+        self.weight += other.weight
+        if self.weight > 0.0:
+            self.refresh()
 
     def refresh(self) -> None:
         """Compute the inverse anew from the sum."""
-        self._since = 0
-        size = len(self.total)
-        ridge = self.ridge * self.weight * np.eye(size)
-        inverse = cho_solve(cho_factor(self.total + ridge), np.eye(size))
-        self.inverse = 0.5 * (inverse + inverse.T)
+        self.since = 0
+        self.ridge_within = self.ridge * self.weight
+        one = np.eye(len(self.total))
+        root = np.linalg.cholesky(self.total + self.ridge_within * one)
+        half = solve_triangular(root, one, lower=True, check_finite=False)
+        self.inverse = half.T @ half
 
-    def _update(self, rows: Floats, weight: float, decay: float) -> None:
-        size, count = len(self.total), min(len(rows), len(self.total))
-        ridge = np.zeros((count, size))
-        turn = (self._turn + np.arange(count)) % size
-        ridge[np.arange(count), turn] = np.sqrt(self.ridge * weight * size / count)
-        self._turn = int(turn[-1] + 1) % size
-        rows = np.vstack([rows, ridge])
-        inverse = self.inverse / decay
-        product = inverse @ rows.T
-        gain = np.linalg.solve(np.eye(len(rows)) + rows @ product, product.T)
-        inverse -= product @ gain
-        self.inverse = 0.5 * (inverse + inverse.T)
+    def _update(self, rows: Floats, decay: float) -> None:
+        self.inverse /= decay
+        product = rows @ self.inverse
+        root = np.linalg.cholesky(np.eye(len(rows)) + product @ rows.T)
+        half = solve_triangular(root, product, lower=True, check_finite=False)
+        # A product with its own transpose: exactly symmetric, and half the work.
+        self.inverse -= half.T @ half

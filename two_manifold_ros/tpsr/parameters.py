@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.tpsr.stable import stable
+
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.learner import OnlineLearner
     from two_manifold_ros.typing import Floats
 
+SMALLEST_VALUE = 1e-9
+"""Share of the largest singular value below which one holds rounding, and gives no state."""
+
+LEAST_CONSTANT = 0.1
+"""Share of the constant that the histories must hold, for beliefs to be normalised by it."""
 
 _SLACK = 2.0
 """What noise may add to the length of a state."""
@@ -33,9 +40,10 @@ class Tpsr:
     operators : (p, k, k)
         :math:`\hat B_{AO}` by observation feature.
     inverse : (p, p)
-        :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`.
+        :math:`(\hat\Sigma_{AO,AO}/n+\lambda I)^{-1}`: of the mean and not of the sum, so that a
+        likelihood keeps its size however long was learned.
     transition : (k, k)
-        One tick without an observation, section 6.2.
+        One tick without an observation, section 6.2; no mode of it grows.
     bound
         Length that no state exceeds: a state is a mean of test features, so it is no longer than
         they are.
@@ -62,19 +70,77 @@ class Tpsr:
         return operator
 
 
-def make_parameters(learner: OnlineLearner) -> Tpsr:
-    """Return the parameters of the leading states of a learner, eq. (7a-c)."""
-    svd, moments = learner.svd, learner.tensor.moments
-    states = min(learner.settings.states, len(svd.values))
-    values, right = svd.values[:states], svd.right[:states]
-    operators = moments[:states, :, :states] / values
-    start = values * (right @ learner.constant)
-    normaliser = (right @ learner.history_sum) / values
+def count_states(values: Floats, wanted: int) -> int:
+    """Return how many of the wanted states the (r,) singular values are good for."""
+    return int(np.count_nonzero(values[:wanted] > SMALLEST_VALUE * values.max(initial=0.0)))
+
+
+@dataclass(frozen=True)
+class Sums:
+    r"""
+    The plain sums over n samples, eq. (6a) and (6b), each weighted.
+
+    Parameters
+    ----------
+    constant : (h,)
+        The constant written in history features: its product with each history is one.
+    history_sum : (h,)
+        Sum of the histories.
+    inverse : (p, p)
+        :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`.
+    weight, test_square
+        Sum of the weights, n, and of the squared lengths of the tests.
+
+    """
+
+    constant: Floats
+    history_sum: Floats
+    inverse: Floats
+    weight: float
+    test_square: float
+
+    @property
+    def bound(self) -> float:
+        """Length that no state exceeds."""
+        return _SLACK * math.sqrt(self.test_square / self.weight)
+
+
+def make_parameters(values: Floats, right: Floats, moments: Floats, sums: Sums) -> Tpsr:
+    """
+    Return the parameters, eq. (7a-c).
+
+    Parameters
+    ----------
+    values : (k,)
+        Singular values.
+    right : (k, h)
+        Their vectors of histories, as rows.
+    moments : (p + 1, k, k)
+        See `OperatorTensor.moments`.
+    sums
+        Of the same samples.
+
+    Raises
+    ------
+    InputError
+        If the histories do not hold the constant.
+
+    """
+    start = values * (right @ sums.constant)
+    normaliser = (right @ sums.history_sum) / values
+    whole = float(normaliser @ start)
+    if not whole > LEAST_CONSTANT * sums.weight:
+        msg = (
+            f'features of histories: what was learned holds {whole / sums.weight:.3g} of the '
+            'constant instead of 1; append a constant feature'
+        )
+        raise InputError(msg)
+    operators = moments / values
     return Tpsr(
-        start=start / float(normaliser @ start),
+        start=start / whole,
         normaliser=normaliser,
-        operators=np.ascontiguousarray(operators[:, :-1].transpose(1, 0, 2)),
-        inverse=learner.covariance.inverse.copy(),
-        transition=operators[:, -1].copy(),
-        bound=math.sqrt(learner.test_square / learner.weight) * _SLACK,
+        operators=operators[:-1].copy(),
+        inverse=sums.weight * sums.inverse,
+        transition=stable(operators[-1]),
+        bound=sums.bound,
     )

@@ -9,21 +9,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.tpsr.move import Move
-from two_manifold_ros.tpsr.orthonormal import split
+from two_manifold_ros.tpsr.orthonormal import Basis
 
 if TYPE_CHECKING:
+    from two_manifold_ros.tpsr.orthonormal import Split
     from two_manifold_ros.typing import Floats
 
 NOTHING = 1e-14
 """Share of the largest singular value below which one is rounding, and its direction arbitrary."""
 
+EPSILON = float(np.finfo(np.float64).eps)
+
+ROUNDING = 1e-11
+"""By how much rounding may spoil the bases before they are made orthonormal at once."""
+
 
 class ThinSvd:
     r"""
-    The leading singular vectors of :math:`\sum_t x_ty_t^\top`, kept up to date (Brand 2006).
+    The leading singular vectors of :math:`\sum_t w_tx_ty_t^\top`, kept up to date (Brand 2006).
 
     A batch of c terms is one update of rank c, eq. (8c-e); a batch of one is eq. (9). What is cut
     off at an update is lost for good, so keep more directions than will be needed.
+
+    Orthogonalisation is double, as it has to be, but both rounds are in small matrices: each
+    update first measures how far the last one has left the bases from orthonormal, counts with
+    bases that are, and so mends them in the one pass in which it turns them. When an update could
+    leave more than ``ROUNDING`` (directions that were tiny before they were normalised), an empty
+    one follows at once.
 
     Parameters
     ----------
@@ -34,27 +46,43 @@ class ThinSvd:
 
     Attributes
     ----------
-    left : (r, rows), right : (r, columns)
-        Orthonormal rows: :math:`\hat U^\top` and :math:`\hat V^\top`; r grows from 0 to ``rank``.
     values : (r,)
-        Singular values, largest first.
+        Singular values, largest first; r grows from 0 to ``rank``.
 
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
-        self.rank = rank
-        self.left = np.zeros((0, rows))
-        self.right = np.zeros((0, columns))
+        self.rank = min(rank, rows, columns)
+        self._across = Basis(self.rank, rows)
+        self._down = Basis(self.rank, columns)
         self.values = np.zeros(0)
 
-    def fold(self, x: Floats, y: Floats, decay: float = 1.0) -> Move:
+    @property
+    def left(self) -> Floats:
+        r"""The (r, rows) rows of :math:`\hat U^\top`; the next fold overwrites them."""
+        return self._across.rows
+
+    @property
+    def right(self) -> Floats:
+        r"""The (r, columns) rows of :math:`\hat V^\top`; the next fold overwrites them."""
+        return self._down.rows
+
+    def restore(self, left: Floats, values: Floats, right: Floats) -> None:
+        """Take a decomposition over from another one."""
+        self._across.set_rows(left)
+        self._down.set_rows(right)
+        self.values = values.copy()
+
+    def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
         """
-        Add the outer products of the rows of x and y to the decayed sum.
+        Add the weighted outer products of the rows of x and y to the decayed sum.
 
         Parameters
         ----------
         x : (c, rows), y : (c, columns)
             Finite.
+        weights : (c,)
+            Of the products.
         decay
             By what the sum is multiplied first; 1 forgets nothing.
 
@@ -65,53 +93,47 @@ class ThinSvd:
 
         """
         before = len(self.values)
-        across, down = split(self.left, x), split(self.right, y)
-        core = across.coordinates.T @ down.coordinates
-        core[:before, :before] += np.diag(decay * self.values)
-        left, values, right = _svd(core)
-        kept = min(self.rank, int(np.count_nonzero(values > NOTHING * values.max(initial=0.0))))
+        across, down = self._across.split(x), self._down.split(y)
+        core = (across.coordinates * weights[:, None]).T @ down.coordinates
+        core[:before, :before] += decay * (across.own.T * self.values) @ down.own
+        left, values, right = np.linalg.svd(core, full_matrices=False)
+        kept = min(self.rank, count_directions(values))
         left, right = left[:, :kept].T, right[:kept]
-        sense = _senses(left)
-        left, right = left * sense[:, None], right * sense[:, None]
-        self.left = left[:, :before] @ self.left + left[:, before:] @ across.added
-        self.right = right[:, :before] @ self.right + right[:, before:] @ down.added
+        move = Move(left[:, :before] @ across.own.T, right[:, :before] @ down.own.T)
+        sense = senses(move.left)[:, None]
         self.values = values[:kept]
-        return Move(left[:, :before], right[:, :before])
+        spoiled = max(
+            _turn(self._across, sense * left, across, x),
+            _turn(self._down, sense * right, down, y),
+        )
+        move = Move(sense * move.left, sense * move.right)
+        return self.orthonormalise().after(move) if spoiled > ROUNDING else move
 
     def orthonormalise(self) -> Move:
-        """
-        Make the bases orthonormal again after many updates, by QR and a small SVD.
-
-        Returns
-        -------
-        Move
-            Of coordinates; next to nothing, but exactly what was done.
-
-        """
-        left_q, left_r = np.linalg.qr(self.left.T)
-        right_q, right_r = np.linalg.qr(self.right.T)
-        left, values, right = _svd((left_r * self.values) @ right_r.T)
-        sense = _senses(left.T @ left_r)
-        left, right = left.T * sense[:, None], right * sense[:, None]
-        self.left, self.right, self.values = left @ left_q.T, right @ right_q.T, values
-        return Move(left @ left_r, right @ right_r)
+        """Make the bases orthonormal to the last digit, and return the move: next to nothing."""
+        none = np.zeros(0)
+        return self.fold(self.left[:0].copy(), self.right[:0].copy(), none)
 
     def defect(self) -> float:
         """Return by how much the bases miss being orthonormal, largest entry."""
-        return max(
-            float(np.abs(basis @ basis.T - np.eye(len(basis))).max(initial=0.0))
-            for basis in (self.left, self.right)
-        )
+        return max(self._across.defect(), self._down.defect())
 
 
-def _svd(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    left, values, right = np.linalg.svd(matrix, full_matrices=False)
-    return left, values, right
+def count_directions(values: Floats) -> int:
+    """Return how many of the (r,) singular values are more than rounding."""
+    return int(np.count_nonzero(values > NOTHING * values.max(initial=0.0)))
 
 
-def _senses(move: Floats) -> Floats:
+def senses(move: Floats) -> Floats:
     """Return -1 for each new axis that points away from the old axis of its number."""
-    senses = np.ones(len(move))
-    common = min(move.shape)
-    senses[:common][np.diagonal(move)[:common] < 0.0] = -1.0
-    return senses
+    found = np.ones(len(move))
+    found[: min(move.shape)][np.diagonal(move) < 0.0] = -1.0
+    return found
+
+
+def _turn(basis: Basis, rotation: Floats, split: Split, vectors: Floats) -> float:
+    """Turn a basis, and return what rounding may have left of orthonormality."""
+    matrix = rotation @ split.recipe
+    basis.turn(matrix, vectors)
+    grown = float(np.square(matrix[:, len(split.own) :]).sum()) * split.longest**2
+    return grown * EPSILON

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,10 @@ from two_manifold_ros.tpsr.triples import Triples
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
+
+
+LARGEST_SQUARE = 1e60
+"""Squared length of features, and importance, above which their products would overflow."""
 
 
 class Waiting:
@@ -52,8 +55,9 @@ class Waiting:
         importance: float,
     ) -> bool:
         """Take one sample, and return whether its numbers can be computed with."""
-        squares = [float(each @ each) for each in (test, next_test, history, observation)]
-        if not math.isfinite(sum(squares) + importance):
+        # The sum and not the largest: that of NaN and a number may be the number.
+        squares = sum(squared_length(each) for each in (test, next_test, history, observation))
+        if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < LARGEST_SQUARE):
             return False
         room, index = self._room, self.count
         room.tests[index] = test
@@ -64,10 +68,9 @@ class Waiting:
         self.count += 1
         return True
 
-    def empty(self) -> Triples:
-        """Return what waits, in buffers that the next sample overwrites."""
+    def peek(self) -> Triples:
+        """Return what waits, in buffers that the next samples overwrite."""
         room, count = self._room, self.count
-        self.count = 0
         return Triples(
             room.tests[:count],
             room.next_tests[:count],
@@ -75,3 +78,15 @@ class Waiting:
             room.observations[:count],
             room.importance[:count],
         )
+
+    def empty(self) -> Triples:
+        """Return the same, and let nothing wait any longer."""
+        triples = self.peek()
+        self.count = 0
+        return triples
+
+
+def squared_length(features: Floats) -> float:
+    """Return the squared length of (d,) features, not finite if it cannot be told."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return float(features @ features)

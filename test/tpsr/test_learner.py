@@ -1,0 +1,196 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+import math
+
+import naive_tpsr
+import numpy as np
+import pytest
+from tpsr_streams import part, unit, wandering
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.tpsr.batch import learn
+from two_manifold_ros.tpsr.belief import TpsrBelief
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.parameters import Tpsr
+from two_manifold_ros.tpsr.triples import Triples
+
+SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
+
+
+def learner(**changes: float) -> OnlineLearner:
+    settings = {'states': 4, 'rank': 8, 'ridge': RIDGE, 'fold_every': 1} | changes
+    return OnlineLearner(LearnerSettings(**settings), unit(SIZE), SIZE, OBSERVATIONS)
+
+
+def evidences(tpsr: Tpsr, observations: np.ndarray) -> list[float]:
+    belief = TpsrBelief(tpsr)
+    return [belief.update(row) for row in observations]
+
+
+@pytest.mark.parametrize('memory', [math.inf, 80.0])
+@pytest.mark.parametrize('rank', [4, 8])
+def test_is_the_online_algorithm_as_the_paper_writes_it(rank: int, memory: float) -> None:
+    triples = wandering(300)
+    ours = learner(rank=rank, memory=memory)
+    naive = naive_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
+    for row in zip(*vars(triples).values(), strict=True):
+        ours.add(*row)
+        naive.add(*row, decay=ours.settings.decay)
+    ours.covariance.refresh()
+    tpsr = ours.parameters()
+    belief, states = TpsrBelief(tpsr), []
+    for row in triples.observations[-40:]:
+        belief.update(row)
+        assert belief.accepted
+        states.append(ours.svd.left[:4].T @ belief.state)
+    expected = naive.filtered(unit(SIZE), triples.observations[-40:], RIDGE, 4)
+    np.testing.assert_allclose(states, expected, atol=1e-7)
+    np.testing.assert_allclose(ours.svd.values, naive.values, rtol=1e-9)
+    tensor = np.einsum('dr,ork->odk', ours.svd.left.T, ours.moments[:-1] / ours.svd.values)
+    expected_tensor = np.einsum('dr,rok->odk', naive.left, naive.tensor)
+    signs = np.sign((ours.svd.right @ naive.right).diagonal())
+    np.testing.assert_allclose(tensor * signs, expected_tensor, atol=1e-8)
+
+
+def follow(ours: OnlineLearner, triples: Triples, batch: int) -> None:
+    """Learn so many at a time, after twelve at once: bases begin with what next tests need."""
+    for begin in (0, *range(12, len(triples), batch)):
+        ours.add_all(part(triples, begin, begin + batch if begin else 12))
+    ours.covariance.refresh()
+
+
+@pytest.mark.parametrize('batch', [1, 7, 300])
+def test_batch_and_online_agree_when_nothing_is_cut_off(batch: int) -> None:
+    triples = wandering(300)
+    ours = learner(fold_every=300)
+    follow(ours, triples, batch)
+    online, whole = ours.parameters(), learn(triples, unit(SIZE), 4, RIDGE)
+    np.testing.assert_allclose(
+        evidences(online, triples.observations), evidences(whole, triples.observations), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        np.sort_complex(np.linalg.eigvals(ours.transition())),
+        np.sort_complex(np.linalg.eigvals(whole.transition)),
+        atol=1e-9,
+    )
+    assert online.bound == pytest.approx(whole.bound)
+
+
+@pytest.mark.parametrize('batch', [1, 32])
+def test_forgetting_is_that_of_a_weighted_batch(batch: int) -> None:
+    triples, memory = wandering(250), 60.0
+    ours = learner(fold_every=300, memory=memory)
+    follow(ours, triples, batch)
+    ages = np.arange(len(triples))[::-1]
+    faded = vars(triples) | {'importance': triples.importance * np.exp(-ages / memory)}
+    whole = learn(Triples(**faded), unit(SIZE), 4, RIDGE)
+    np.testing.assert_allclose(
+        evidences(ours.parameters(), triples.observations),
+        evidences(whole, triples.observations),
+        atol=1e-9,
+    )
+
+
+def test_importance_counts_as_often_as_it_says() -> None:
+    triples = part(wandering(100), 0, 60)
+    often = np.arange(60) % 3
+    repeated = Triples(*(np.repeat(array, often, axis=0) for array in vars(triples).values()))
+    repeated.importance[:] = 1.0
+    one, other = learner(fold_every=60), learner(fold_every=60)
+    one.add_all(Triples(**vars(triples) | {'importance': often.astype(float)}))
+    other.add_all(repeated)
+    assert (one.samples, other.samples) == (60, 60)
+    assert one.weight == other.weight
+    one.covariance.refresh()
+    other.covariance.refresh()
+    np.testing.assert_allclose(
+        evidences(one.parameters(), triples.observations),
+        evidences(other.parameters(), triples.observations),
+        atol=1e-9,
+    )
+
+
+def test_a_buffer_of_directions_makes_up_for_cutting_off() -> None:
+    triples = wandering(400, size=30)
+    whole = learn(triples, unit(30), 6, RIDGE)
+    errors = []
+    for rank in (6, 18):
+        settings = LearnerSettings(6, rank, RIDGE, fold_every=16)
+        ours = OnlineLearner(settings, unit(30), 30, OBSERVATIONS)
+        ours.add_all(triples)
+        differences = np.subtract(
+            evidences(ours.parameters(), triples.observations),
+            evidences(whole, triples.observations),
+        )
+        errors.append(np.abs(differences).mean())
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_samples_wait_and_moves_add_up() -> None:
+    triples = wandering(50)
+    ours = learner(fold_every=16)
+    assert [ours.add(*row) for row in zip(*vars(part(triples, 0, 15)).values(), strict=True)] == [
+        None
+    ] * 15
+    assert ours.waiting == 15
+    with pytest.raises(InputError, match='nothing was learned yet'):
+        ours.parameters()
+    ours.fold()
+    before = ours.svd.left.copy()
+    whole = ours.add_all(part(triples, 15, 50))
+    assert ours.waiting == 0
+    np.testing.assert_array_equal(ours.fold().left, np.eye(8))
+    np.testing.assert_allclose(whole.left, ours.svd.left @ before.T, atol=1e-12)
+
+
+def test_single_precision_is_taken() -> None:
+    triples = wandering(64)
+    single = Triples(*(array.astype(np.float32) for array in vars(triples).values()))
+    one, other = learner(), learner()
+    one.add_all(triples)
+    other.add_all(single)
+    np.testing.assert_allclose(one.svd.values, other.svd.values, rtol=1e-5)
+    assert other.svd.left.dtype == np.float64
+
+
+@pytest.mark.parametrize('column', range(4))
+@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e31])
+def test_features_that_cannot_be_computed_with_are_refused(column: int, value: float) -> None:
+    triples = wandering(40)
+    ours, clean = learner(fold_every=4), learner(fold_every=4)
+    for row in zip(*vars(triples).values(), strict=True):
+        bad = [feature.copy() for feature in row[:4]]
+        bad[column][1] = value
+        assert ours.add(*bad) is None
+        ours.add(*row)
+        clean.add(*row)
+    assert (ours.refused, ours.samples) == (40, 40)
+    assert ours.parameters().transition.tobytes() == clean.parameters().transition.tobytes()
+
+
+def test_importance_that_is_no_weight_is_refused() -> None:
+    triples = wandering(3)
+    row = [array[0] for array in vars(triples).values()][:4]
+    ours = learner(memory=10.0)
+    for importance in (-1.0, math.nan, math.inf, 1e61):
+        assert ours.add(*row, importance) is None
+    assert (ours.refused, ours.samples) == (4, 0)
+    ours.add(*row, 2.0)
+    assert ours.add(*row, 0.0) is None
+    assert (ours.samples, ours.weight) == (2, 2.0)
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'states': 0},
+        {'ridge': 0.0},
+        {'ridge': math.nan},
+        {'memory': -1.0},
+        {'fold_every': 0},
+        {'states': 9},
+    ],
+)
+def test_settings_that_make_no_learner_are_refused(changes: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=r'positive|rank'):
+        learner(**changes)

@@ -1,0 +1,51 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from two_manifold_ros.tpsr.observation_covariance import (
+    FEW,
+    ObservationCovariance,
+    REFRESH_EVERY,
+    STALE,
+)
+
+SIZE = 12
+
+
+@pytest.mark.parametrize('batch', [1, SIZE // FEW + 1])
+@pytest.mark.parametrize('decay', [1.0, 0.99])
+def test_inverse_is_that_of_the_sum_and_its_ridge(batch: int, decay: float) -> None:
+    rng = np.random.default_rng(0)
+    covariance = ObservationCovariance(SIZE, 0.2)
+    total, count, updates = np.zeros((SIZE, SIZE)), 0.0, 0
+    for _ in range(700):
+        rows, weights = rng.normal(size=(batch, SIZE)), rng.random(batch)
+        covariance.fold(rows, weights, decay)
+        total = decay * total + (rows.T * weights) @ rows
+        count = decay * count + weights.sum()
+        ridge = covariance.ridge_within
+        assert ridge == pytest.approx(0.2 * count, rel=STALE)
+        inverse = np.linalg.inv(total + ridge * np.eye(SIZE))
+        np.testing.assert_allclose(covariance.inverse, inverse, rtol=1e-9, atol=1e-13)
+        np.testing.assert_array_equal(covariance.inverse, covariance.inverse.T)
+        updates += covariance.since > 0
+    # Both forms have to have been used, or one of them was not tested.
+    assert (updates > 500) == (batch == 1)
+    assert updates < 700
+
+
+def test_rounding_cannot_add_up() -> None:
+    rng = np.random.default_rng(1)
+    covariance = ObservationCovariance(SIZE, 1e-6)
+    for _ in range(3 * REFRESH_EVERY):
+        covariance.fold(rng.normal(size=(1, SIZE)), np.ones(1), 0.9999)
+        assert covariance.since <= REFRESH_EVERY
+
+
+def test_a_refresh_takes_a_new_ridge() -> None:
+    covariance = ObservationCovariance(2, 1.0)
+    covariance.fold(np.eye(2), np.ones(2))
+    covariance.ridge = 3.0
+    covariance.refresh()
+    np.testing.assert_allclose(covariance.inverse, np.eye(2) / 7.0, rtol=1e-14)

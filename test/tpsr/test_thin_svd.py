@@ -1,0 +1,96 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+from hypothesis import given, strategies
+import naive_tpsr
+import numpy as np
+import pytest
+
+from two_manifold_ros.tpsr.thin_svd import ThinSvd
+
+
+def whole(svd: ThinSvd) -> np.ndarray:
+    return svd.left.T * svd.values @ svd.right
+
+
+@pytest.mark.parametrize('batch', [1, 3, 16])
+def test_is_the_svd_of_the_weighted_sum_when_nothing_is_cut_off(batch: int) -> None:
+    rng = np.random.default_rng(0)
+    svd, total = ThinSvd(12, 10, 10), np.zeros((12, 10))
+    for _ in range(30):
+        x, y = rng.normal(size=(batch, 12)), rng.normal(size=(batch, 10))
+        weights = rng.random(batch)
+        svd.fold(x, y, weights, 0.9)
+        total = 0.9 * total + (x * weights[:, None]).T @ y
+    np.testing.assert_allclose(whole(svd), total, atol=1e-11)
+    np.testing.assert_allclose(svd.values, np.linalg.svd(total)[1], rtol=1e-11)
+    assert svd.defect() < 1e-13
+
+
+@pytest.mark.parametrize('decay', [1.0, 0.95])
+def test_cuts_off_what_rank_one_updates_of_brand_do(decay: float) -> None:
+    rng = np.random.default_rng(1)
+    svd = ThinSvd(9, 7, 4)
+    left, values, right = np.zeros((9, 0)), np.zeros(0), np.zeros((7, 0))
+    for _ in range(60):
+        x, y, weight = rng.normal(size=9), rng.normal(size=7), rng.random()
+        svd.fold(x[None], y[None], np.array([weight]), decay)
+        left, values, right = naive_tpsr.brand(left, decay * values, right, weight * x, y, 4)
+    np.testing.assert_allclose(svd.values, values, rtol=1e-11)
+    np.testing.assert_allclose(whole(svd), left * values @ right.T, atol=1e-11)
+
+
+@given(
+    rank=strategies.integers(1, 6),
+    batches=strategies.lists(strategies.integers(0, 9), min_size=1, max_size=5),
+    seed=strategies.integers(0, 2**16),
+)
+def test_moves_tell_how_the_bases_moved(rank: int, batches: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    svd = ThinSvd(7, 5, rank)
+    for batch in batches:
+        left, right = svd.left.copy(), svd.right.copy()
+        move = svd.fold(rng.normal(size=(batch, 7)), rng.normal(size=(batch, 5)), np.ones(batch))
+        np.testing.assert_allclose(move.left, svd.left @ left.T, atol=1e-12)
+        np.testing.assert_allclose(move.right, svd.right @ right.T, atol=1e-12)
+        assert (np.diagonal(move.left) >= 0.0).all()
+        assert (np.diff(svd.values) <= 0.0).all()
+        assert svd.defect() < 1e-13
+
+
+def test_near_parallel_terms_leave_the_bases_orthonormal() -> None:
+    rng = np.random.default_rng(2)
+    svd, worst = ThinSvd(40, 30, 12), 0.0
+    x, y = rng.normal(size=40), rng.normal(size=30)
+    for fold in range(5_000):
+        size = 10.0 ** -(fold % 12)
+        batch = 1 + fold % 3
+        svd.fold(
+            x + size * rng.normal(size=(batch, 40)),
+            y + size * rng.normal(size=(batch, 30)),
+            np.ones(batch),
+            0.999,
+        )
+        worst = max(worst, svd.defect())
+    assert worst < 1e-10
+
+
+def test_directions_hardly_there_are_still_found() -> None:
+    rng = np.random.default_rng(3)
+    x, y = np.ones((6, 20)), np.ones((6, 20))
+    x[1:] += 1e-5 * rng.normal(size=(5, 20))
+    svd = ThinSvd(20, 20, 6)
+    svd.fold(x, y + rng.normal(size=(6, 20)), np.ones(6))
+    assert len(svd.values) == 6
+    assert svd.defect() < 1e-13
+
+
+def test_what_adds_nothing_changes_nothing() -> None:
+    rng = np.random.default_rng(4)
+    svd = ThinSvd(6, 6, 3)
+    svd.fold(np.zeros((2, 6)), rng.normal(size=(2, 6)), np.ones(2))
+    assert len(svd.values) == 0
+    svd.fold(rng.normal(size=(2, 6)), rng.normal(size=(2, 6)), np.ones(2))
+    before = whole(svd)
+    svd.fold(np.zeros((1, 6)), rng.normal(size=(1, 6)), np.ones(1))
+    np.testing.assert_allclose(whole(svd), before, atol=1e-13)
+    assert len(svd.values) == 2

@@ -1,0 +1,107 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Learn a TPSR from samples that are all there, eq. (5) and (6-7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.tpsr.move import Move
+from two_manifold_ros.tpsr.operator_tensor import OperatorTensor
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums, Tpsr
+from two_manifold_ros.tpsr.stable import stable
+
+if TYPE_CHECKING:
+    from two_manifold_ros.tpsr.triples import Triples
+    from two_manifold_ros.typing import Floats
+
+
+def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
+    """
+    Learn in the efficient form, which never builds the third moments of all features.
+
+    Parameters
+    ----------
+    triples
+        The samples.
+    constant : (h,)
+        The constant written in history features: its product with each history is one.
+    states
+        Dimension of the state, k; fewer if the samples do not have so many.
+    ridge
+        Ridge on the observation covariance, per sample.
+
+    Returns
+    -------
+    Tpsr
+        Eq. (7a-c) from the sums (6a-d).
+
+    """
+    values, left, right = _leading(triples, states)
+    tensor = OperatorTensor(triples.observations.shape[1])
+    none = np.zeros((len(values), 0))
+    tensor.move(Move(none, none))
+    tensor.add(
+        (triples.next_tests @ left.T) * triples.importance[:, None],
+        triples.observations,
+        triples.histories @ right.T,
+    )
+    return make_parameters(values, right, tensor.moments, _sums(triples, constant, ridge))
+
+
+def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
+    """
+    Learn as eq. (5) is written, with the third moments of all features: for few of them.
+
+    Parameters and result are those of `learn`, and so are the numbers, to rounding.
+    """
+    sums = _sums(triples, constant, ridge)
+    weighted = triples.tests * triples.importance[:, None]
+    covariance = weighted.T @ triples.histories
+    _, left, _ = _leading(triples, states)
+    slices = np.hstack([triples.observations, np.ones((len(triples), 1))])
+    moments = np.einsum(
+        'n,nt,no,nh->oth',
+        triples.importance,
+        triples.next_tests,
+        slices,
+        triples.histories,
+        optimize=True,
+    )
+    pseudo_inverse = np.linalg.pinv(left @ covariance)
+    operators = left @ moments @ pseudo_inverse
+    start = left @ covariance @ constant
+    normaliser = sums.history_sum @ pseudo_inverse
+    return Tpsr(
+        start=start / float(normaliser @ start),
+        normaliser=normaliser,
+        operators=operators[:-1].copy(),
+        inverse=sums.weight * sums.inverse,
+        transition=stable(operators[-1]),
+        bound=sums.bound,
+    )
+
+
+def _sums(triples: Triples, constant: Floats, ridge: float) -> Sums:
+    observations, importance = triples.observations, triples.importance
+    weight = float(importance.sum())
+    total = (observations * importance[:, None]).T @ observations
+    return Sums(
+        constant=constant,
+        history_sum=importance @ triples.histories,
+        inverse=np.linalg.inv(total + ridge * weight * np.eye(len(total))),
+        weight=weight,
+        test_square=float(importance @ np.square(triples.tests).sum(axis=1)),
+    )
+
+
+def _leading(triples: Triples, states: int) -> tuple[Floats, Floats, Floats]:
+    """Return the leading singular values and vectors, eq. (6c), also of very many features."""
+    weighted = triples.tests * triples.importance[:, None]
+    tests, across = np.linalg.qr(weighted.T)
+    histories, down = np.linalg.qr(triples.histories.T)
+    left, values, right = np.linalg.svd(across @ down.T, full_matrices=False)
+    kept = count_states(values, states)
+    return values[:kept], (tests @ left[:, :kept]).T, right[:kept] @ histories.T
