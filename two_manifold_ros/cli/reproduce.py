@@ -65,9 +65,7 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     chosen = experiments_named(args.name)
     _check_bags(args, chosen)
-    for experiment in chosen:
-        # A missing package shows before anything is computed.
-        experiment.load()
+    _load(chosen, tables=not args.json)
     folder = _make_folder(args.output)
     recordings = _recordings(args)
     done = []
@@ -98,6 +96,14 @@ def _check_bags(args: Namespace, chosen: Sequence[Experiment]) -> None:
     if args.imu_topic is not None and not args.bags:
         msg = '--imu-topic is that of bags, and none is given; name a bag or leave it out'
         raise InputError(msg)
+
+
+def _load(chosen: Sequence[Experiment], *, tables: bool) -> None:
+    """Import everything, so that a missing package shows before anything is computed."""
+    for experiment in chosen:
+        experiment.load()
+    if tables:
+        import two_manifold_ros.cli.tables  # noqa: F401, PLC0415 - needs rich
 
 
 def _make_folder(output: str) -> Path:
