@@ -7,25 +7,19 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.live_recording import LiveRecording
+from two_manifold_ros.nodes.live_reference import LiveReference, REFERENCE
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
-from two_manifold_ros.nodes.translating import message_class
 from two_manifold_ros.outputs.topics import IMU
-from two_manifold_ros.recordings.topic_choice import POSITION
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
     from two_manifold_ros.nodes.guarding import Guard
     from two_manifold_ros.recordings.recording import Recording
-
-REFERENCE = 'reference'
-# Best effort matches both kinds of publisher.
-_REFERENCE_QUALITY = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class LiveTopics:
@@ -47,20 +41,17 @@ class LiveTopics:
 
     def __init__(self, node: Node, guard: Guard, reference_type: str, ending: str) -> None:
         self._node = node
-        self._guard = guard
         self._ending = ending
         self._imu_topic = node.resolve_topic_name(IMU.name)
-        self._reference_topic = node.resolve_topic_name(REFERENCE)
-        self._recording = LiveRecording(self._imu_topic, self._reference_topic)
-        self._reference_type = ''
-        self._problem = ''
+        self._recording = LiveRecording(self._imu_topic, node.resolve_topic_name(REFERENCE))
         self._first_s: float | None = None
         self._notices = Notices(node.get_logger().warning, node.get_logger().info)
-        self._subscriptions = [
-            node.create_subscription(Imu, IMU.name, guard(self._on_imu), quality(IMU), raw=True)
-        ]
-        if reference_type:
-            self._subscribe_reference(reference_type)
+        self._imu = node.create_subscription(
+            Imu, IMU.name, guard(self._on_imu), quality(IMU), raw=True
+        )
+        self._reference = LiveReference(
+            node, guard, reference_type, self._recording.begin_reference, self._on_reference
+        )
 
     @property
     def complete(self) -> bool:
@@ -70,12 +61,12 @@ class LiveTopics:
     @property
     def why(self) -> str:
         """What it is doing, the same words as long as it does."""
-        if self._problem:
-            return self._problem
+        if self._reference.problem:
+            return self._reference.problem
         if not self._recording.imu_count:
             return f'waiting for the first IMU message on {self._imu_topic}'
         if not self._recording.reference_count:
-            return f'recording, but no position came on {self._reference_topic} yet'
+            return f'recording, but no position came on {self._reference.topic} yet'
         return f'recording {self._ending}'
 
     @property
@@ -86,7 +77,7 @@ class LiveTopics:
             'imu_messages': recording.imu_count,
             'reference_messages': recording.reference_count,
             'malformed': recording.malformed,
-            'reference_type': self._reference_type or 'unknown',
+            'reference_type': self._reference.msgtype or 'unknown',
         }
 
     @property
@@ -95,7 +86,7 @@ class LiveTopics:
         counts = self._recording
         return (
             f'{self.why[:1].upper()}{self.why[1:]}: {counts.imu_count} IMU messages on '
-            f'{self._imu_topic}, {counts.reference_count} positions on {self._reference_topic}'
+            f'{self._imu_topic}, {counts.reference_count} positions on {self._reference.topic}'
         )
 
     def seconds(self, now_s: float) -> float:
@@ -108,44 +99,17 @@ class LiveTopics:
 
     def close(self) -> None:
         """Stop recording; what was recorded is freed with this object."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._subscriptions.clear()
+        self._node.destroy_subscription(self._imu)
+        self._reference.close()
 
     def look(self, now_s: float) -> None:
         """Subscribe the reference once its type is known, and tell what is wrong."""
-        self._problem = '' if self._reference_type else self._discover()
-        causes = {'reference_type': self._problem} if self._problem else {}
+        self._reference.look()
+        problem = self._reference.problem
+        causes = {'reference_type': problem} if problem else {}
         if self._recording.malformed:
             causes['malformed'] = f'{self._recording.malformed} messages could not be decoded'
         self._notices.update(causes, now_s)
-
-    def _discover(self) -> str:
-        """Subscribe the reference if its type can be told, or say why it cannot."""
-        found = self._node.get_publishers_info_by_topic(self._reference_topic)
-        types = sorted({info.topic_type for info in found})
-        usable = [kind for kind in types if kind in POSITION.msgtypes]
-        if len(usable) == 1:
-            self._subscribe_reference(usable[0])
-        elif types:
-            return (
-                f'{self._reference_topic} is published as {", ".join(types)}: set reference_type '
-                f'to one of {", ".join(POSITION.msgtypes)} or remap reference'
-            )
-        return ''
-
-    def _subscribe_reference(self, msgtype: str) -> None:
-        self._reference_type = msgtype
-        self._recording.begin_reference(msgtype)
-        subscription = self._node.create_subscription(
-            message_class(msgtype),
-            REFERENCE,
-            self._guard(self._on_reference),
-            _REFERENCE_QUALITY,
-            raw=True,
-        )
-        self._subscriptions.append(subscription)
-        self._node.get_logger().info(f'References: {self._reference_topic} ({msgtype})')
 
     def _on_imu(self, raw: bytes) -> None:
         if self._first_s is None:
