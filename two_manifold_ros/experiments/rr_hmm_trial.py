@@ -36,7 +36,7 @@ RIDGE = 1e-6
 FOLD = 64
 """Samples that the online learner folds at a time, eq. (8)."""
 
-CHUNK = 10_000
+CHUNK = 20_000
 """Samples of which those that are alike are counted and given to the learner as one."""
 
 
@@ -85,7 +85,7 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
             chunk = codes[start : min(start + CHUNK, end)]
             weighted = (chunk, np.ones(len(chunk))) if one_by_one else _counted(chunk)
             learner.add_all(features.triples(*weighted))
-        found.append(_leading(learner.parameters().transition))
+        found.append(_leading(learner.transition()))
         begin = end
     return np.array(found)
 
