@@ -26,6 +26,7 @@ TABLE = (
     Parameter('list', [''], 'Words.'),
     Parameter('rate', 2.0, 'A rate.', Settable.UNCONFIGURED, units='Hz', low=1.0, high=3.0),
     Parameter('count', 2, 'A number.', Settable.UNCONFIGURED, low=1, high=3),
+    Parameter('next', 'a', 'What comes.', Settable.ALWAYS, choices=('a', 'b')),
 )
 
 
@@ -47,7 +48,13 @@ def test_descriptors_carry_type_range_units_and_words(talk: Talk) -> None:
 
 def test_values_are_plain_and_an_empty_array_is_empty(talk: Talk) -> None:
     declare(talk.node, TABLE)
-    assert values(talk.node, TABLE) == {'word': 'a', 'list': [], 'rate': 2.0, 'count': 2}
+    assert values(talk.node, TABLE) == {
+        'word': 'a',
+        'list': [],
+        'rate': 2.0,
+        'count': 2,
+        'next': 'a',
+    }
 
 
 def test_changes_that_would_do_nothing_are_refused(talk: Talk) -> None:
@@ -64,6 +71,8 @@ def test_changes_that_would_do_nothing_are_refused(talk: Talk) -> None:
     assert change('list', ['x']) != ''
     reason = 'too late'
     assert change('word', 'a') == 'too late'
+    assert change('next', 'b') == ''
+    assert 'choose one of' in change('next', 'c')
     assert values(talk.node, TABLE)['word'] == 'b'
 
 

@@ -38,7 +38,8 @@ def declare(
     table
         All parameters of the node.
     locked
-        Says why parameters cannot be changed now, or an empty string if they can.
+        Says why parameters that are not always settable cannot be changed now, or an empty
+        string if they can.
 
     Raises
     ------
@@ -53,7 +54,10 @@ def declare(
     def check(changes: list[rclpy.parameter.Parameter]) -> SetParametersResult:
         for change in changes:
             parameter = by_name.get(change.name)
-            reason = locked() or parameter.refusal(change.value) if parameter else ''
+            if parameter is None:
+                continue
+            held = '' if parameter.settable is Settable.ALWAYS else locked()
+            reason = held or parameter.refusal(change.value)
             if reason:
                 return SetParametersResult(successful=False, reason=reason)
         return SetParametersResult(successful=True)

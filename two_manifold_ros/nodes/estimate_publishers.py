@@ -91,6 +91,10 @@ class EstimatePublishers:
         filler(topic.msgtype)(message, fields)
         return message
 
+    def follow(self, model: ModelHead) -> None:
+        """Publish estimates of another model from now on, in the same frames."""
+        self._model = model
+
     def destroy(self) -> None:
         """Stop advertising."""
         for publisher in [*self._publishers.values(), *([self._tf] if self._tf else [])]:

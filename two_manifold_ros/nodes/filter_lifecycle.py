@@ -22,7 +22,9 @@ from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
 from two_manifold_ros.nodes.filter_parameters import FILTER
 from two_manifold_ros.nodes.filter_report import FilterReport
+from two_manifold_ros.nodes.fitting_model import check_input
 from two_manifold_ros.nodes.guarding import Guard
+from two_manifold_ros.nodes.model_swap import ModelSwap
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.session import Session
 from two_manifold_ros.nodes.wiring import wiring
@@ -30,6 +32,8 @@ from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.topics import IMU
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
 
@@ -44,6 +48,7 @@ class FilterNode(LifecycleNode):
         self.exit_status: int | None = None
         self.trouble = 'not configured: waiting for the lifecycle manager'
         self.session: Session | None = None
+        self.swap: ModelSwap | None = None
         self.active = False
         self.enabled = True
         self.activated_s = self.received_s = monotonic()
@@ -54,10 +59,12 @@ class FilterNode(LifecycleNode):
         self.imu_topic = self.resolve_topic_name(IMU.name)
         self.create_service(Trigger, 'reset', self.guard(self._on_reset))
         self.create_service(SetBool, 'enable', self.guard(self._on_enable))
-        report = FilterReport(self)
+        self.create_service(Trigger, 'swap_model', self.guard(self._on_swap_model))
+        self.create_service(Trigger, 'take_back_model', self.guard(self._on_take_back_model))
+        self._report = FilterReport(self)
         # Not the ROS clock: without /clock the reason for the silence must still be told.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0, self.guard(report.publish), clock=steady)
+        self.create_timer(1.0, self.guard(self._on_second), clock=steady)
         if not self.settings['managed'] and self.trigger_configure() == SUCCESS:
             self.trigger_activate()
 
@@ -116,6 +123,7 @@ class FilterNode(LifecycleNode):
             msg = 'No model is given: set the parameter model to the path of a model file.'
             raise InputError(msg)
         model = load_model(path)
+        check_input(model, path)
         frames = choose_frames(model, self.settings['track_frame'], self.settings['child_frame'])
         clock = self.get_clock() if self.settings['use_receive_time'] else None
         session = Session(
@@ -127,6 +135,15 @@ class FilterNode(LifecycleNode):
             self, model, frames, transform=self.settings['publish_tf']
         )
         self.session = session
+        logger = self.get_logger()
+        self.swap = ModelSwap(
+            session,
+            path,
+            self.settings['particles_rate_hz'],
+            self._estimates.follow,
+            logger.info,
+            logger.warning,
+        )
         # Last, because messages pile up unread as long as the filter is being compiled.
         self._subscription = self.create_subscription(
             Imu,
@@ -146,7 +163,7 @@ class FilterNode(LifecycleNode):
         self.active = False
         self.trouble = reason
         if self.session is not None:
-            self.session = None
+            self.session = self.swap = None
             self.destroy_subscription(self._subscription)
             self._estimates.destroy()
 
@@ -162,8 +179,15 @@ class FilterNode(LifecycleNode):
     def _on_imu(self, raw: bytes) -> None:
         self.received_s = monotonic()
         self.incompatible = ''
-        if self.active and self.enabled and self.session is not None:
+        if self.active and self.enabled and self.session and self.swap:
             self.session.take(raw, self._estimates.publish)
+            self.swap.look()
+
+    def _on_second(self) -> None:
+        if self.swap is not None:
+            silent = self.silence_s > self.settings['input_timeout_s']
+            self.swap.look(idle=silent or not (self.active and self.enabled))
+        self._report.publish()
 
     def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
         self.incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
@@ -172,6 +196,24 @@ class FilterNode(LifecycleNode):
         self._restart('reset service')
         response.success = self.session is not None
         response.message = self.trouble or 'The filter starts anew.'
+        return response
+
+    def _on_swap_model(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        path = self.get_parameter('next_model').value
+        return self._answer(response, lambda swap: swap.begin(path))
+
+    def _on_take_back_model(
+        self, _: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        return self._answer(response, ModelSwap.take_back)
+
+    def _answer(
+        self, response: Trigger.Response, begin: Callable[[ModelSwap], str]
+    ) -> Trigger.Response:
+        """Begin a swap; its outcome is in log and diagnostics, because no callback may wait."""
+        refusal = self.trouble if self.swap is None else begin(self.swap)
+        response.success = not refusal
+        response.message = refusal or 'It is being made ready; diagnostics say when it runs.'
         return response
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:

@@ -14,6 +14,12 @@ FILTER = (
         settable=Settable.UNCONFIGURED,
     ),
     Parameter(
+        name='next_model',
+        default='',
+        description='Path of the model file that the service swap_model puts in its place.',
+        settable=Settable.ALWAYS,
+    ),
+    Parameter(
         name='managed',
         default=False,
         description='Wait for a lifecycle manager instead of configuring and activating itself.',

@@ -131,9 +131,13 @@ class FilterReport:
 
     def _values(self, rates: dict[str, float], facts: Facts) -> dict[str, float | str]:
         session = self._node.session
-        values: dict[str, float | str] = {'model': self._node.settings['model']}
-        if session is None:
-            return values
+        swap = self._node.swap
+        if session is None or swap is None:
+            return {'model': self._node.settings['model']}
+        values: dict[str, float | str] = {'model': swap.path, 'swaps': swap.swaps}
+        values['swap'] = swap.state
+        if swap.trouble:
+            values['swap_trouble'] = swap.trouble
         latest = facts.present
         values['imu_rate_hz'] = rates.get('received', 0.0)
         values['estimate_rate_hz'] = rates.get('published', 0.0)

@@ -17,6 +17,7 @@ class Settable(Enum):
     NEVER = 'at start only'
     UNCONFIGURED = 'while unconfigured'
     BEFORE_TRAINING = 'until training begins'
+    ALWAYS = 'at any time'
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.nodes.successor import Sample, Successor
 
 REJECTIONS = (
     'malformed',
@@ -32,6 +33,9 @@ REJECTIONS = (
 
 MOST_WAITING = 100
 """Messages taken at once at the most, so that no single callback takes long."""
+
+SAMPLES_KEPT = 20_000
+"""Newest samples that are kept for another filter to begin with: at 1 kHz those of 20 s, 8 MB."""
 
 _LITTLE_ENDIAN = b'\x00\x01'
 _STAMP = Struct('<4xiI')
@@ -58,6 +62,8 @@ class Session:
         The newest estimate, ``None`` if the filter started anew since.
     newest_ns
         Stamp of the newest message that could be decoded.
+    successor
+        Another filter, if there is one, that is fed as well, see `hand_over`.
 
     """
 
@@ -72,13 +78,20 @@ class Session:
         self.filter.warm_up()
         self.latest: Estimate | None = None
         self.newest_ns = 0
+        self.successor: Successor | None = None
         self.last_raw = b''
         self.durations = Durations()
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
         self._waiting: deque[bytes] = deque()
+        self._samples: deque[Sample] = deque(maxlen=SAMPLES_KEPT)
         self._newest = self._tick_ends = 0
         self._publish: Callable[[Estimate], object] = lambda _: None
+
+    @property
+    def tracks(self) -> bool:
+        """Whether the newest estimate may be published."""
+        return self.latest is not None and self.latest.valid
 
     def take(self, raw: bytes, publish: Callable[[Estimate], object]) -> None:
         """
@@ -120,6 +133,9 @@ class Session:
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         self.newest_ns = stamp_ns
+        self._samples.append((stamp_ns, sample))
+        if self.successor is not None:
+            self.successor.take(stamp_ns, sample)
         resets = self.filter.counters['resets']
         estimates = self.filter.push(stamp_ns, sample)
         if self.filter.counters['resets'] != resets:
@@ -138,9 +154,26 @@ class Session:
     def reset(self, cause: str) -> None:
         """Forget everything that was seen and start anew."""
         self._settle()
+        self._samples.clear()
+        if self.successor is not None:
+            self.successor.reset(cause)
         self.filter.reset(cause)
         self._tick_ends = 0
         self.latest = None
+
+    def newest_samples(self) -> list[Sample]:
+        """Return what was fed last, the oldest first."""
+        self._settle()
+        return list(self._samples)
+
+    def hand_over(self) -> None:
+        """Go on with the successor, which has been prepared; counters go on as well."""
+        self._settle()
+        new, self.successor = self.successor, None
+        if new is not None:
+            new.filter.counters = self.filter.counters.copy()
+            self.model, self.filter, self.latest = new.model, new.filter, new.latest
+            self._tick_ends = self.filter.tick_ends
 
     def counts(self) -> Counter[str]:
         """Return all counters; ``received`` counts malformed messages as well."""

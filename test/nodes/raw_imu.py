@@ -1,0 +1,30 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Serialised IMU messages without ROS."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+
+def raw_imu(stamp_ns: int, sample: np.ndarray) -> bytes:
+    """Return a ``sensor_msgs/Imu`` with an empty frame in little-endian CDR."""
+    seconds, nanoseconds = divmod(stamp_ns, 10**9)
+    numbers = np.zeros(37)
+    numbers[13:16], numbers[25:28] = sample[3:], sample[:3]
+    head = struct.pack('<iII', seconds, nanoseconds, 1)
+    return b'\x00\x01\x00\x00' + head.ljust(16, b'\x00') + numbers.astype('<f8').tobytes()
+
+
+def raw_drive(drive: SlotCarRun) -> Iterator[bytes]:
+    """Yield the messages of a drive one after the other."""
+    for stamp, sample in zip(drive.stamps_ns.tolist(), drive.imu, strict=True):
+        yield raw_imu(stamp, sample)

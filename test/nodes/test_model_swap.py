@@ -1,0 +1,298 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One model takes over from another between two messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from threading import Event
+from typing import TYPE_CHECKING
+
+from frozen_tpsr import learn_tpsr
+import numpy as np
+import pytest
+from raw_imu import raw_drive, raw_imu
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.nodes import model_swap
+from two_manifold_ros.nodes.fitting_model import check_input, check_successor
+from two_manifold_ros.nodes.model_swap import ModelSwap
+from two_manifold_ros.nodes.session import Session
+from two_manifold_ros.nodes.successor import WINDOWS_FED
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.tpsr_model import TpsrModel
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+PERIOD_NS = 100_000_000
+HORIZONS = (0, 5, 10, 20)
+
+
+class Bench:
+    """A session with a swap, driven message by message as the node does."""
+
+    def __init__(self, drive: SlotCarRun, path: Path) -> None:
+        self.session = Session(load_model(path))
+        self.said: list[str] = []
+        self.followed: list[object] = []
+        say = self.said.append
+        self.swap = ModelSwap(self.session, str(path), 0.0, self.followed.append, say, say)
+        self.published: list[Estimate] = []
+        self._messages = raw_drive(drive)
+
+    def go(self, messages: int) -> None:
+        for raw in islice(self._messages, messages):
+            self.session.take(raw, self.published.append)
+            self.swap.look()
+
+    def join(self) -> None:
+        """Wait until the thread has ended, while no message comes."""
+        assert self.session.successor is not None
+        self.session.successor._thread.join()
+
+    def gaps(self) -> np.ndarray:
+        return np.diff([each.stamp_ns for each in self.published]) / PERIOD_NS
+
+
+def tolerant(drive: SlotCarRun, rate_hz: float, window: int) -> TpsrModel:
+    """Return a TPSR of a drive that finds none of it strange, which so small a one might."""
+    settings = TrainingSettings(rate_hz=rate_hz, window=window, horizons=HORIZONS)
+    return replace(learn_tpsr(run_to_recording(drive), settings), usual_share=0.5)
+
+
+@pytest.fixture(scope='module')
+def other(drive: SlotCarRun) -> TpsrModel:
+    """Return a model of another kind with one horizon more, of the same drive."""
+    return tolerant(drive, 10.0, 20)
+
+
+@pytest.fixture(scope='module')
+def other_path(other: TpsrModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('other') / 'other.npz'
+    save_model(other, path)
+    return path
+
+
+@pytest.fixture
+def bench(drive: SlotCarRun, model_path: Path) -> Bench:
+    return Bench(drive, model_path)
+
+
+def test_the_other_model_takes_over_without_a_gap(
+    bench: Bench, other: TpsrModel, other_path: Path, drive: SlotCarRun
+) -> None:
+    bench.go(400)
+    before = bench.session.counts()
+    assert bench.swap.begin(str(other_path)) == ''
+    bench.join()
+    bench.go(100)
+    kinds = [len(each.positions) for each in bench.published]
+    assert kinds == sorted(kinds)
+    assert abs(kinds.count(4) - 20) <= 1
+    assert bench.gaps().min() > 0.0
+    assert bench.gaps().max() < 2.0
+    assert (bench.swap.path, bench.swap.swaps, bench.swap.state) == (str(other_path), 1, 'none')
+    assert [type(each) for each in bench.followed] == [type(other)]
+    counts = bench.session.counts()
+    assert counts['received'] == counts['used'] == before['received'] + 100
+    assert abs(counts['ticks'] - before['ticks'] - 20) <= 1
+    assert counts['resets'] == before['resets']
+    # The same as if it had run since the windows that it was fed with.
+    alone = Filter(other)
+    first = 400 - WINDOWS_FED * 20 * 5 - 1
+    samples = zip(drive.stamps_ns[first:500].tolist(), drive.imu[first:500], strict=True)
+    wanted = [each for stamp, sample in samples for each in alone.push(stamp, sample)]
+    assert wanted[-1].stamp_ns == bench.published[-1].stamp_ns
+    np.testing.assert_array_equal(wanted[-1].state, bench.published[-1].state)
+
+
+def test_what_comes_while_it_loads_is_not_missed(
+    bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading = Event()
+
+    def slow(path: str) -> object:
+        loading.wait(10.0)
+        return load_model(path)
+
+    monkeypatch.setattr(model_swap, 'load_model', slow)
+    bench.go(400)
+    bench.swap.begin(str(other_path))
+    bench.go(20)
+    assert bench.swap.state == 'loading'
+    assert 'is being made ready' in bench.swap.begin(str(other_path))
+    assert 'is being made ready' in bench.swap.take_back()
+    bench.go(30)
+    loading.set()
+    bench.join()
+    bench.go(50)
+    assert bench.swap.swaps == 1
+    assert len(bench.published[-1].positions) == 4
+    assert bench.gaps().max() < 2.0
+
+
+def test_it_waits_until_the_other_one_has_seen_a_window(
+    bench: Bench, tmp_path: Path, drive: SlotCarRun
+) -> None:
+    save_model(tolerant(drive, 5.0, 30), tmp_path / 'slower.npz')
+    bench.go(150)
+    bench.swap.begin(str(tmp_path / 'slower.npz'))
+    bench.join()
+    bench.go(100)
+    assert bench.swap.state == 'waiting'
+    bench.go(70)
+    assert bench.swap.swaps == 1
+    # Two ticks of the slower one are four of the other.
+    assert bench.gaps().max() < 4.0
+    assert len(bench.published[-1].positions) == 4
+
+
+def test_the_first_one_is_taken_back_once(
+    bench: Bench, model_path: Path, other_path: Path
+) -> None:
+    assert 'no earlier model' in bench.swap.take_back()
+    bench.go(300)
+    bench.swap.begin(str(other_path))
+    bench.join()
+    bench.go(100)
+    assert bench.swap.take_back() == ''
+    bench.join()
+    bench.go(100)
+    assert (bench.swap.path, bench.swap.swaps) == (str(model_path), 2)
+    assert [len(each.positions) for each in bench.published[-15:]] == [3] * 15
+    assert bench.gaps().max() < 2.0
+    counts = bench.session.counts()
+    assert counts['received'] == 500
+    assert counts['resets'] == 0
+    # A caller that did not hear the answer asks again.
+    assert 'no earlier model' in bench.swap.take_back()
+    assert any('runs again in place of' in each for each in bench.said)
+
+
+def test_a_file_that_is_no_model_changes_nothing(bench: Bench, tmp_path: Path) -> None:
+    broken = tmp_path / 'broken.npz'
+    broken.write_bytes(b'no model')
+    assert bench.swap.begin('') == (
+        'No next model is given: set the parameter next_model to the path of one.'
+    )
+    bench.go(200)
+    for path in (broken, tmp_path / 'none.npz'):
+        assert bench.swap.begin(str(path)) == ''
+        bench.join()
+        bench.go(20)
+        assert bench.swap.state == 'failed'
+        assert bench.swap.trouble.startswith(f'{path}: ')
+        assert bench.said[-1] == bench.swap.trouble
+    assert (bench.swap.swaps, bench.session.successor) == (0, None)
+    assert bench.gaps().max() == 1.0
+
+
+def test_a_bug_in_loading_is_told_with_its_traceback(
+    bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> object:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(model_swap, 'load_model', fail)
+    bench.go(10)
+    bench.swap.begin(str(other_path))
+    bench.join()
+    bench.swap.look()
+    assert bench.swap.trouble.startswith('ZeroDivisionError, please report it')
+    assert '\n' not in bench.swap.trouble
+    assert 'Traceback' in bench.said[-1]
+
+
+def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
+    bench: Bench, other: TpsrModel, tmp_path: Path
+) -> None:
+    # To this one everything is strange.
+    save_model(replace(other, usual_share=1.0), tmp_path / 'strange.npz')
+    bench.go(300)
+    bench.swap.begin(str(tmp_path / 'strange.npz'))
+    bench.join()
+    bench.go(5 * 19)
+    assert bench.swap.state == 'waiting'
+    bench.go(15)
+    assert bench.swap.state == 'failed'
+    assert 'where the one in use is tracking it says: the input is unlike' in bench.swap.trouble
+    assert bench.gaps().max() == 1.0
+    # Without one that tracks there is nothing to lose.
+    bench.session.reset('a test')
+    bench.swap.begin(str(tmp_path / 'strange.npz'))
+    bench.join()
+    bench.go(1)
+    assert bench.swap.swaps == 1
+
+
+def test_a_reset_reaches_the_one_that_is_made_ready(bench: Bench, other_path: Path) -> None:
+    bench.go(300)
+    bench.swap.begin(str(other_path))
+    bench.session.reset('a test')
+    bench.join()
+    bench.go(1)
+    # Neither of the two tracks.
+    assert bench.swap.swaps == 1
+    assert bench.session.latest is None
+    count = len(bench.published)
+    bench.go(98)
+    assert len(bench.published) == count
+    bench.go(20)
+    assert len(bench.published) > count
+    assert bench.session.counts()['resets'] == 1
+
+
+def test_without_messages_there_is_nothing_to_wait_for(bench: Bench, other_path: Path) -> None:
+    bench.go(120)
+    bench.session.reset('a test')
+    bench.go(10)
+    bench.swap.begin(str(other_path))
+    bench.join()
+    bench.swap.look(idle=True)
+    assert bench.swap.swaps == 1
+
+
+def test_the_buffer_of_samples_is_bounded(bench: Bench, drive: SlotCarRun) -> None:
+    bench.session._samples = type(bench.session._samples)(maxlen=50)
+    bench.go(120)
+    kept = bench.session.newest_samples()
+    assert [stamp for stamp, _ in kept] == drive.stamps_ns[70:120].tolist()
+    bench.session.take(raw_imu(0, np.full(6, np.nan)), lambda _: None)
+    assert len(bench.session.newest_samples()) == 50
+
+
+@pytest.mark.parametrize(
+    ('changes', 'words'),
+    [
+        ({'frame_id': 'odom'}, "its positions are in the frame 'odom', but that of the model"),
+        ({'imu_frame_id': 'upside_down'}, "its IMU was in the frame 'upside_down'"),
+        ({'origin': GeodeticOrigin(49.0, 8.0, 100.0)}, 'another geodetic origin'),
+    ],
+    ids=str,
+)
+def test_what_would_change_the_meaning_of_the_numbers_is_refused(
+    changes: dict[str, object], words: str, other: TpsrModel, model_path: Path
+) -> None:
+    present = load_model(model_path)
+    check_successor(other, present, 'm')
+    check_successor(replace(other, frame_id='', imu_frame_id=''), present, 'm')
+    with pytest.raises(InputError, match=f'^m: .*{words}'):
+        check_successor(replace(other, **changes), present, 'm')
+
+
+def test_a_model_of_a_camera_does_not_run_on_an_imu(other: TpsrModel, model_path: Path) -> None:
+    names = tuple(f'pixel.{number}' for number in range(6))
+    camera = replace(other, channels=replace(other.channels, names=names))
+    with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and its like'):
+        check_input(camera, 'm')
+    with pytest.raises(InputError, match='listens to an IMU'):
+        check_successor(camera, load_model(model_path), 'm')

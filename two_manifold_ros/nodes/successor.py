@@ -1,0 +1,125 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A filter that is made ready in a thread while another one runs."""
+
+from __future__ import annotations
+
+from queue import Empty, SimpleQueue
+from threading import Thread
+import traceback
+from typing import TYPE_CHECKING, TypeAlias
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.model.head import ModelHead
+
+    Make = Callable[[], tuple[ModelHead, Filter]]
+
+Sample: TypeAlias = 'tuple[int, tuple[float, ...]]'
+"""Stamp in nanoseconds and values."""
+
+WINDOWS_FED = 3
+"""Windows of past samples that it is fed with; a belief needs one or two to find its way."""
+
+
+class Successor:
+    """
+    Loads, compiles and catches up without keeping the node from its messages; knows no ROS.
+
+    Parameters
+    ----------
+    make
+        Returns the model and a filter for it that is warm and empty; called in the thread.
+    past
+        The newest samples until now.
+
+    Attributes
+    ----------
+    model, filter
+        What was made; whoever wants it waits until it is ``prepared``.
+    latest
+        Its newest estimate.
+    unfit
+        Estimates in a row, since it was prepared, that may not be published though a window was
+        seen.
+    failure, details
+        Why it could not be made: a sentence, and a traceback if it is a bug.
+
+    """
+
+    def __init__(self, make: Make, past: Sequence[Sample]) -> None:
+        self.model: ModelHead
+        self.filter: Filter
+        self.latest: Estimate | None = None
+        self.unfit = 0
+        self.failure = ''
+        self.details = ''
+        self._newer: SimpleQueue[Sample | str] = SimpleQueue()
+        # A daemon, so that Ctrl-C ends the node while it loads.
+        self._thread = Thread(target=self._work, args=(make, past), daemon=True, name='successor')
+        self._thread.start()
+
+    @property
+    def prepared(self) -> bool:
+        """Whether the thread has ended, with a filter or with a ``failure``."""
+        return not self._thread.is_alive()
+
+    @property
+    def tracks(self) -> bool:
+        """Whether its newest estimate might be published."""
+        return self.latest is not None and self.latest.valid
+
+    def take(self, stamp_ns: int, values: tuple[float, ...]) -> None:
+        """Take what the running filter takes as well."""
+        self._newer.put((stamp_ns, values))
+        self._go_on()
+
+    def reset(self, cause: str) -> None:
+        """Forget what was seen."""
+        self._newer.put(cause)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        # Until it is prepared the thread alone may touch the filter.
+        if self.prepared and not self.failure:
+            self._catch_up()
+
+    def _work(self, make: Make, past: Sequence[Sample]) -> None:
+        try:
+            self.model, self.filter = make()
+            span_ns = WINDOWS_FED * self.model.window * self.model.period_ns
+            for stamp_ns, values in past:
+                if past[-1][0] - stamp_ns <= span_ns:
+                    self._push(stamp_ns, values)
+            self._catch_up()
+            self.unfit = 0
+        except InputError as error:
+            self.failure = str(error)
+        # A thread that dies leaves no trace but what it tells here.
+        except Exception as error:  # noqa: BLE001 - told in log and diagnostics
+            self.failure = f'{type(error).__name__}, please report it: {error}'
+            self.details = traceback.format_exc()
+
+    def _catch_up(self) -> None:
+        while True:
+            try:
+                sample = self._newer.get_nowait()
+            except Empty:
+                return
+            if isinstance(sample, str):
+                self.filter.reset(sample)
+                self.latest = None
+            else:
+                self._push(*sample)
+
+    def _push(self, stamp_ns: int, values: tuple[float, ...]) -> None:
+        for estimate in self.filter.push(stamp_ns, values):
+            self.latest = estimate
+            seen = estimate.status is not Status.FILLING
+            self.unfit = self.unfit + 1 if seen and not estimate.valid else 0
