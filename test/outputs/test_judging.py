@@ -91,3 +91,12 @@ def test_no_estimate_is_present_where_no_more_come(changed: dict[str, Any]) -> N
     latest = estimate()
     assert Facts(latest=latest).present is latest
     assert Facts(latest=latest, **changed).present is None
+
+
+def test_a_camera_is_called_a_camera() -> None:
+    camera = {'sensor': 'image', 'msgtype': 'sensor_msgs/msg/Image', 'topic': '/image'}
+    silent = judge(Facts(received=False, silence_s=3.0, **camera))
+    assert 'no image message on /image for 3.0 s: nobody publishes it; remap image' in silent.why
+    wrong = judge(Facts(received=False, publishers=(IMU,), **camera))
+    assert wrong.cause == 'wrong_type'
+    assert 'not as sensor_msgs/msg/Image' in wrong.why

@@ -34,20 +34,22 @@ class Facts:
         Whether somebody else configures and activates it.
     active, enabled
         Whether the lifecycle and the service let it publish.
+    sensor, msgtype
+        What is listened to, in a word, and its type.
     topic
-        Full name of the IMU topic.
+        Full name of its topic.
     silence_s
-        Seconds since the last IMU message, or since activation if none came.
+        Seconds since its last message, or since activation if none came.
     timeout_s
         How long a silence may be.
     received
-        Whether any IMU message came since activation.
+        Whether any message came since activation.
     publishers
-        Types with which the IMU topic is published, one per publisher.
+        Types with which the topic is published, one per publisher.
     incompatible
         Name of the quality-of-service policy over which a publisher and the node disagree.
     imu_rate_hz
-        How many IMU messages a second can be used; NaN while unknown.
+        How many messages a second can be used; NaN while unknown.
     model_rate_hz
         How many the model needs.
     all_rejected
@@ -63,6 +65,8 @@ class Facts:
     managed: bool = False
     active: bool = True
     enabled: bool = True
+    sensor: str = 'IMU'
+    msgtype: str = 'sensor_msgs/msg/Imu'
     topic: str = '/imu'
     silence_s: float = 0.0
     timeout_s: float = 1.0
@@ -83,7 +87,7 @@ class Facts:
 
     @property
     def heard(self) -> bool:
-        """Whether IMU messages come."""
+        """Whether messages come."""
         return self.received and self.silence_s <= self.timeout_s
 
 
@@ -127,12 +131,13 @@ def judge(facts: Facts) -> Judgement:
 
 def _judge_samples(facts: Facts) -> Judgement | None:
     if facts.all_rejected:
-        why = f'every IMU sample of the last second was rejected: {facts.all_rejected}'
+        why = f'every {facts.sensor} sample of the last second was rejected: {facts.all_rejected}'
         return Judgement(Level.ERROR, 'rejected', why)
     if facts.imu_rate_hz < SLOWEST * facts.model_rate_hz:
         why = (
-            f'usable IMU messages come on {facts.topic} at only {facts.imu_rate_hz:.1f} Hz, but '
-            f'the model needs {facts.model_rate_hz:g} Hz: set the driver to a higher rate'
+            f'usable {facts.sensor} messages come on {facts.topic} at only '
+            f'{facts.imu_rate_hz:.1f} Hz, but the model needs '
+            f'{facts.model_rate_hz:g} Hz: set the driver to a higher rate'
         )
         return Judgement(Level.WARN, 'too_slow', why)
     return None
@@ -141,20 +146,22 @@ def _judge_samples(facts: Facts) -> Judgement | None:
 def _judge_silence(facts: Facts) -> Judgement:
     mistake = _judge_publishers(facts)
     if mistake is None and facts.silence_s <= facts.timeout_s:
-        why = f'waiting for the first IMU message on {facts.topic}'
+        why = f'waiting for the first {facts.sensor} message on {facts.topic}'
         return Judgement(Level.WARN, 'waiting', why)
     cause, reason = mistake or ('no_input', 'its publisher is there but silent')
     if mistake is None and not facts.publishers:
-        cause, reason = 'no_publisher', 'nobody publishes it; remap imu to the topic of the driver'
-    silent = f'no IMU message on {facts.topic} for {facts.silence_s:.1f} s'
+        name = facts.sensor.lower()
+        cause = 'no_publisher'
+        reason = f'nobody publishes it; remap {name} to the topic of the driver'
+    silent = f'no {facts.sensor} message on {facts.topic} for {facts.silence_s:.1f} s'
     return Judgement(Level.ERROR, cause, f'{silent}: {reason}')
 
 
 def _judge_publishers(facts: Facts) -> tuple[str, str] | None:
     """Return cause and reason if nothing can ever come from those who publish the topic."""
     types = sorted(set(facts.publishers))
-    if types and 'sensor_msgs/msg/Imu' not in types:
-        return 'wrong_type', f'it is published as {", ".join(types)}, not as sensor_msgs/msg/Imu'
+    if types and facts.msgtype not in types:
+        return 'wrong_type', f'it is published as {", ".join(types)}, not as {facts.msgtype}'
     if facts.incompatible:
         return 'incompatible', f'its publisher offers an incompatible {facts.incompatible}'
     return None

@@ -41,6 +41,9 @@ class Topic:
 # A second of samples at 1000 Hz: the longest stall that loses nothing.
 IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=1000, reliable=False)
 
+# An old frame is worth nothing.
+IMAGE = Topic('image', 'sensor_msgs/msg/Image', depth=1, reliable=False)
+
 POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped')
 ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')
 PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')
@@ -48,6 +51,11 @@ LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray')
 MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
 PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2')
 DIAGNOSTICS = Topic('diagnostics', 'diagnostic_msgs/msg/DiagnosticArray')
+
+# Of the updater, beside those of its estimates.
+LEARNING = Topic('learning', 'std_msgs/msg/Float64MultiArray')
+ADAPTING = 'adapting/'
+"""What the updater's topics begin with: two publishers on one topic would be a trap."""
 
 ESTIMATE_TOPICS = (POSITION, ODOMETRY, PREDICTED_PATH, LATENT_STATE, MARKERS)
 """Published once per valid estimate."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Ints
 
 GEODETIC = 'sensor_msgs/msg/NavSatFix'
-_NO_FIX = -1
+NO_FIX = -1
 # The header names the antenna; the positions are in a plane fixed to the earth.
-_FRAME = 'map'
+FRAME = 'map'
 
 
 class NoFixError(InputError):
@@ -52,7 +52,7 @@ def positions_of_fixes(
 
     """
     latitude, longitude, altitude, status = collected.numbers.T
-    valid = np.isfinite(latitude) & np.isfinite(longitude) & (status != _NO_FIX)
+    valid = np.isfinite(latitude) & np.isfinite(longitude) & (status != NO_FIX)
     if not valid.any():
         msg = (
             f'{collected.topic.name} in {collected.path} holds {len(valid)} messages but no '
@@ -66,7 +66,7 @@ def positions_of_fixes(
     altitude = np.where(np.isfinite(altitude), altitude, origin.altitude_m)
     stream = PositionStream(
         topic=collected.topic.name,
-        frame_id=_FRAME,
+        frame_id=FRAME,
         msgtype=collected.topic.msgtype,
         stamps=stamps[valid],
         positions=east_north(latitude[valid], longitude[valid], altitude[valid], origin),

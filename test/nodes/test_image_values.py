@@ -1,0 +1,113 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Images to samples: encodings, padding, byte orders, sizes, and what is refused."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.image_values import channel_names, ENCODINGS, ImageValues, overlaps
+
+RNG = np.random.Generator(np.random.PCG64(1))
+
+
+def raw_image(
+    pixels: np.ndarray,
+    encoding: str,
+    *,
+    frame: str = 'cam',
+    padding: int = 0,
+    bigendian: bool = False,
+    order: str = '<',
+) -> bytes:
+    """Return a serialised image of (height, width, colours) pixels; stamp 5 s and 7 ns."""
+    height, width = pixels.shape[:2]
+    stored = pixels.astype(pixels.dtype.newbyteorder('>' if bigendian else '<'))
+    rows = [stored[row].tobytes() + b'\xee' * padding for row in range(height)]
+    data = b''.join(rows)
+    out = b'\x00\x01\x00\x00' if order == '<' else b'\x00\x00\x00\x00'
+
+    def align(text: bytes) -> bytes:
+        return text + b'\x00' * (-len(text) % 4)
+
+    out += struct.pack(f'{order}iII', 5, 7, len(frame) + 1)
+    out = align(out + frame.encode() + b'\x00')
+    out += struct.pack(f'{order}III', height, width, len(encoding) + 1)
+    out += encoding.encode() + b'\x00' + struct.pack('B', bigendian)
+    return align(out) + struct.pack(f'{order}II', len(rows[0]), len(data)) + data
+
+
+def naive(grey: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Mean over boxes with a fine grid of points."""
+    fine = 20
+    big = np.kron(grey, np.ones((fine * height, fine * width)) / 1.0)
+    rows, columns = grey.shape[0] * fine, grey.shape[1] * fine
+    return big.reshape(height, rows, width, columns).mean(axis=(1, 3)).ravel()
+
+
+@pytest.mark.parametrize('encoding', ENCODINGS)
+@pytest.mark.parametrize('frame', ['', 'cam', 'camera'])
+def test_every_encoding(encoding: str, frame: str) -> None:
+    known = ENCODINGS[encoding]
+    top = 256**known.depth
+    dtype = np.uint8 if known.depth == 1 else np.uint16
+    pixels = RNG.integers(0, top, (5, 7, known.channels)).astype(dtype)
+    raw = raw_image(pixels, encoding, frame=frame)
+    stamp, said, values = ImageValues(3, 2).decode(raw)
+    assert (stamp, said) == (5_000_000_007, frame)
+    red = known.weights[0]
+    grey = pixels[:, :, : len(known.weights)] @ np.array(known.weights) / (top - 1)
+    assert sum(known.weights) == pytest.approx(1.0)
+    assert red in {1.0, 0.299, 0.114}
+    np.testing.assert_allclose(values, naive(grey, 3, 2), atol=1e-12)
+
+
+def test_red_is_no_blue() -> None:
+    red = np.zeros((4, 4, 3), np.uint8)
+    red[..., 0] = 255
+    whole = ImageValues(1, 1)
+    assert whole.decode(raw_image(red, 'rgb8'))[2] == pytest.approx([0.299])
+    assert whole.decode(raw_image(red, 'bgr8'))[2] == pytest.approx([0.114])
+
+
+def test_padding_byte_orders_and_a_change_of_size_do_not_matter() -> None:
+    shrink = ImageValues(2, 2)
+    for size in (3, 6):
+        pixels = RNG.integers(0, 65536, (size, size, 1)).astype(np.uint16)
+        plain = shrink.decode(raw_image(pixels, 'mono16'))[2]
+        for changed in ({'padding': 5}, {'bigendian': True}, {'order': '>'}):
+            other = shrink.decode(raw_image(pixels, 'mono16', **changed))[2]
+            np.testing.assert_array_equal(other, plain)
+
+
+def test_boxes_take_every_pixel_once() -> None:
+    for pixels, boxes in ((7, 3), (8, 4), (5, 5), (640, 16)):
+        shares = overlaps(pixels, boxes)
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+        np.testing.assert_allclose(shares.sum(axis=0), boxes / pixels)
+
+
+def test_one_name_for_each_value() -> None:
+    names = channel_names(3, 2)
+    assert len(set(names)) == 6
+    assert names[1] == 'pixel.0.1'
+
+
+def test_what_cannot_be_read_is_refused_in_words() -> None:
+    pixels = np.zeros((4, 6, 1), np.uint8)
+    good = raw_image(pixels, 'mono8')
+    cases = {
+        'encoded as': raw_image(pixels, 'yuv422'),
+        'cannot be in 23 bytes': good[:-1],
+        'not plain CDR': b'\x00\x03' + good[2:],
+        'cannot be in 0 bytes': raw_image(pixels[:, :0], 'mono8'),
+    }
+    for words, raw in cases.items():
+        with pytest.raises(InputError, match=words):
+            ImageValues(2, 2).decode(raw)
+    with pytest.raises(InputError, match='smaller than the grid of 16 x 12'):
+        ImageValues(16, 12).decode(good)
