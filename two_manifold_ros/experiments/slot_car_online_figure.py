@@ -1,0 +1,56 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of `slot-car-online`: squared error against horizon, as in Fig. 2B."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from matplotlib.figure import Figure
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from two_manifold_ros.experiments.slot_car_online import Outcome
+
+PANEL = (6.0, 4.4)
+"""Inches."""
+
+STYLES: dict[str, dict[str, Any]] = {
+    'mean': {'color': '#7f7f7f', 'ls': '-.', 'label': 'mean measurement'},
+    'hmm': {'color': '#009E73', 'ls': (0, (1, 1)), 'label': 'HMM by EM'},
+    'hse': {'color': '#D55E00', 'lw': 3.5, 'alpha': 0.55, 'label': 'HSE-HMM'},
+    'online': {'color': '#0072B2', 'lw': 1.4, 'label': 'online TPSR'},
+}
+"""Okabe and Ito's colours; the two that should coincide differ in width, to show both."""
+
+
+def draw(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Write one panel for each course, as PNG."""
+    width, height = PANEL
+    figure = Figure(figsize=(width * len(outcomes), height), layout='constrained')
+    panels = figure.subplots(1, len(outcomes), squeeze=False)[0]
+    for axes, outcome in zip(panels, outcomes, strict=True):
+        _draw_panel(axes, outcome)
+    figure.savefig(path, dpi=120, metadata={'Software': None})
+
+
+def _draw_panel(axes: Any, outcome: Outcome) -> None:  # noqa: ANN401
+    course, protocol, rate = outcome.course, outcome.course.protocol, outcome.course.rate_hz
+    seconds = np.arange(1, protocol.horizons + 1) / rate
+    for name, style in STYLES.items():
+        ridge = outcome.ridges.get(name)
+        label = style['label'] + (f', ridge {ridge:g}' if ridge is not None else '')
+        axes.plot(seconds, outcome.curves[name], **{**style, 'label': label})
+    axes.set(xlabel='horizon (s)', xlim=(0.0, seconds[-1]), ylim=(0.0, None))
+    channels = course.test.shape[1]
+    axes.set_ylabel(f'squared error (variances, summed over {channels} channels)')
+    axes.set_title(
+        f'{course.name}\n{rate:.3g} Hz, windows of {course.window / rate:.3g} s, after filtering '
+        f'for {protocol.shortest / rate:.3g} to {protocol.longest / rate:.3g} s',
+        fontsize='medium',
+    )
+    axes.legend(loc='lower right')
+    axes.grid(alpha=0.3)
