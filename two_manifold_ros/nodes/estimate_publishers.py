@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rclpy.lifecycle import LifecycleNode
+
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.fixed_layout import FixedLayout
 from two_manifold_ros.nodes.quality import quality
@@ -15,8 +17,9 @@ from two_manifold_ros.outputs.position import position_message
 from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS, ODOMETRY, PARTICLES, POSITION
 
 if TYPE_CHECKING:
-    from rclpy.lifecycle import LifecycleNode
-    from rclpy.lifecycle.publisher import LifecyclePublisher
+    from rclpy.node import Node
+    from rclpy.publisher import Publisher
+    from rclpy.qos import QoSProfile
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
@@ -30,16 +33,18 @@ _ADVERTISED = (*ESTIMATE_TOPICS, PARTICLES)
 
 class EstimatePublishers:
     """
-    One lifecycle publisher per topic; silent while the node is not active.
+    One publisher per topic; silent while a node with a lifecycle is not active.
 
     Parameters
     ----------
     node
-        On which to advertise.
+        On which to advertise, with a lifecycle or without.
     model, frames
         Of the estimates that will come.
     transform
         Whether to publish the transform from the track frame to the child frame as well.
+    prefix
+        Before the names of the topics, such as ``adapting/``.
 
     Raises
     ------
@@ -49,7 +54,13 @@ class EstimatePublishers:
     """
 
     def __init__(
-        self, node: LifecycleNode, model: ModelHead, frames: Frames, *, transform: bool
+        self,
+        node: Node,
+        model: ModelHead,
+        frames: Frames,
+        *,
+        transform: bool,
+        prefix: str = '',
     ) -> None:
         self._node = node
         self._model = model
@@ -57,9 +68,7 @@ class EstimatePublishers:
         # First what can fail, so that nothing is advertised then.
         self._tf = _tf_publisher(node) if transform else None
         self._publishers = {
-            topic: node.create_lifecycle_publisher(
-                message_class(topic.msgtype), topic.name, quality(topic)
-            )
+            topic: _publisher(node, topic.msgtype, f'{prefix}{topic.name}', quality(topic))
             for topic in _ADVERTISED
         }
         self._layouts: dict[Topic, FixedLayout] = {}
@@ -98,7 +107,10 @@ class EstimatePublishers:
     def destroy(self) -> None:
         """Stop advertising."""
         for publisher in [*self._publishers.values(), *([self._tf] if self._tf else [])]:
-            self._node.destroy_lifecycle_publisher(publisher)
+            if isinstance(self._node, LifecycleNode):
+                self._node.destroy_lifecycle_publisher(publisher)
+            else:
+                self._node.destroy_publisher(publisher)
 
     def _transform(self, estimate: Estimate) -> object:
         position = position_message(estimate, self._frames)
@@ -111,13 +123,19 @@ class EstimatePublishers:
         return to_message('tf2_msgs/msg/TFMessage', {'transforms': [transform]})
 
 
-def _tf_publisher(node: LifecycleNode) -> LifecyclePublisher:
+def _publisher(node: Node, msgtype: str, name: str, queue: QoSProfile | int) -> Publisher:
+    kind = message_class(msgtype)
+    if isinstance(node, LifecycleNode):
+        return node.create_lifecycle_publisher(kind, name, queue)
+    return node.create_publisher(kind, name, queue)
+
+
+def _tf_publisher(node: Node) -> Publisher:
     try:
-        kind = message_class('tf2_msgs/msg/TFMessage')
+        return _publisher(node, 'tf2_msgs/msg/TFMessage', '/tf', _TF_DEPTH)
     except ImportError as error:
         msg = (
             'Parameter publish_tf is true but the package tf2_msgs is not installed: install '
             'ros-<distro>-tf2-msgs or set publish_tf to false.'
         )
         raise InputError(msg) from error
-    return node.create_lifecycle_publisher(kind, '/tf', _TF_DEPTH)
