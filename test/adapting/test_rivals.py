@@ -1,0 +1,165 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Two models filter the same samples, and the better one is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.contest import ContestSettings, Side, Verdict
+from two_manifold_ros.adapting.rivals import make_rival, Rivals
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.tpsr_model import TpsrModel
+    from two_manifold_ros.recordings.recording import Recording
+
+    Laps = tuple[Recording, Recording]
+
+SHORT = ContestSettings(block_s=2.0, fewest=4, most=8)
+
+
+def moved(model: TpsrModel, metres: float) -> TpsrModel:
+    """Return a model that errs by so much."""
+    coefficients = model.coefficients.copy()
+    coefficients[:-1, 0, -1] += metres
+    return replace(model, coefficients=coefficients, usual_share=0.5)
+
+
+def begin(incumbent: ModelHead, candidate: ModelHead) -> Rivals:
+    rivals = Rivals(make_rival(incumbent), SHORT)
+    rivals.challenge(candidate)
+    return rivals
+
+
+def drive(rivals: Rivals, recording: Recording, until: float = math.inf) -> None:
+    """Show the samples and positions of a drive, in order of time."""
+    imu, positions = recording.imu, recording.positions
+    assert positions is not None
+    events = [(stamp, 0, each) for stamp, each in zip(imu.stamps, imu.samples, strict=True)]
+    events += [
+        (stamp, 1, each) for stamp, each in zip(positions.stamps, positions.positions, strict=True)
+    ]
+    for stamp, kind, each in sorted(events, key=lambda event: event[:2]):
+        if stamp - imu.stamps[0] > 1e9 * until:
+            return
+        if kind:
+            rivals.reach(int(stamp), *each.tolist())
+        else:
+            rivals.take(int(stamp), each)
+
+
+def test_the_better_one_is_to_be_handed_over_and_taken_back_when_it_gets_worse(
+    slot_car_laps: Laps, tpsr_model: TpsrModel
+) -> None:
+    bad, good = moved(tpsr_model, 1.5), moved(tpsr_model, 0.0)
+    rivals = begin(bad, good)
+    drive(rivals, slot_car_laps[0], 30.0)
+    assert rivals.verdict is Verdict.HAND_OVER
+    assert not rivals.spent
+    rivals.swap()
+    assert rivals.incumbent.model is good
+    assert (rivals.on_trial, rivals.verdict) == (True, Verdict.KEEP)
+    rivals.swap()
+    assert rivals.incumbent.model is bad
+    assert not rivals.on_trial
+    assert rivals.contest.needed == 2 * SHORT.fewest
+
+
+def test_who_was_exchanged_is_measured_under_its_new_name(
+    slot_car_laps: Laps, tpsr_model: TpsrModel
+) -> None:
+    rivals = begin(moved(tpsr_model, 1.5), moved(tpsr_model, 0.0))
+    rivals.swap()
+    drive(rivals, slot_car_laps[0], 30.0)
+    contest = rivals.contest
+    assert contest.score(Side.CANDIDATE) > 1.0 > contest.score(Side.INCUMBENT)
+    assert rivals.verdict is Verdict.KEEP
+
+
+def test_models_of_other_kinds_rates_and_horizons_are_compared_where_they_meet(
+    slot_car_laps: Laps, slot_car_model: Model, tpsr_model: TpsrModel
+) -> None:
+    """At 10 Hz 0, 0.5 and 2 s ahead; at 5 Hz 0, 1 and 2 s ahead: 0 and 2 s are in common."""
+    slow = replace(moved(tpsr_model, 1.5), rate_hz=5.0, period_ns=200_000_000, horizons=(0, 5, 10))
+    rivals = begin(slow, slot_car_model)
+    drive(rivals, slot_car_laps[0], 30.0)
+    assert rivals.contest.blocks >= SHORT.fewest
+    assert rivals.verdict is Verdict.HAND_OVER
+    assert rivals.contest.score(Side.CANDIDATE) == pytest.approx(0.1, abs=0.1)
+    rivals.swap()
+    drive(rivals, slot_car_laps[0].between(30.0, None), 20.0)
+    assert rivals.contest.score(Side.INCUMBENT) == pytest.approx(0.1, abs=0.1)
+
+
+def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
+    slot_car_laps: Laps, slot_car_model: Model, tpsr_model: TpsrModel
+) -> None:
+    rivals = begin(moved(tpsr_model, 1.5), replace(slot_car_model, horizons=(0, 7, 9)))
+    rivals.contest.needed = 6
+    drive(rivals, slot_car_laps[0], 10.0)
+    rivals.challenge(slot_car_model)
+    assert rivals.contest.needed == 6
+    assert rivals.contest.blocks == 0
+    drive(rivals, slot_car_laps[0].between(10.0, None), 30.0)
+    assert rivals.verdict is Verdict.HAND_OVER
+
+
+def test_a_candidate_that_looks_no_better_makes_room_soon_and_another_one_late(
+    tpsr_model: TpsrModel,
+) -> None:
+    good = moved(tpsr_model, 0.0)
+    for error, patience in ((0.95, SHORT.fewest), (0.6, SHORT.most)):
+        rivals = begin(good, good)
+        noise = np.random.default_rng(0)
+        for blocks in range(1, SHORT.most + 1):
+            assert not rivals.spent
+            rivals.contest.count(np.array([1.0, error + noise.choice([-0.5, 0.5])]))
+            assert rivals.verdict is Verdict.KEEP
+            if blocks == patience:
+                break
+        assert rivals.spent
+
+
+def test_on_trial_nobody_makes_room(tpsr_model: TpsrModel) -> None:
+    good = moved(tpsr_model, 0.0)
+    rivals = begin(good, good)
+    rivals.swap()
+    for _ in range(SHORT.most):
+        assert not rivals.spent
+        rivals.contest.count(np.array([0.2, 0.2]))
+    assert not rivals.on_trial
+    assert rivals.spent
+
+
+def test_without_a_candidate_there_is_no_contest(
+    slot_car_laps: Laps, tpsr_model: TpsrModel
+) -> None:
+    rivals = begin(moved(tpsr_model, 1.5), moved(tpsr_model, 0.0))
+    drive(rivals, slot_car_laps[0], 10.0)
+    rivals.withdraw()
+    assert rivals.spent
+    drive(rivals, slot_car_laps[0].between(10.0, None), 10.0)
+    assert rivals.contest.blocks == 0
+    assert rivals.incumbent.filter.counters['ticks'] > 150
+
+
+@pytest.mark.parametrize('sample', [[math.nan] * 6, [1e9] * 6])
+def test_a_sample_that_cannot_be_used_harms_nobody(
+    slot_car_laps: Laps, tpsr_model: TpsrModel, sample: list[float]
+) -> None:
+    verdicts = []
+    for spoil in (False, True):
+        rivals = begin(moved(tpsr_model, 1.5), moved(tpsr_model, 0.0))
+        drive(rivals, slot_car_laps[0], 10.0)
+        if spoil:
+            rivals.take(int(slot_car_laps[0].imu.stamps[0]) + 10_000_000_001, sample)
+        drive(rivals, slot_car_laps[0].between(10.0, None), 10.0)
+        verdicts.append((rivals.verdict, rivals.contest.score(Side.CANDIDATE)))
+    assert verdicts[0] == verdicts[1]
