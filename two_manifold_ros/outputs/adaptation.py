@@ -1,0 +1,50 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the learning goes, as a labelled array, for plotting."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.outputs.header import stamp_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from two_manifold_ros.outputs.topics import Message
+    from two_manifold_ros.typing import Floats
+
+
+def adaptation_message(
+    stamp_ns: int, numbers: Mapping[str, float], values: Floats
+) -> Message | None:
+    """
+    Return ``std_msgs/Float64MultiArray``: seconds, nanoseconds, numbers, singular values.
+
+    Laid out and labelled like the latent state.
+
+    Parameters
+    ----------
+    stamp_ns
+        Nanoseconds.
+    numbers
+        By name, in the order to tell them.
+    values : (r,)
+        Singular values, the largest first.
+
+    Returns
+    -------
+    Message, optional
+        ``None`` if not every number is finite.
+
+    """
+    stamp = stamp_fields(stamp_ns)
+    entries = {'sec': float(stamp['sec']), 'nanosec': float(stamp['nanosec'])}
+    entries |= {name: float(number) for name, number in numbers.items()}
+    entries |= {f'singular_{index}': value for index, value in enumerate(values.tolist())}
+    if not all(map(math.isfinite, entries.values())):
+        return None
+    size = len(entries)
+    dimension = {'label': ','.join(entries), 'size': size, 'stride': size}
+    return {'layout': {'dim': [dimension], 'data_offset': 0}, 'data': list(entries.values())}
