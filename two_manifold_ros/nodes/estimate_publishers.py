@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rclpy.lifecycle import LifecycleNode
 
@@ -17,6 +17,8 @@ from two_manifold_ros.outputs.position import position_message
 from two_manifold_ros.outputs.topics import ESTIMATE_TOPICS, ODOMETRY, PARTICLES, POSITION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rclpy.node import Node
     from rclpy.publisher import Publisher
     from rclpy.qos import QoSProfile
@@ -62,7 +64,11 @@ class EstimatePublishers:
         transform: bool,
         prefix: str = '',
     ) -> None:
-        self._node = node
+        self._destroy: Callable[[Any], object] = (
+            node.destroy_lifecycle_publisher
+            if isinstance(node, LifecycleNode)
+            else node.destroy_publisher
+        )
         self._model = model
         self._frames = frames
         # First what can fail, so that nothing is advertised then.
@@ -107,10 +113,7 @@ class EstimatePublishers:
     def destroy(self) -> None:
         """Stop advertising."""
         for publisher in [*self._publishers.values(), *([self._tf] if self._tf else [])]:
-            if isinstance(self._node, LifecycleNode):
-                self._node.destroy_lifecycle_publisher(publisher)
-            else:
-                self._node.destroy_publisher(publisher)
+            self._destroy(publisher)
 
     def _transform(self, estimate: Estimate) -> object:
         position = position_message(estimate, self._frames)
