@@ -9,8 +9,9 @@ import pytest
 from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.tpsr.base_learner import Learner
 from two_manifold_ros.tpsr.exact import ExactLearner
-from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.saving import learner_arrays, learner_from
 
 KINDS = [OnlineLearner, ExactLearner]

@@ -4,7 +4,7 @@ from hypothesis import given, strategies
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.orthonormal import Basis, BLOCK
+from two_manifold_ros.tpsr.orthonormal import Basis, BLOCK, PENDING
 
 
 @given(
@@ -28,15 +28,27 @@ def test_split_writes_vectors_in_orthonormal_rows(
     np.testing.assert_allclose(split.own @ orthonormal[:rank], basis.rows, atol=1e-9)
 
 
-@pytest.mark.parametrize('size', [3, BLOCK, BLOCK + 1])
-def test_turn_replaces_the_rows_block_by_block(size: int) -> None:
+@pytest.mark.parametrize('size', [5, BLOCK, BLOCK + 1])
+@pytest.mark.parametrize('count', [1, 7, PENDING, PENDING + 4])
+def test_rows_follow_turns_whether_they_are_asked_for_or_not(size: int, count: int) -> None:
     rng = np.random.default_rng(0)
-    basis = Basis(3, size)
-    rows, vectors = rng.normal(size=(2, size)), rng.normal(size=(4, size))
-    basis.set_rows(rows)
-    matrix = rng.normal(size=(3, 6))
-    basis.turn(matrix, vectors)
-    np.testing.assert_allclose(basis.rows, matrix @ np.vstack([rows, vectors]), atol=1e-13)
+    basis, asked = Basis(4, size), Basis(4, size)
+    rows = np.linalg.qr(rng.normal(size=(size, 2)))[0].T
+    for each in (basis, asked):
+        each.set_rows(rows)
+    for _ in range(2 + 2 * PENDING // count):
+        vectors, rotation = rng.normal(size=(count, size)), rng.normal(size=(3, 9))
+        for each in (basis, asked):
+            split = each.split(vectors)
+            width = len(split.recipe)
+            turn = np.linalg.qr(np.resize(rotation, (width, width)))[0][:3]
+            each.turn(turn @ split.recipe, split, vectors)
+        orthonormal = split.recipe @ np.vstack([rows, vectors])
+        rows = turn @ orthonormal
+        np.testing.assert_allclose(asked.rows, rows, atol=1e-10)
+        probes = rng.normal(size=(2, size))
+        np.testing.assert_allclose(basis.coordinates(probes), probes @ rows.T, atol=1e-10)
+    np.testing.assert_allclose(basis.rows, rows, atol=1e-10)
 
 
 def test_defect_is_the_largest_entry() -> None:

@@ -23,7 +23,7 @@ def test_is_the_svd_of_the_weighted_sum_when_nothing_is_cut_off(batch: int) -> N
         total = 0.9 * total + (x * weights[:, None]).T @ y
     np.testing.assert_allclose(whole(svd), total, atol=1e-11)
     np.testing.assert_allclose(svd.values, np.linalg.svd(total)[1], rtol=1e-11)
-    assert svd.defect() < 1e-13
+    assert svd.defect() < 1e-11
 
 
 @pytest.mark.parametrize('decay', [1.0, 0.95])
@@ -49,12 +49,15 @@ def test_moves_tell_how_the_bases_moved(rank: int, batches: list[int], seed: int
     svd = ThinSvd(7, 5, rank)
     for batch in batches:
         left, right = svd.left.copy(), svd.right.copy()
-        move = svd.fold(rng.normal(size=(batch, 7)), rng.normal(size=(batch, 5)), np.ones(batch))
+        x, y = rng.normal(size=(batch, 7)), rng.normal(size=(batch, 5))
+        move = svd.fold(x, y, np.ones(batch))
+        np.testing.assert_allclose(svd.coordinates(x), x @ svd.left.T, atol=1e-12)
+        np.testing.assert_allclose(svd.newest, y @ svd.right.T, atol=1e-12)
         np.testing.assert_allclose(move.left, svd.left @ left.T, atol=1e-12)
         np.testing.assert_allclose(move.right, svd.right @ right.T, atol=1e-12)
         assert (np.diagonal(move.left) >= 0.0).all()
         assert (np.diff(svd.values) <= 0.0).all()
-        assert svd.defect() < 1e-13
+        assert svd.defect() < 1e-11
 
 
 def test_near_parallel_terms_leave_the_bases_orthonormal() -> None:
@@ -81,7 +84,7 @@ def test_directions_hardly_there_are_still_found() -> None:
     svd = ThinSvd(20, 20, 6)
     svd.fold(x, y + rng.normal(size=(6, 20)), np.ones(6))
     assert len(svd.values) == 6
-    assert svd.defect() < 1e-13
+    assert svd.defect() < 1e-11
 
 
 def test_what_adds_nothing_changes_nothing() -> None:

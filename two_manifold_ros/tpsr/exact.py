@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.tpsr.learner import Learner
+from two_manifold_ros.tpsr.base_learner import Learner
 from two_manifold_ros.tpsr.move import Move
 from two_manifold_ros.tpsr.thin_svd import count_directions, senses
 
@@ -79,10 +79,11 @@ class ExactLearner(Learner):
     The exact alternative for fixed features, such as those of an eigenmap (section 10).
 
     It keeps :math:`\hat\Sigma_{TH}` and all third moments in the features themselves, which is
-    memory of (p + 1) d h numbers and, at each fold, an SVD of d x h; for that no buffer of
-    directions is needed and no direction is ever lost. It is cheaper than an `OnlineLearner` that
-    keeps all directions as well, and dearer than one that keeps less than about half of them:
-    `benchmarks/bench_online.py` measures both.
+    memory of (p + 1) d h numbers and, at each fold, an SVD of d x h; for that no direction is
+    ever lost. With up to about 60 features it is cheaper than an `OnlineLearner` that loses none
+    either, and dearer than one that keeps fewer than about three quarters of them
+    (`benchmarks/bench_online.py`): take it when k is more than a third of the features, or when
+    nothing may be lost.
 
     Parameters
     ----------
@@ -125,6 +126,12 @@ class ExactLearner(Learner):
         self.sums[:-1] += batch.observations.T @ pairs
         self.sums[-1] += pairs.sum(axis=0)
         return move
+
+    def fade_moments(self, share: float) -> None:
+        """Scale the second and third moments."""
+        self.svd.total *= share
+        self.svd.values = share * self.svd.values
+        self.sums *= share
 
     def absorb(self, other: Self) -> None:
         """Add the second and third moments of another learner, of which nothing waits."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.learner import Learner
+from two_manifold_ros.tpsr.base_learner import Learner
 
 if TYPE_CHECKING:
     from typing import Any

@@ -56,6 +56,7 @@ class ObservationCovariance:
         self.total = np.zeros((size, size))
         self.weight = 0.0
         self.inverse = np.eye(size)
+        self._scratch = np.zeros((size, size))
         self.ridge_within = 1.0
         self.since = 0
 
@@ -74,17 +75,23 @@ class ObservationCovariance:
 
         """
         rows = features * np.sqrt(weights)[:, None]
-        self.total *= decay
-        self.total += rows.T @ rows
-        self.weight = decay * self.weight + float(weights.sum())
-        self.ridge_within *= decay
+        self.fade(decay)
+        self.total += np.matmul(rows.T, rows, out=self._scratch)
+        self.weight += float(weights.sum())
         self.since += len(rows)
         wanted = self.ridge * self.weight
         stale = abs(self.ridge_within - wanted) > STALE * wanted
         if stale or self.since > REFRESH_EVERY or len(self.total) <= FEW * len(rows):
             self.refresh()
         else:
-            self._update(rows, decay)
+            self._update(rows)
+
+    def fade(self, share: float) -> None:
+        """Scale the sum, with its ridge."""
+        self.total *= share
+        self.weight *= share
+        self.ridge_within *= share
+        self.inverse /= share
 
     def absorb(self, other: ObservationCovariance) -> None:
         """Add the sum of another one."""
@@ -102,10 +109,9 @@ class ObservationCovariance:
         half = solve_triangular(root, one, lower=True, check_finite=False)
         self.inverse = half.T @ half
 
-    def _update(self, rows: Floats, decay: float) -> None:
-        self.inverse /= decay
+    def _update(self, rows: Floats) -> None:
         product = rows @ self.inverse
         root = np.linalg.cholesky(np.eye(len(rows)) + product @ rows.T)
         half = solve_triangular(root, product, lower=True, check_finite=False)
         # A product with its own transpose: exactly symmetric, and half the work.
-        self.inverse -= half.T @ half
+        self.inverse -= np.matmul(half.T, half, out=self._scratch)

@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.exact import ExactLearner
-from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.saved_checks import check_arrays, check_numbers, refuse
 from two_manifold_ros.tpsr.triples import Triples
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from two_manifold_ros.tpsr.base_learner import Learner
 
 _KINDS: dict[str, type[Learner]] = {'online': OnlineLearner, 'exact': ExactLearner}
 _WAITING = tuple(field.name for field in fields(Triples))

@@ -12,13 +12,10 @@ from two_manifold_ros.tpsr.move import Move
 from two_manifold_ros.tpsr.orthonormal import Basis
 
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.orthonormal import Split
     from two_manifold_ros.typing import Floats
 
 NOTHING = 1e-14
 """Share of the largest singular value below which one is rounding, and its direction arbitrary."""
-
-EPSILON = float(np.finfo(np.float64).eps)
 
 ROUNDING = 1e-11
 """By how much rounding may spoil the bases before they are made orthonormal at once."""
@@ -32,10 +29,9 @@ class ThinSvd:
     off at an update is lost for good, so keep more directions than will be needed.
 
     Orthogonalisation is double, as it has to be, but both rounds are in small matrices: each
-    update first measures how far the last one has left the bases from orthonormal, counts with
-    bases that are, and so mends them in the one pass in which it turns them. When an update could
-    leave more than ``ROUNDING`` (directions that were tiny before they were normalised), an empty
-    one follows at once.
+    update counts with what the last one really left, and so mends it in the one pass in which it
+    turns the bases. When an update could leave more than ``ROUNDING`` (directions that were tiny
+    before they were normalised), an empty one follows at once.
 
     Parameters
     ----------
@@ -48,6 +44,8 @@ class ThinSvd:
     ----------
     values : (r,)
         Singular values, largest first; r grows from 0 to ``rank``.
+    newest : (c, r)
+        Coordinates of the last y in the right basis.
 
     """
 
@@ -56,6 +54,7 @@ class ThinSvd:
         self._across = Basis(self.rank, rows)
         self._down = Basis(self.rank, columns)
         self.values = np.zeros(0)
+        self.newest = np.zeros((0, 0))
 
     @property
     def left(self) -> Floats:
@@ -99,20 +98,29 @@ class ThinSvd:
         left, values, right = np.linalg.svd(core, full_matrices=False)
         kept = min(self.rank, count_directions(values))
         left, right = left[:, :kept].T, right[:kept]
-        move = Move(left[:, :before] @ across.own.T, right[:, :before] @ down.own.T)
-        sense = senses(move.left)[:, None]
-        self.values = values[:kept]
+        sense = senses(left[:, :before] @ across.own.T)[:, None]
+        left, right = sense * left, sense * right
+        self.values, self.newest = values[:kept], down.coordinates @ right.T
         spoiled = max(
-            _turn(self._across, sense * left, across, x),
-            _turn(self._down, sense * right, down, y),
+            self._across.turn(left @ across.recipe, across, x),
+            self._down.turn(right @ down.recipe, down, y),
         )
-        move = Move(sense * move.left, sense * move.right)
-        return self.orthonormalise().after(move) if spoiled > ROUNDING else move
+        move = Move(left[:, :before] @ across.own.T, right[:, :before] @ down.own.T)
+        return self._mended(move) if spoiled > ROUNDING else move
+
+    def coordinates(self, x: Floats) -> Floats:
+        """Return the (c, r) coordinates of (c, rows) vectors in the left basis."""
+        return self._across.coordinates(x)
 
     def orthonormalise(self) -> Move:
         """Make the bases orthonormal to the last digit, and return the move: next to nothing."""
         none = np.zeros(0)
         return self.fold(self.left[:0].copy(), self.right[:0].copy(), none)
+
+    def _mended(self, move: Move) -> Move:
+        newest, mending = self.newest, self.orthonormalise()
+        self.newest = newest @ mending.right.T
+        return mending.after(move)
 
     def defect(self) -> float:
         """Return by how much the bases miss being orthonormal, largest entry."""
@@ -129,11 +137,3 @@ def senses(move: Floats) -> Floats:
     found = np.ones(len(move))
     found[: min(move.shape)][np.diagonal(move) < 0.0] = -1.0
     return found
-
-
-def _turn(basis: Basis, rotation: Floats, split: Split, vectors: Floats) -> float:
-    """Turn a basis, and return what rounding may have left of orthonormality."""
-    matrix = rotation @ split.recipe
-    basis.turn(matrix, vectors)
-    grown = float(np.square(matrix[:, len(split.own) :]).sum()) * split.longest**2
-    return grown * EPSILON
