@@ -86,8 +86,8 @@ def test_who_was_exchanged_is_measured_under_its_new_name(
 def test_models_of_other_kinds_rates_and_horizons_are_compared_where_they_meet(
     slot_car_laps: Laps, slot_car_model: Model, tpsr_model: TpsrModel
 ) -> None:
-    """At 10 Hz 0, 0.5 and 2 s ahead; at 5 Hz 0, 1 and 2 s ahead: 0 and 2 s are in common."""
-    slow = replace(moved(tpsr_model, 1.5), rate_hz=5.0, period_ns=200_000_000, horizons=(0, 5, 10))
+    """At 10 Hz 0, 0.5 and 2 s ahead; at 5 Hz 0, 2 and 3 s ahead: 0 and 2 s are in common."""
+    slow = replace(moved(tpsr_model, 1.5), rate_hz=5.0, period_ns=200_000_000, horizons=(0, 10, 15))
     rivals = begin(slow, slot_car_model)
     drive(rivals, slot_car_laps[0], 30.0)
     assert rivals.contest.blocks >= SHORT.fewest
