@@ -43,9 +43,11 @@ class Bench:
     def __init__(self, drive: SlotCarRun, path: Path) -> None:
         self.session = Session(load_model(path))
         self.said: list[str] = []
-        self.followed: list[object] = []
+        self.followed: list[tuple[str, object]] = []
         say = self.said.append
-        self.swap = ModelSwap(self.session, str(path), 0.0, self.followed.append, say, say)
+        self.swap = ModelSwap(
+            self.session, str(path), 0.0, lambda *what: self.followed.append(what), say, say
+        )
         self.published: list[Estimate] = []
         self._messages = raw_drive(drive)
 
@@ -101,7 +103,8 @@ def test_the_other_model_takes_over_without_a_gap(
     assert bench.gaps().min() > 0.0
     assert bench.gaps().max() < 2.0
     assert (bench.swap.path, bench.swap.swaps, bench.swap.state) == (str(other_path), 1, 'none')
-    assert [type(each) for each in bench.followed] == [type(other)]
+    assert bench.followed == [(str(other_path), bench.session.model)]
+    assert type(bench.session.model) is type(other)
     counts = bench.session.counts()
     assert counts['received'] == counts['used'] == before['received'] + 100
     assert abs(counts['ticks'] - before['ticks'] - 20) <= 1

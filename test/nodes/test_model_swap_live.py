@@ -124,4 +124,5 @@ def test_models_are_swapped_under_load(
     log = node.log()
     assert f'Model {tmp_path / "other.npz"} runs in place of {model_path}' in log
     assert f'Model {model_path} runs again in place of' in log
+    assert 'horizons 0, 0.5, 1, 2 s' in log
     assert 'broken.npz: the model is refused' in log

@@ -47,10 +47,11 @@ class Estimate:
         Its covariance, (m/s)^2.
     evidence
         Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
-        (section 6.5).
+        (section 6.5). Of a TPSR see ``TpsrBelief``.
     familiarity
         Of the last windows, see ``Familiarity``: about 1 on the trained route, about 2 on another
-        and more where units or mounting are wrong; NaN until a whole window was seen.
+        and more where units or mounting are wrong; NaN until a whole window was seen. Of a TPSR
+        see ``SpanFamiliarity``.
     places : (m, 3), optional
         x, y and chance of the places where the vehicle may be, see ``Places``; only now and then,
         as the filter was asked, and only of a route belief.

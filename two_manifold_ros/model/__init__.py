@@ -1,3 +1,3 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The model and its file."""
+"""Models and their file."""

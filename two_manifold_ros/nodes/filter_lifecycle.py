@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.outputs.frames import Frames
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
@@ -124,7 +123,8 @@ class FilterNode(LifecycleNode):
             raise InputError(msg)
         model = load_model(path)
         check_input(model, path)
-        frames = choose_frames(model, self.settings['track_frame'], self.settings['child_frame'])
+        names = self.settings['track_frame'], self.settings['child_frame']
+        self._frames = choose_frames(model, *names)
         clock = self.get_clock() if self.settings['use_receive_time'] else None
         session = Session(
             model,
@@ -132,7 +132,7 @@ class FilterNode(LifecycleNode):
             self.settings['particles_rate_hz'],
         )
         self._estimates = EstimatePublishers(
-            self, model, frames, transform=self.settings['publish_tf']
+            self, model, self._frames, transform=self.settings['publish_tf']
         )
         self.session = session
         logger = self.get_logger()
@@ -140,7 +140,7 @@ class FilterNode(LifecycleNode):
             session,
             path,
             self.settings['particles_rate_hz'],
-            self._estimates.follow,
+            self._follow,
             logger.info,
             logger.warning,
         )
@@ -153,10 +153,15 @@ class FilterNode(LifecycleNode):
             raw=True,
             event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible),
         )
-        self._log_wiring(path, model, frames)
+        self._log_wiring(path, model)
 
-    def _log_wiring(self, path: str, model: ModelHead, frames: Frames) -> None:
-        for line in wiring(model, path, self.imu_topic, self._estimates.topics, frames):
+    def _follow(self, path: str, model: ModelHead) -> None:
+        """Publish for the model that took over, and say what is in force now."""
+        self._estimates.follow(model)
+        self._log_wiring(path, model)
+
+    def _log_wiring(self, path: str, model: ModelHead) -> None:
+        for line in wiring(model, path, self.imu_topic, self._estimates.topics, self._frames):
             self.get_logger().info(line)
 
     def _unconfigure(self, reason: str) -> None:

@@ -44,7 +44,7 @@ class ModelSwap:
     places_hz
         See ``Filter``.
     follow
-        Called with the model that runs from now on.
+        Called with file and model that run from now on.
     info, warn
         Log one line.
 
@@ -64,7 +64,7 @@ class ModelSwap:
         session: Session,
         path: str,
         places_hz: float,
-        follow: Callable[[ModelHead], object],
+        follow: Callable[[str, ModelHead], object],
         info: Callable[[str], object],
         warn: Callable[[str], object],
     ) -> None:
@@ -161,9 +161,9 @@ class ModelSwap:
         self._before = None if self._takes_back else before
         self.path = self._wanted
         self.swaps += 1
-        self._follow(new.model)
         again = 'again ' if self._takes_back else ''
         self._info(f'Model {self.path} runs {again}in place of {before.path}')
+        self._follow(self.path, new.model)
 
     def _give_up(self, new: Successor, why: str) -> None:
         self._session.successor = None
