@@ -1,0 +1,326 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Better models are handed to a filter node, whatever becomes of it and of its files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import shutil
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.contest import ContestSettings, Side
+from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.nodes.promotion import Promotion
+from two_manifold_ros.nodes.watched_filter import AWAY_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.model.tpsr_model import TpsrModel
+    from two_manifold_ros.nodes.handover import Answer
+    from two_manifold_ros.recordings.recording import Recording
+
+QUICK = ContestSettings(block_s=2.0, fewest=4, most=8)
+BETTER, WORSE = np.array([0.4, 0.1]), np.array([0.1, 0.4])
+
+
+class Far:
+    """A filter node that does at once what it is asked, as far as the test lets it."""
+
+    def __init__(self, path: Path) -> None:
+        self.refusal = ''
+        self.start(str(path))
+
+    def start(self, path: str) -> None:
+        self.path = self.next = path
+        self.before = ''
+        self.swaps = self.received = 0
+
+    def name_next(self, path: str, answer: Answer) -> None:
+        self.next = path
+        answer('')
+
+    def swap(self, answer: Answer) -> None:
+        if not self.refusal:
+            self._run(self.next)
+        answer(self.refusal)
+
+    def take_back(self, answer: Answer) -> None:
+        if not self.refusal:
+            self._run(self.before)
+        answer(self.refusal)
+
+    def _run(self, path: str) -> None:
+        self.before, self.path = self.path, path
+        self.swaps += 1
+
+    def told(self) -> dict[str, str]:
+        self.received += 100
+        return {'model': self.path, 'swaps': str(self.swaps), 'received': str(self.received)}
+
+
+class Bench:
+    """A promotion and a filter node, second by second."""
+
+    def __init__(self, far: Far, files: SnapshotFiles, snapshot: TpsrModel | None) -> None:
+        self.far = far
+        self.snapshot = snapshot
+        self.snapshots = 0
+        self.changes = 0
+        self.said: list[str] = []
+        self.now_s = 100.0
+        self.promotion = Promotion(
+            far, files, QUICK, self._snapshot, lambda: self.changes, self.said.append
+        )
+
+    def _snapshot(self) -> TpsrModel | None:
+        self.snapshots += 1
+        return self.snapshot
+
+    def second(self, *, heard: bool = True) -> None:
+        self.now_s += 1.0
+        if heard:
+            self.promotion.hear(self.far.told(), self.now_s)
+        self.promotion.look(self.now_s)
+        self.promotion._background.wait()
+
+    def seconds(self, count: int, *, heard: bool = True) -> None:
+        for _ in range(count):
+            self.second(heard=heard)
+
+    def blocks(self, errors: np.ndarray, count: int = QUICK.fewest) -> None:
+        rivals = self.promotion._rivals
+        assert rivals is not None
+        for index in range(count):
+            rivals.contest.count(errors * (1.0 + 0.01 * index))
+
+    @property
+    def trouble(self) -> str:
+        return self.promotion.trouble
+
+
+@pytest.fixture(scope='module')
+def good(tpsr_model: TpsrModel) -> TpsrModel:
+    return replace(tpsr_model, usual_share=0.5)
+
+
+@pytest.fixture(scope='module')
+def old(good: TpsrModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a model that is wrong by more than a metre."""
+    coefficients = good.coefficients.copy()
+    coefficients[:-1, 0, -1] += 1.5
+    path = tmp_path_factory.mktemp('old') / 'old.npz'
+    save_model(replace(good, coefficients=coefficients), path)
+    return path
+
+
+@pytest.fixture
+def bench(old: Path, good: TpsrModel, tmp_path: Path) -> Bench:
+    """Return a bench on which two models are being compared."""
+    bench = Bench(Far(old), SnapshotFiles(tmp_path, 'robot'), good)
+    bench.seconds(3)
+    assert bench.promotion.state == 'comparing'
+    return bench
+
+
+def test_what_is_measured_to_be_better_is_handed_over(
+    bench: Bench, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
+) -> None:
+    recording = slot_car_laps[1]
+    assert recording.positions is not None
+    events = zip(
+        recording.imu.stamps.tolist(),
+        recording.imu.samples,
+        recording.positions.stamps.tolist(),
+        recording.positions.positions.tolist(),
+        strict=True,
+    )
+    for stamp, sample, position_stamp, position in events:
+        bench.promotion.take(stamp, sample)
+        bench.promotion.reach(position_stamp, *position)
+    values = bench.promotion.values()
+    assert values['incumbent_error_m'] > 1.0 > values['candidate_error_m']
+    bench.seconds(4)
+    assert bench.far.path == str(tmp_path / 'robot.model.000001.npz')
+    assert bench.promotion.state == 'on trial'
+    assert bench.promotion.values()['incumbent'] == bench.far.path
+    assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 0}
+    assert bench.said[0].startswith(f'Verdict: hand over {bench.far.path}, because it errs by')
+
+
+def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
+    bench: Bench, old: Path
+) -> None:
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    bench.blocks(BETTER)
+    bench.seconds(3)
+    assert bench.far.path == str(old)
+    assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 1}
+    assert bench.promotion.state == 'comparing'
+    assert bench.promotion.values()['blocks_needed'] == 2 * QUICK.fewest
+    assert bench.snapshots == 2
+    assert bench.trouble == ''
+
+
+def test_on_trial_it_stays_while_it_is_better(bench: Bench) -> None:
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    bench.changes += 1
+    bench.blocks(WORSE)
+    bench.seconds(4)
+    assert bench.promotion.state == 'on trial'
+    assert bench.far.swaps == 1
+    assert bench.snapshots == 1
+
+
+@pytest.mark.parametrize('content', [None, b'', b'no model'])
+def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
+    old: Path, good: TpsrModel, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / 'running.npz'
+    if content is not None:
+        path.write_bytes(content)
+    bench = Bench(Far(path), SnapshotFiles(tmp_path, 'robot'), good)
+    bench.seconds(5)
+    assert bench.trouble.startswith(f'{path}: ')
+    assert bench.promotion.state == 'no contest'
+    bench.promotion.take(1, [0.0] * 6)
+    bench.promotion.reach(1, 0.0, 0.0)
+    bench.far.path = str(old)
+    bench.seconds(3)
+    assert (bench.trouble, bench.promotion.state) == ('', 'comparing')
+
+
+def test_positions_in_another_frame_make_no_contest(
+    old: Path, good: TpsrModel, tmp_path: Path
+) -> None:
+    elsewhere = replace(good, frame_id='elsewhere')
+    bench = Bench(Far(old), SnapshotFiles(tmp_path, 'robot'), elsewhere)
+    bench.seconds(10)
+    assert "its positions are in the frame 'elsewhere'" in bench.trouble
+    assert bench.promotion.state == 'no contest'
+    assert bench.snapshots == 1
+
+
+def test_nothing_is_put_up_before_something_was_learned(
+    old: Path, good: TpsrModel, tmp_path: Path
+) -> None:
+    bench = Bench(Far(old), SnapshotFiles(tmp_path, 'robot'), None)
+    bench.seconds(5)
+    assert bench.promotion.state == 'too little learned for a candidate'
+    bench.snapshot = good
+    bench.second()
+    assert bench.promotion.state == 'comparing'
+
+
+def test_a_refusal_is_told_and_another_candidate_tries(bench: Bench, old: Path) -> None:
+    bench.far.refusal = 'no room'
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    assert bench.trouble == 'no room'
+    assert bench.snapshots == 2
+    bench.far.refusal = ''
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    assert bench.trouble == ''
+    assert bench.far.path != str(old)
+
+
+def test_a_refusal_to_take_back_ends_the_trial(bench: Bench) -> None:
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    bench.far.refusal = 'There is no earlier model'
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    assert bench.trouble == 'There is no earlier model'
+    assert bench.promotion.state == 'comparing'
+    assert bench.promotion.values()['incumbent'] == bench.far.path
+
+
+def test_a_folder_that_is_gone_is_told_and_tried_again(bench: Bench, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path)
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    assert 'cannot be written' in bench.trouble
+    assert bench.far.swaps == 0
+    tmp_path.mkdir()
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    assert bench.far.swaps == 1
+    assert bench.trouble == ''
+
+
+def test_somebody_else_chooses_a_model(bench: Bench, old: Path, tmp_path: Path) -> None:
+    other = tmp_path / 'other.npz'
+    shutil.copy(old, other)
+    bench.blocks(BETTER, 2)
+    bench.far._run(str(other))
+    bench.seconds(3)
+    values = bench.promotion.values()
+    assert (values['incumbent'], values['blocks']) == (str(other), 0)
+    assert bench.trouble == ''
+
+
+def test_a_filter_node_that_restarts_is_met_anew(bench: Bench) -> None:
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    assert bench.promotion.state == 'on trial'
+    bench.far.start(bench.far.before)
+    bench.seconds(3)
+    assert bench.promotion.state == 'comparing'
+    assert bench.promotion.values()['incumbent'] == bench.far.path
+
+
+def test_a_restart_with_the_same_model_is_noticed(bench: Bench) -> None:
+    bench.blocks(BETTER, 2)
+    bench.far.received = 0
+    bench.seconds(3)
+    assert bench.promotion.values()['blocks'] == 0
+
+
+def test_a_filter_node_that_is_away_has_no_contest(bench: Bench) -> None:
+    bench.seconds(int(AWAY_S), heard=False)
+    assert bench.promotion.state == 'comparing'
+    bench.second(heard=False)
+    assert 'is not heard' in bench.promotion.state
+    assert 'blocks' not in bench.promotion.values()
+    bench.seconds(3)
+    assert bench.promotion.state == 'comparing'
+
+
+def test_a_filter_node_without_a_model_has_no_contest(bench: Bench) -> None:
+    bench.promotion.hear({'model': 'x'}, bench.now_s)
+    bench.promotion.look(bench.now_s)
+    assert 'runs nothing' in bench.promotion.state
+
+
+def test_a_filter_node_that_dies_meanwhile(bench: Bench) -> None:
+    bench.far.swap = lambda _: None  # type: ignore[method-assign,assignment,misc]
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    bench.seconds(30, heard=False)
+    assert bench.promotion.counters['hand_overs'] == 0
+    assert 'is not heard' in bench.promotion.state
+
+
+def test_a_candidate_that_is_history_makes_room(bench: Bench) -> None:
+    bench.changes += 1
+    bench.seconds(3)
+    assert bench.snapshots == 2
+    bench.blocks(WORSE)
+    bench.seconds(3)
+    assert bench.snapshots == 3
+
+
+def test_scores_are_those_of_the_sides(bench: Bench) -> None:
+    bench.blocks(np.array([0.4, 0.3]), 1)
+    rivals = bench.promotion._rivals
+    assert rivals is not None
+    assert rivals.contest.score(Side.INCUMBENT) == pytest.approx(0.4)
+    assert bench.promotion.values()['candidate_error_m'] == pytest.approx(0.3)
+    bench.promotion.close()

@@ -1,0 +1,233 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which model a filter node runs: better ones are handed over, worse ones taken back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.adapting.contest import Side, Verdict
+from two_manifold_ros.adapting.rivals import make_rival, Rivals
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes.background import Background
+from two_manifold_ros.nodes.fitting_model import check_successor
+from two_manifold_ros.nodes.handover import Handover
+from two_manifold_ros.nodes.watched_filter import WatchedFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from two_manifold_ros.adapting.contest import ContestSettings
+    from two_manifold_ros.adapting.rivals import Rival
+    from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.nodes.handover import Requests
+    from two_manifold_ros.nodes.watched_filter import Running
+    from two_manifold_ros.typing import Floats
+
+
+class Promotion:
+    """
+    Lets snapshots of what is being learned fight the model that a filter node runs.
+
+    Knows nothing of ROS. Files are read and written in a thread; nothing here waits for them, nor
+    for the filter node.
+
+    Parameters
+    ----------
+    requests
+        What can be asked of the filter node.
+    files
+        Where models that won are written.
+    settings
+        When a model is better.
+    snapshot
+        Returns what was learned until now as a model, ``None`` if that is too little.
+    changes
+        Returns how often what is learned has become something else.
+    info
+        Logs one line.
+
+    Attributes
+    ----------
+    counters
+        ``hand_overs`` and ``take_backs``.
+    trouble
+        Why nothing can be handed over, or the last time was in vain; empty if neither.
+
+    """
+
+    def __init__(
+        self,
+        requests: Requests,
+        files: SnapshotFiles,
+        settings: ContestSettings,
+        snapshot: Callable[[], ModelHead | None],
+        changes: Callable[[], int],
+        info: Callable[[str], object],
+    ) -> None:
+        self._files = files
+        self._settings = settings
+        self._snapshot = snapshot
+        self._changes = changes
+        self._info = info
+        self._filter = WatchedFilter()
+        self._handover = Handover(requests)
+        self._background = Background('models')
+        self._known: Running | None = None
+        self._before = ''
+        self._asked = Verdict.KEEP
+        self._changes_seen = 0
+        self._rivals: Rivals | None = None
+        self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
+        self.trouble = ''
+
+    def take(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
+        """Take a sample of the IMU, whatever it is like."""
+        if self._rivals is not None:
+            self._rivals.take(stamp_ns, sample)
+
+    def reach(self, stamp_ns: int, x: float, y: float) -> None:
+        """Take a reference position that can be trusted, metres."""
+        if self._rivals is not None:
+            self._rivals.reach(stamp_ns, x, y)
+
+    def hear(self, told: Mapping[str, str], now_s: float) -> None:
+        """Take what the filter node told about itself: its values by key."""
+        self._filter.hear(told, now_s)
+        self._handover.hear(told, now_s)
+
+    def close(self) -> None:
+        """Let what is being written end; nothing may be called any more."""
+        self._background.close()
+
+    def look(self, now_s: float) -> None:
+        """
+        Do what can be done now; to be called now and then, between messages.
+
+        Parameters
+        ----------
+        now_s
+            Seconds of a clock that never goes back, the same as for `hear`.
+
+        """
+        self._filter.look(now_s)
+        self._handover.look(now_s)
+        try:
+            self._background.look()
+            if not self._background.busy and not self._handover.busy:
+                self._go_on(now_s)
+        except InputError as error:
+            self._fail(str(error))
+
+    @property
+    def state(self) -> str:
+        """What it is doing, in plain words."""
+        rivals = self._rivals
+        if self._asked is not Verdict.KEEP:
+            return 'handing over' if self._asked is Verdict.HAND_OVER else 'taking back'
+        if self._known is None:
+            return 'the filter node runs nothing, or is not heard'
+        if rivals is None:
+            return 'no contest' if self.trouble else 'loading the model of the filter node'
+        if rivals.candidate is None:
+            return 'too little learned for a candidate'
+        return 'on trial' if rivals.on_trial else 'comparing'
+
+    def values(self) -> dict[str, float | str]:
+        """Return numbers and words for the diagnostics."""
+        values: dict[str, float | str] = {'promotion': self.state}
+        if self._known is not None:
+            values['incumbent'] = self._known.path
+        if self._rivals is not None:
+            contest = self._rivals.contest
+            values['incumbent_error_m'] = contest.score(Side.INCUMBENT)
+            values['candidate_error_m'] = contest.score(Side.CANDIDATE)
+            values['blocks'] = contest.blocks
+            values['blocks_needed'] = contest.needed
+        return values | self.counters
+
+    def _go_on(self, now_s: float) -> None:
+        if self._asked is not Verdict.KEEP:
+            self._settle(self._asked)
+        elif self._filter.running != self._known:
+            self._follow(self._filter.running)
+        elif self._known is not None and self._rivals is not None:
+            self._compare(self._known, self._rivals, now_s)
+
+    def _follow(self, running: Running | None) -> None:
+        """Run a copy of what the filter node runs, which nobody here has chosen."""
+        self._known, self._rivals = running, None
+        self.trouble = ''
+        if running is None:
+            return
+        path = running.path
+
+        def begin(rival: Rival) -> None:
+            self._rivals = Rivals(rival, self._settings)
+
+        self._background.begin(lambda: make_rival(load_model(path)), begin)
+
+    def _compare(self, known: Running, rivals: Rivals, now_s: float) -> None:
+        if rivals.verdict is Verdict.TAKE_BACK:
+            self._asked = Verdict.TAKE_BACK
+            self._say(rivals, 'take back', self._before, known.path)
+            self._handover.take_back(self._before, known.path, now_s)
+        elif rivals.verdict is Verdict.HAND_OVER and rivals.candidate is not None:
+            self._hand_over(known, rivals, rivals.candidate.model, now_s)
+        elif rivals.spent or (self._changes() != self._changes_seen and not rivals.on_trial):
+            self._challenge(rivals)
+
+    def _hand_over(self, known: Running, rivals: Rivals, model: ModelHead, now_s: float) -> None:
+        def begin(path: Path) -> None:
+            self._asked = Verdict.HAND_OVER
+            self._say(rivals, 'hand over', str(path), known.path)
+            self._handover.begin(str(path), known.path, now_s)
+
+        self._background.begin(lambda: self._files.write(model, (known.path,)), begin)
+
+    def _challenge(self, rivals: Rivals) -> None:
+        model = self._snapshot()
+        if model is None:
+            return
+        self._changes_seen = self._changes()
+        try:
+            check_successor(model, rivals.incumbent.model, 'what is being learned')
+        except InputError:
+            # Nothing that is learned here will ever fit.
+            self._rivals = None
+            raise
+        rivals.challenge(model)
+
+    def _settle(self, asked: Verdict) -> None:
+        """Note how a handover has ended."""
+        rivals = self._rivals
+        if self._handover.trouble or rivals is None or self._known is None:
+            self._fail(self._handover.trouble)
+            return
+        self._asked, self.trouble = Verdict.KEEP, ''
+        rivals.swap()
+        if asked is Verdict.HAND_OVER:
+            self._before = self._known.path
+            self.counters['hand_overs'] += 1
+        else:
+            rivals.withdraw()
+            self.counters['take_backs'] += 1
+        self._known = self._filter.running
+
+    def _fail(self, trouble: str) -> None:
+        """Tell what was in vain; only another candidate gives reason to try again."""
+        self._asked, self.trouble = Verdict.KEEP, trouble
+        if self._rivals is not None:
+            self._rivals.withdraw()
+
+    def _say(self, rivals: Rivals, what: str, path: str, instead: str) -> None:
+        contest = rivals.contest
+        old, new = contest.score(Side.INCUMBENT), contest.score(Side.CANDIDATE)
+        self._info(
+            f'Verdict: {what} {path}, because it errs by {new:.3g} m where {instead} errs by '
+            f'{old:.3g} m'
+        )
