@@ -16,7 +16,7 @@ from two_manifold_ros.nodes.imu_check import imu_complaints
 from two_manifold_ros.nodes.input_rate import InputRate
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
-from two_manifold_ros.nodes.session import REJECTIONS
+from two_manifold_ros.nodes.rejections import all_rejected, input_causes
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
 from two_manifold_ros.outputs.judging import Facts, judge, Judgement
@@ -95,7 +95,7 @@ class FilterReport:
             incompatible=node.incompatible,
             imu_rate_hz=rate_hz,
             model_rate_hz=session.model.rate_hz if session else 0.0,
-            all_rejected=_all_rejected(fresh),
+            all_rejected=all_rejected(fresh),
             filter_why=session.filter.why if session else '',
             latest=session.latest if session else None,
         )
@@ -112,9 +112,7 @@ class FilterReport:
             self._log_state(f'State: {judgement.why}')
         self._cause = judgement.cause
         topic = self._node.imu_topic
-        for cause, count in _rejections(fresh).items():
-            causes[f'rejected {cause}'] = f'IMU samples rejected on {topic}: {cause} ({count})'
-        causes.update(_events(fresh, topic))
+        causes.update(input_causes(fresh, 'IMU', topic))
         causes.update(self._complaints())
         self._notices.update(causes, now_s)
 
@@ -149,22 +147,3 @@ class FilterReport:
             values[f'processing_{name}_us'] = value
         values['callback_errors'] = self._node.guard.count
         return values
-
-
-def _events(fresh: Counter[str], topic: str) -> dict[str, str]:
-    events = {
-        'gaps': f'Gap between the stamps on {topic}',
-        'restarts': 'The belief contradicted itself and was started again from the last window',
-        'estimates_not_finite': 'Estimates that are not finite were withheld, please report it',
-    }
-    return {cause: sentence for cause, sentence in events.items() if fresh[cause]}
-
-
-def _rejections(fresh: Counter[str]) -> dict[str, int]:
-    return {cause: fresh[cause] for cause in REJECTIONS if fresh[cause]}
-
-
-def _all_rejected(fresh: Counter[str]) -> str:
-    if not fresh['received'] or fresh['used']:
-        return ''
-    return ', '.join(f'{count} {cause}' for cause, count in _rejections(fresh).items())
