@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+pytest.importorskip('hmmlearn')
+pytest.importorskip('matplotlib')
+
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import slot_car_online
 from two_manifold_ros.experiments.slot_car_online_course import Course, make_course
@@ -27,9 +30,6 @@ def told() -> list[float]:
 
 
 def _run(folder: Path, told: list[float], *recordings: Recording) -> list[Claim]:
-    pytest.importorskip('hmmlearn')
-    pytest.importorskip('matplotlib')
-
     def progress(_: str, fraction: float) -> None:
         told.append(fraction)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytest.importorskip('hmmlearn')
+
 from two_manifold_ros.experiments.slot_car_online_rivals import (
     hidden_markov,
     hse_hmms,
@@ -84,8 +86,16 @@ def test_the_ridge_is_that_asked_for(stream: np.ndarray) -> None:
     assert np.abs(states[0] - states[1]).max() > 1e-3
 
 
+def test_no_state_is_much_longer_than_tests_are(stream: np.ndarray) -> None:
+    learner = StreamLearner(stream, WINDOW, HORIZONS, SMALL)
+    learner.learn(stream)
+    odd = np.random.default_rng(1).normal(scale=2.0, size=(100, 2))
+    states = learner.forecaster(0.01).filter(odd)
+    longest = np.sqrt(learner.learner.test_square / learner.learner.weight)
+    assert np.linalg.norm(states, axis=1).max() < 1.1 * longest
+
+
 def test_every_model_foretells_a_circle_better_than_the_mean(stream: np.ndarray) -> None:
-    pytest.importorskip('hmmlearn')
     training, test = stream[:300], stream[300:]
     online = StreamLearner(training, WINDOW, HORIZONS, SMALL)
     online.learn(training)

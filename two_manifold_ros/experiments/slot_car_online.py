@@ -167,25 +167,25 @@ def claims_of(outcome: Outcome, limit: float) -> list[Claim]:
     ratios = curves['online'] / curves['hse']
     return [
         at_most(
-            f'{name}: online error / HSE-HMM error, largest of {len(ratios)} horizons',
+            f'{name}: error online / HSE-HMM, largest of {len(ratios)} horizons',
             f'{PAPER}: 1',
             float(np.max(ratios)),
             limit,
         ),
         at_most(
-            f'{name}: the same, of the means over the horizons',
+            f'{name}: the same, of the mean over the horizons',
             f'{PAPER}: 1',
             means['online'] / means['hse'],
             limit,
         ),
         at_most(
-            f'{name}: online error / HMM error, of the means',
+            f'{name}: mean error online / HMM',
             f'{PAPER}: below 1',
             means['online'] / means['hmm'],
             1.0,
         ),
         at_most(
-            f'{name}: online error / error of the mean measurement, of the means',
+            f'{name}: mean error online / mean measurement',
             f'{PAPER}: below 1',
             means['online'] / means['mean'],
             1.0,

@@ -46,7 +46,7 @@ def _draw_panel(axes: Any, outcome: Outcome) -> None:  # noqa: ANN401
         axes.plot(seconds, outcome.curves[name], **{**style, 'label': label})
     axes.set(xlabel='horizon (s)', xlim=(0.0, seconds[-1]), ylim=(0.0, None))
     channels = course.test.shape[1]
-    axes.set_ylabel(f'squared error (variances, summed over {channels} channels)')
+    axes.set_ylabel(f'squared error, sum of {channels} standardised channels')
     axes.set_title(
         f'{course.name}\n{rate:.3g} Hz, windows of {course.window / rate:.3g} s, after filtering '
         f'for {protocol.shortest / rate:.3g} to {protocol.longest / rate:.3g} s',

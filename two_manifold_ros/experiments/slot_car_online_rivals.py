@@ -7,6 +7,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+# Needed by name in `markov_tables`: without it the experiment would stop when it is half done.
+import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
 import numpy as np
 
 from two_manifold_ros.comparison.codebook import learn_codebook
