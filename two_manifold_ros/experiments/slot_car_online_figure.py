@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 PANEL = (6.0, 4.4)
 """Inches."""
 
+MOST_IN_ROW = 3
+
 STYLES: dict[str, dict[str, Any]] = {
     'mean': {'color': '#7f7f7f', 'ls': '-.', 'label': 'mean measurement'},
     'hmm': {'color': '#009E73', 'ls': (0, (1, 1)), 'label': 'HMM by EM'},
@@ -29,11 +32,11 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     """Write one panel for each course, as PNG."""
-    width, height = PANEL
-    figure = Figure(figsize=(width * len(outcomes), height), layout='constrained')
-    panels = figure.subplots(1, len(outcomes), squeeze=False)[0]
-    for axes, outcome in zip(panels, outcomes, strict=True):
-        _draw_panel(axes, outcome)
+    columns = min(MOST_IN_ROW, len(outcomes))
+    rows = math.ceil(len(outcomes) / columns)
+    figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout='constrained')
+    for index, outcome in enumerate(outcomes):
+        _draw_panel(figure.add_subplot(rows, columns, index + 1), outcome)
     figure.savefig(path, dpi=120, metadata={'Software': None})
 
 
@@ -52,5 +55,5 @@ def _draw_panel(axes: Any, outcome: Outcome) -> None:  # noqa: ANN401
         f'for {protocol.shortest / rate:.3g} to {protocol.longest / rate:.3g} s',
         fontsize='medium',
     )
-    axes.legend(loc='lower right')
+    axes.legend(loc='best')
     axes.grid(alpha=0.3)
