@@ -77,14 +77,21 @@ def test_near_parallel_terms_leave_the_bases_orthonormal() -> None:
     assert worst < 1e-10
 
 
-def test_directions_hardly_there_are_still_found() -> None:
+def test_directions_hardly_there_are_found_and_mended() -> None:
     rng = np.random.default_rng(3)
-    x, y = np.ones((6, 20)), np.ones((6, 20))
-    x[1:] += 1e-5 * rng.normal(size=(5, 20))
-    svd = ThinSvd(20, 20, 6)
-    svd.fold(x, y + rng.normal(size=(6, 20)), np.ones(6))
-    assert len(svd.values) == 6
-    assert svd.defect() < 1e-11
+    svd, total = ThinSvd(20, 20, 9), np.zeros((20, 20))
+    base = rng.normal(size=20)
+    for fold in range(3):
+        x = base + 3e-6 * rng.normal(size=(3, 20))
+        y = rng.normal(size=(3, 20))
+        left = svd.left.copy()
+        move = svd.fold(x, y, np.ones(3))
+        assert len(svd.values) == 3 * (fold + 1)
+        assert svd.defect() < 1e-14
+        np.testing.assert_allclose(svd.newest, y @ svd.right.T, atol=1e-9)
+        np.testing.assert_allclose(move.left, svd.left @ left.T, atol=1e-9)
+        total += x.T @ y
+        np.testing.assert_allclose(whole(svd), total, atol=1e-11)
 
 
 def test_what_adds_nothing_changes_nothing() -> None:

@@ -127,7 +127,8 @@ class Learner(ABC):
             Features, see `Triples`. A sample is refused and counted if one of them is not
             finite, or so long that products of it would not be.
         importance
-            Weight of the sample; one that is negative or not finite is refused as well.
+            Weight of the sample in every sum; one that is negative or not finite is refused as
+            well. It makes up for actions that were not chosen blindly, see `Triples`.
 
         Returns
         -------

@@ -74,6 +74,10 @@ class OnlineLearner(Learner):
     """
     The online spectral algorithm of Boots & Gordon (2011), eq. (8) and (9).
 
+    It gives what a batch gives as long as no direction is cut off. The other thing that is lost is
+    what of a next test lies outside of the directions so far: of the first few samples, and
+    nothing of them if they are folded together.
+
     Parameters
     ----------
     settings, constant, tests, observations
