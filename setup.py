@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = 'two_manifold_ros'
-NODES = ('filter_node', 'slot_car_node', 'trainer_node')
+NODES = ('filter_node', 'slot_car_node', 'trainer_node', 'updater_node')
 SHARE = f'share/{NAME}'
 
 # The only platform these wheels exist for; elsewhere ROS 2 comes from apt.

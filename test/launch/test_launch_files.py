@@ -19,6 +19,7 @@ TOPICS = {
     'filter_node': {'imu'},
     'trainer_node': {'imu', 'reference'},
     'slot_car_node': {'imu', 'reference'},
+    'updater_node': {'imu', 'image', 'reference'},
 }
 TYPES = {
     'bool': bool,
@@ -48,9 +49,9 @@ def argument_names(description: Remembered) -> set[str]:
     return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
 
 
-def test_the_four_files_are_there() -> None:
+def test_the_five_files_are_there() -> None:
     names = [path.name.removesuffix('.launch.py') for path in FILES]
-    assert names == ['demo', 'onboard', 'replay', 'train']
+    assert names == ['adapt', 'demo', 'onboard', 'replay', 'train']
 
 
 def test_every_argument_is_described(description: Remembered) -> None:

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-NODES = ['filter_node', 'slot_car_node', 'trainer_node']
+NODES = ['filter_node', 'slot_car_node', 'trainer_node', 'updater_node']
 LIB = 'lib/two_manifold_ros'
 
 

@@ -5,6 +5,12 @@
 from two_manifold_ros.nodes.filter_parameters import FILTER
 from two_manifold_ros.nodes.slot_car_parameters import SLOT_CAR
 from two_manifold_ros.nodes.trainer_parameters import TRAINER
+from two_manifold_ros.nodes.updater_parameters import UPDATER
 
-PARAMETERS = {'filter_node': FILTER, 'trainer_node': TRAINER, 'slot_car_node': SLOT_CAR}
+PARAMETERS = {
+    'filter_node': FILTER,
+    'updater_node': UPDATER,
+    'trainer_node': TRAINER,
+    'slot_car_node': SLOT_CAR,
+}
 """Tables by name of the node and of its executable."""

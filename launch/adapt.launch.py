@@ -1,0 +1,90 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Run the filter, and beside it the updater that goes on learning and hands better models over."""
+
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.conditions import IfCondition
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
+
+SHARE = FindPackageShare('two_manifold_ros')
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument('model', description='Path of the model file to begin with.'),
+        DeclareLaunchArgument(
+            'imu', default_value='imu', description='Topic of the IMU driver (sensor_msgs/Imu).'
+        ),
+        DeclareLaunchArgument(
+            'reference',
+            default_value='reference',
+            description='Topic of the positions, of any type that bags may have.',
+        ),
+        DeclareLaunchArgument(
+            'folder', description='Folder for checkpoints and for the models that are handed over.'
+        ),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value=PathJoinSubstitution([SHARE, 'config', 'updater_node.yaml']),
+            description='Parameters of updater_node.',
+        ),
+        DeclareLaunchArgument(
+            'slot_car',
+            default_value='false',
+            description='Also drive a simulated slot car, which takes the place of a vehicle.',
+            choices=['true', 'false'],
+        ),
+        DeclareLaunchArgument(
+            'rviz',
+            default_value='false',
+            description='Also start rviz2 with a layout for what is published.',
+            choices=['true', 'false'],
+        ),
+    ]
+    slot_car = Node(
+        package='two_manifold_ros',
+        executable='slot_car_node',
+        name='slot_car_node',
+        output='screen',
+        parameters=[PathJoinSubstitution([SHARE, 'config', 'slot_car_node.yaml'])],
+        remappings=[
+            ('imu', LaunchConfiguration('imu')),
+            ('reference', LaunchConfiguration('reference')),
+        ],
+        condition=IfCondition(LaunchConfiguration('slot_car')),
+    )
+    filter_node = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(
+            PathJoinSubstitution([SHARE, 'launch', 'onboard.launch.py'])
+        ),
+        launch_arguments={
+            'model': LaunchConfiguration('model'),
+            'imu': LaunchConfiguration('imu'),
+            'rviz': LaunchConfiguration('rviz'),
+        }.items(),
+    )
+    updater = Node(
+        package='two_manifold_ros',
+        executable='updater_node',
+        name='updater_node',
+        output='screen',
+        parameters=[
+            LaunchConfiguration('params_file'),
+            {
+                'model': ParameterValue(LaunchConfiguration('model'), value_type=str),
+                'checkpoint_folder': ParameterValue(LaunchConfiguration('folder'), value_type=str),
+                'filter_node': ParameterValue('filter_node', value_type=str),
+            },
+        ],
+        remappings=[
+            ('imu', LaunchConfiguration('imu')),
+            ('reference', LaunchConfiguration('reference')),
+        ],
+    )
+    return LaunchDescription([*arguments, slot_car, filter_node, updater])

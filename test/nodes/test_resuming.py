@@ -1,0 +1,153 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of the updater: gone on from to the bit, and no disk stops the learning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from updater_feed import feed, LEARNED, SMALL, small_session
+
+from two_manifold_ros.adapting.adapting_head import make_head
+from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.resuming import Resuming
+from two_manifold_ros.nodes.updater_settings import checkpoint_identity
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.nodes.updater_session import UpdaterSession
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+MINUTE = 60.0
+
+
+def resuming(
+    session: UpdaterSession,
+    folder: Path,
+    clock: Callable[[], float] = lambda: 0.0,
+    **other: object,
+) -> Resuming:
+    identity = {**checkpoint_identity(make_head(SMALL)), **other}
+    return Resuming(session, Checkpoints(folder, 'updater', identity), MINUTE, clock)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob('*.npz'))
+
+
+@pytest.fixture
+def learned(drive: SlotCarRun) -> UpdaterSession:
+    session = small_session()
+    feed(session, drive, slice(0, LEARNED))
+    return session
+
+
+def test_it_goes_on_where_it_was(
+    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path
+) -> None:
+    keeping = resuming(learned, tmp_path)
+    keeping.end()
+    again = small_session()
+    back = resuming(again, tmp_path)
+    assert back.resume() == []
+    assert back.resumed == learned.learned()['learned']
+    assert again.head.frame_id == 'map'
+    learned.reset('as the other')
+    part = slice(LEARNED, LEARNED + 400)
+    expected, found = feed(learned, drive, part), feed(again, drive, part)
+    assert len(found) > 50
+    np.testing.assert_array_equal(
+        [each.positions for each in found], [each.positions for each in expected]
+    )
+
+
+def test_the_plane_of_satellite_fixes_is_kept(learned: UpdaterSession, tmp_path: Path) -> None:
+    origin = GeodeticOrigin(50.0, 10.0, 3.0)
+    learned.head = replace(learned.head, origin=origin)
+    resuming(learned, tmp_path).end()
+    again = small_session()
+    resuming(again, tmp_path).resume()
+    assert again.head.origin == origin
+
+
+def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_path: Path) -> None:
+    session, now = small_session(), [0.0]
+    keeping = resuming(session, tmp_path, lambda: now[0])
+    assert keeping.resume() == []
+    now[0] = 2 * MINUTE
+    keeping.look()
+    assert keeping.save() == 'nothing was learned yet'
+    feed(session, drive, slice(0, LEARNED))
+    for now[0] in (2 * MINUTE, 2.5 * MINUTE, 3.5 * MINUTE):
+        keeping.look()
+        keeping._writer.finish()
+    assert files(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
+    assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
+    assert keeping.values['checkpoint_samples'] == session.learned()['learned']
+
+
+def test_a_checkpoint_that_is_cut_off_is_named_and_the_one_before_is_taken(
+    learned: UpdaterSession, tmp_path: Path
+) -> None:
+    keeping = resuming(learned, tmp_path)
+    keeping.save()
+    keeping.end()
+    newest = tmp_path / files(tmp_path)[-1]
+    newest.write_bytes(newest.read_bytes()[:-100])
+    again = small_session()
+    (sentence,) = resuming(again, tmp_path).resume()
+    assert sentence == f'{newest}: the checkpoint is damaged or cut off, and skipped'
+    assert again.learned()['learned'] == learned.learned()['learned']
+
+
+def test_a_checkpoint_of_something_else_is_refused_and_left_alone(
+    learned: UpdaterSession, tmp_path: Path
+) -> None:
+    resuming(learned, tmp_path).end()
+    before = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
+    with pytest.raises(InputError, match='it has states 30, not 31'):
+        resuming(small_session(), tmp_path, states=31)
+    assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
+
+
+def test_a_disk_that_is_full_stops_nothing(
+    drive: SlotCarRun,
+    learned: UpdaterSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keeping = resuming(learned, tmp_path)
+    keeping.save()
+    keeping._writer.finish()
+    good = files(tmp_path)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', full)
+        keeping.save()
+        keeping._writer.finish()
+    assert 'No space left on device' in keeping.trouble
+    assert keeping.values['checkpoint_trouble'] == keeping.trouble
+    assert files(tmp_path) == good
+    assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
+    keeping.end()
+    assert keeping.trouble == ''
+    assert len(files(tmp_path)) == 2
+
+
+def test_a_folder_that_is_missing_stops_nothing(learned: UpdaterSession, tmp_path: Path) -> None:
+    keeping = resuming(learned, tmp_path / 'none')
+    assert keeping.resume() == []
+    keeping.end()
+    assert 'none: no checkpoint can be written here' in keeping.trouble

@@ -1,0 +1,187 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The adaptive filter behind the node: bytes in, estimates out, and every bad input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from raw_imu import raw_imu
+from updater_feed import feed, LEARNED, SMALL, small_session, truth
+
+from two_manifold_ros.nodes.updater_words import judge_learning, learning_causes
+from two_manifold_ros.outputs.judging import Facts, judge
+from two_manifold_ros.outputs.messages import publishable
+
+if TYPE_CHECKING:
+    from two_manifold_ros.nodes.updater_session import UpdaterSession
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+
+def said(session: UpdaterSession) -> str:
+    """Return the reason that the node would give."""
+    facts = Facts(filter_why=session.adaptive.filter.why, latest=session.latest)
+    return judge_learning(judge(facts), session, '/reference').why
+
+
+@pytest.fixture
+def learned(drive: SlotCarRun) -> UpdaterSession:
+    """A session that has learned for a while."""
+    session = small_session()
+    feed(session, drive, slice(0, LEARNED))
+    return session
+
+
+def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:
+    session = small_session()
+    assert feed(session, drive, slice(0, 300)) == []
+    assert 'warming up' in said(session)
+    assert feed(session, drive, slice(300, 1000)) == []
+    assert 'too few for a state' in said(session)
+    assert feed(session, drive, slice(1000, 1400)) == []
+    assert 'how much they err is not known yet' in said(session)
+    assert feed(session, drive, slice(1400, LEARNED))
+    assert said(session) == 'tracking'
+    estimates = feed(session, drive, slice(LEARNED, None))
+    here = np.array([estimate.positions[0] for estimate in estimates])
+    there = np.array(list(truth(drive, estimates)))
+    error = np.sqrt(np.square(here - there).sum(axis=1).mean())
+    assert error < 0.5 * np.sqrt(drive.positions[:, :2].var(axis=0).sum())
+    assert session.counts()['published'] > len(estimates)
+    assert session.head.frame_id == 'map'
+
+
+def test_without_references_nothing_is_published_and_the_reason_is_said(
+    drive: SlotCarRun,
+) -> None:
+    session = small_session()
+    assert feed(session, drive, slice(None), positions=False) == []
+    assert session.learned()['learned'] > 200
+    assert said(session).startswith('no position came on /reference yet')
+
+
+def test_what_was_learned_is_used_on_when_references_end(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    estimates = feed(learned, drive, slice(LEARNED, LEARNED + 200), positions=False)
+    assert len(estimates) >= 39
+
+
+def test_no_message_whatever_it_holds_breaks_it(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    stamp = int(drive.stamps_ns[LEARNED])
+    good = raw_imu(stamp, drive.imu[LEARNED])
+    for raw in (b'', good[:50], b'\x00\x07' + good[2:], b'\xff' * 300):
+        assert learned.take(raw) == []
+    assert learned.counts()['malformed'] == 4
+    for value in (np.nan, np.inf, 1e300):
+        learned.take(raw_imu(stamp, np.full(6, value)))
+    counts = learned.counts()
+    assert (counts['non_finite'], counts['out_of_range']) == (2, 1)
+    for x in (np.nan, np.inf):
+        assert not learned.take_position(stamp, 'map', x, 0.0)
+    assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
+    assert learned.counts()['estimates_not_finite'] == 0
+
+
+def test_values_at_the_edge_of_floats_never_come_out(drive: SlotCarRun) -> None:
+    session = small_session()
+    feed(session, drive, slice(0, LEARNED), positions=False)
+    scale = 1e308
+    for index in range(LEARNED, LEARNED + 300):
+        stamp = int(drive.stamps_ns[index])
+        for estimate in session.take(raw_imu(stamp, drive.imu[index])):
+            assert publishable(estimate)
+        session.take_position(stamp, 'map', scale * (-1.0) ** index, scale)
+
+
+def test_a_stream_that_stops_goes_on_with_what_was_learned(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    before = learned.learned()['learned']
+    hour = 3600 * 10**9
+    estimates = feed(learned, drive, slice(LEARNED, LEARNED + 300), later_ns=hour)
+    assert learned.counts()['resets'] == 1
+    # One window fills anew.
+    assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
+    assert learned.learned()['learned'] >= before
+
+
+def test_a_stream_that_goes_back_goes_on_with_what_was_learned(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    before = learned.learned()['learned']
+    estimates = feed(learned, drive, slice(LEARNED - 500, LEARNED - 200))
+    assert learned.counts()['resets'] == 1
+    assert learned.adaptive.reference.counters['jumps_back'] == 1
+    assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
+    assert learned.learned()['learned'] >= before
+
+
+def test_a_stream_of_another_rate_is_the_same_to_it(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    before = learned.learned()['changes']
+    estimates = feed(learned, drive, slice(LEARNED, LEARNED + 400), every=2)
+    assert len(estimates) >= 75
+    assert learned.learned()['changes'] == before
+
+
+def test_a_reference_that_jumps_is_refused_and_told(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    used = []
+    learned.on_position.append(lambda stamp, *_: used.append(stamp))
+    before = learned.adaptive.reference.counters.copy()
+    start = int(drive.stamps_ns[LEARNED])
+    for step in range(5):
+        learned.take_position(start + step * 10**8, 'map', 500.0, 500.0)
+    assert used == []
+    fresh = learned.adaptive.reference.counters - before
+    causes = learning_causes(
+        type(fresh)({f'reference_{key}': count for key, count in fresh.items()}),
+        learned,
+        '/reference',
+    )
+    assert causes == {'jumped': 'Positions on /reference jumped and are not used'}
+
+
+def test_listeners_get_every_sample_and_position(drive: SlotCarRun) -> None:
+    session = small_session()
+    samples, positions = [], []
+    session.on_sample.append(lambda *each: samples.append(each))
+    session.on_position.append(lambda *each: positions.append(each))
+    feed(session, drive, slice(0, 10))
+    assert [stamp for stamp, _ in samples] == drive.stamps_ns[:10].tolist()
+    assert samples[3][1] == pytest.approx(drive.imu[3])
+    assert positions[1] == pytest.approx((drive.stamps_ns[5], *drive.positions[5, :2]))
+
+
+def test_reset_keeps_what_was_learned_and_forget_does_not(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    before = learned.learned()['learned']
+    learned.reset('test')
+    assert (learned.latest, learned.learned()['learned']) == (None, before)
+    assert feed(learned, drive, slice(LEARNED, LEARNED + 200))
+    learned.forget()
+    assert learned.learned()['learned'] == 0
+    assert learned.counts()['used'] == LEARNED + 200
+    assert feed(learned, drive, slice(LEARNED + 200, LEARNED + 400)) == []
+    assert 'warming up' in said(learned)
+
+
+def test_times_of_arrival_take_the_place_of_stamps(drive: SlotCarRun) -> None:
+    ticking = iter(range(10**9, 10**12, 2 * 10**7))
+    session = small_session()
+    stamped = type(session)(
+        session.head, lambda raw: (0, 'imu', drive.imu[len(raw)]), None, ticking.__next__
+    )
+    for length in range(20):
+        stamped.take(bytes(length))
+    assert stamped.counts()['used'] == 20
+    assert stamped.newest_ns == 10**9 + 19 * 2 * 10**7
+    assert stamped.head.imu_frame_id == 'imu'

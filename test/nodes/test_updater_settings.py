@@ -1,0 +1,89 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""From parameters to the head of the stream and to what checkpoints must agree in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes.updater_parameters import UPDATER
+from two_manifold_ros.nodes.updater_settings import checkpoint_identity, stream_head
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def chosen(**changed: object) -> dict[str, Any]:
+    return {each.name: each.default for each in UPDATER} | changed
+
+
+def test_the_defaults_are_those_of_the_settings() -> None:
+    head = stream_head(chosen(), '/imu')
+    assert head.settings == AdaptingSettings()
+    assert (head.imu_topic, head.measured, head.channels.of_imu) == ('/imu', False, True)
+
+
+def test_every_setting_is_a_parameter() -> None:
+    given = {
+        'rate_hz': 10.0,
+        'window_s': 1.5,
+        'horizons': [0, 7],
+        'features': 50,
+        'observation_features': 9,
+        'states': 5,
+        'rank': 6,
+        'ridge': 0.1,
+        'memory_s': 50.0,
+        'reference_memory_s': 40.0,
+        'fold_every': 3,
+        'quarantine_s': 4.0,
+        'warm_up_s': 12.0,
+        'seed': 3,
+    }
+    settings = stream_head(chosen(**given), '/imu').settings
+    assert vars(settings) == {**given, 'horizons': (0, 7)}
+
+
+def test_senseless_settings_are_refused() -> None:
+    with pytest.raises(InputError, match='rank is 10'):
+        stream_head(chosen(rank=10), '/imu')
+
+
+def test_a_given_model_gives_scales_and_frames(model_path: Path) -> None:
+    model = load_model(model_path)
+    head = stream_head(chosen(model=str(model_path)), '/imu')
+    assert head.measured
+    assert head.channels is not None
+    assert (head.channels.mean == model.channels.mean).all()
+    assert (head.frame_id, head.imu_frame_id) == (model.frame_id, model.imu_frame_id)
+    with pytest.raises(InputError, match='a model of an IMU tells nothing about images'):
+        stream_head(chosen(model=str(model_path), input='image'), '/image')
+    with pytest.raises(InputError, match='none'):
+        stream_head(chosen(model='none.npz'), '/imu')
+
+
+def test_images_have_a_channel_for_each_box() -> None:
+    head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
+    assert len(head.channels.names) == 20
+    assert not head.channels.of_imu
+
+
+def test_a_checkpoint_of_anything_else_is_told_apart(model_path: Path) -> None:
+    others = [
+        chosen(),
+        chosen(states=50),
+        chosen(horizons=[0, 5]),
+        chosen(input='image'),
+        chosen(input='image', image_width=8, image_height=24),
+        chosen(model=str(model_path)),
+    ]
+    identities = [json.dumps(checkpoint_identity(stream_head(each, '/x'))) for each in others]
+    assert len(set(identities)) == len(others)
+    again = json.dumps(checkpoint_identity(stream_head(chosen(), '/y')))
+    assert again == identities[0]

@@ -1,0 +1,137 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What was learned outlives the process: checkpoints now and then, and one to go on from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.adapting.checkpoint_thread import CheckpointThread
+from two_manifold_ros.adapting.state import adaptive_arrays, adaptive_from
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.adapting.checkpoints import Checkpoints
+    from two_manifold_ros.nodes.updater_session import UpdaterSession
+
+
+class Resuming:
+    """
+    Checkpoints of a session.
+
+    Parameters
+    ----------
+    session
+        That learns.
+    checkpoints
+        Where to.
+    every_s
+        Seconds between two checkpoints.
+    clock
+        Seconds, never going back.
+
+    Attributes
+    ----------
+    resumed
+        Samples that had been learned when it was resumed; 0 if it began anew.
+
+    """
+
+    def __init__(
+        self,
+        session: UpdaterSession,
+        checkpoints: Checkpoints,
+        every_s: float,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._session = session
+        self._checkpoints = checkpoints
+        self._writer = CheckpointThread(checkpoints)
+        self._every_s = every_s
+        self._clock = clock
+        self._begun_s = self._written_s = clock()
+        self._seen = 0
+        self._begun = self._learned = 0
+        self.resumed = 0
+
+    @property
+    def trouble(self) -> str:
+        """Why the last checkpoint could not be written; empty if it could."""
+        return self._writer.trouble
+
+    @property
+    def values(self) -> dict[str, float | str]:
+        """What there is to tell in diagnostics."""
+        if self._writer.written != self._seen:
+            self._seen, self._written_s = self._writer.written, self._clock()
+            self._learned = self._begun
+        values: dict[str, float | str] = {'checkpoints_written': self._writer.written}
+        if self._writer.path is not None:
+            values['checkpoint'] = str(self._writer.path)
+            values['checkpoint_samples'] = self._learned
+            values['checkpoint_age_s'] = round(self._clock() - self._written_s, 1)
+        if self.trouble:
+            values['checkpoint_trouble'] = self.trouble
+        return values
+
+    def resume(self) -> list[str]:
+        """
+        Go on from the newest readable checkpoint, if there is one.
+
+        Returns
+        -------
+        list of str
+            A sentence for each that could not be read.
+
+        Raises
+        ------
+        InputError
+            If what is in it cannot be resumed.
+
+        """
+        found = self._checkpoints.newest()
+        if found is not None:
+            numbers, arrays = found
+            session = self._session
+            stream = dict(numbers['stream'])
+            if stream['origin'] is not None:
+                stream['origin'] = GeodeticOrigin(**stream['origin'])
+            session.head = replace(session.head, **stream)
+            session.resume(adaptive_from(session.head, numbers['tracker'], arrays, session.budget))
+            self.resumed = session.adaptive.tracker.counters['learned']
+        return list(self._checkpoints.skipped)
+
+    def look(self) -> None:
+        """Begin a checkpoint if it is time for one."""
+        if self._clock() - self._begun_s >= self._every_s:
+            self.save()
+
+    def save(self) -> str:
+        """Begin a checkpoint now; return why not, or an empty string."""
+        session = self._session
+        if session.adaptive.tracker.learning is None:
+            return 'nothing was learned yet'
+        head = session.head
+        stream = {
+            'frame_id': head.frame_id,
+            'imu_frame_id': head.imu_frame_id,
+            'origin': None if head.origin is None else asdict(head.origin),
+        }
+        numbers, arrays = adaptive_arrays(session.adaptive.tracker)
+        if not self._writer.begin({'stream': stream, 'tracker': numbers}, arrays):
+            return 'the last checkpoint is still being written'
+        # What was begun last may still be on its way, so the one before is told of until then.
+        self._begun_s = self._clock()
+        self._begun = session.adaptive.tracker.counters['learned']
+        return ''
+
+    def end(self) -> None:
+        """Write the last checkpoint and wait until it is on the disk."""
+        self._writer.finish()
+        self.save()
+        self._writer.finish()
+        self._checkpoints.close()

@@ -1,0 +1,198 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A node that learns from the live stream, publishes what it makes of it, and remembers it."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any, TYPE_CHECKING
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import qos_policy_name_from_kind
+from std_srvs.srv import Trigger
+
+from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.adapting.learning_budget import LearningBudget
+from two_manifold_ros.nodes.declaring import declare, values
+from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
+from two_manifold_ros.nodes.guarding import Guard
+from two_manifold_ros.nodes.handing_over import HandingOver
+from two_manifold_ros.nodes.image_values import ImageValues
+from two_manifold_ros.nodes.learning_publisher import LearningPublisher
+from two_manifold_ros.nodes.live_reference import LiveReference
+from two_manifold_ros.nodes.quality import quality
+from two_manifold_ros.nodes.reference_input import ReferenceInput
+from two_manifold_ros.nodes.resuming import Resuming
+from two_manifold_ros.nodes.translating import message_class
+from two_manifold_ros.nodes.updater_parameters import UPDATER
+from two_manifold_ros.nodes.updater_report import UpdaterReport
+from two_manifold_ros.nodes.updater_session import UpdaterSession
+from two_manifold_ros.nodes.updater_settings import checkpoint_identity, IMAGE_INPUT, stream_head
+from two_manifold_ros.outputs.frames import choose_frames
+from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU
+from two_manifold_ros.recordings.decoding import decode_imu_cdr
+
+if TYPE_CHECKING:
+    from two_manifold_ros.nodes.updater_session import Decode
+
+
+class UpdaterNode(Node):
+    """Subscribes a sensor and a reference; all filtering and learning is in its callbacks."""
+
+    def __init__(self) -> None:
+        super().__init__('updater_node')
+        self.exit_status: int | None = None
+        self.guard = Guard(self.get_logger().error)
+        declare(self, UPDATER)
+        self.chosen: dict[str, Any] = values(self, UPDATER)
+        seeing = self.chosen['input'] == IMAGE_INPUT
+        self.sensor, self.topic = ('image', IMAGE) if seeing else ('IMU', IMU)
+        self.topic_name = self.resolve_topic_name(self.topic.name)
+        self.incompatible = ''
+        self.session = self._make_session()
+        self.resuming = self._resume()
+        self.handing_over = self._find_heir()
+        self._estimates = self._advertise()
+        self._learning = LearningPublisher(self)
+        for name, answer in (
+            ('save', self._on_save),
+            ('reset', self._on_reset),
+            ('forget', self._on_forget),
+        ):
+            self.create_service(Trigger, f'{ADAPTING}{name}', self.guard(answer))
+        self.started_s = self.received_s = monotonic()
+        self._listen()
+        self._report = UpdaterReport(self)
+        # Not the ROS clock: without /clock the reason for the silence must still be told.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self.guard(self._on_second), clock=steady)
+        self.get_logger().info(self._wiring())
+
+    def destroy_node(self) -> None:
+        """Write the last checkpoint, then end."""
+        if self.handing_over is not None:
+            self.handing_over.close()
+        if self.resuming is not None:
+            self.guard(self.resuming.end)()
+            if self.resuming.trouble:
+                self.get_logger().error(self.resuming.trouble)
+        super().destroy_node()
+
+    def _make_session(self) -> UpdaterSession:
+        chosen = self.chosen
+        decode: Decode = decode_imu_cdr
+        if chosen['input'] == IMAGE_INPUT:
+            decode = ImageValues(chosen['image_width'], chosen['image_height']).decode
+        clock = self.get_clock()
+        return UpdaterSession(
+            stream_head(chosen, self.topic_name),
+            decode,
+            LearningBudget(chosen['learning_share']),
+            (lambda: clock.now().nanoseconds) if chosen['use_receive_time'] else None,
+        )
+
+    def _resume(self) -> Resuming | None:
+        """Return what writes checkpoints, after going on from the newest one."""
+        chosen = self.chosen
+        if not chosen['checkpoint_folder']:
+            return None
+        checkpoints = Checkpoints(
+            chosen['checkpoint_folder'],
+            chosen['checkpoint_name'],
+            checkpoint_identity(self.session.head),
+            chosen['checkpoints_kept'],
+        )
+        resuming = Resuming(self.session, checkpoints, chosen['checkpoint_s'])
+        for sentence in resuming.resume():
+            self.get_logger().warning(sentence)
+        return resuming
+
+    def _find_heir(self) -> HandingOver | None:
+        if not self.chosen['filter_node']:
+            return None
+        return HandingOver(self, self.session, self.chosen, self.guard)
+
+    def _advertise(self) -> EstimatePublishers:
+        head, chosen = self.session.head, self.chosen
+        frames = choose_frames(head, chosen['track_frame'], chosen['child_frame'])
+        return EstimatePublishers(
+            self, head, frames, transform=chosen['publish_tf'], prefix=ADAPTING
+        )
+
+    def _listen(self) -> None:
+        self.positions = ReferenceInput(self.session)
+        self.reference = LiveReference(
+            self,
+            self.guard,
+            self.chosen['reference_type'],
+            self.positions.begin,
+            self.positions.take,
+        )
+        # Last, because messages pile up unread as long as anything is being made ready.
+        self.create_subscription(
+            message_class(self.topic.msgtype),
+            self.topic.name,
+            self.guard(self._on_message),
+            quality(self.topic),
+            raw=True,
+            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible),
+        )
+
+    def _wiring(self) -> str:
+        head, chosen = self.session.head, self.chosen
+        kept, heir = 'no checkpoints', 'hands over to nobody'
+        if self.resuming is not None:
+            kept = (
+                f'a checkpoint in {chosen["checkpoint_folder"]} every '
+                f'{chosen["checkpoint_s"]:g} s, resumed at {self.resuming.resumed} samples'
+            )
+        if self.handing_over is not None:
+            heir = f'hands better models over to {chosen["filter_node"]}'
+        return (
+            f'Learns from {self.topic_name} ({self.topic.msgtype}, best effort) with positions '
+            f'from {self.reference.topic} at {head.rate_hz:g} Hz, windows of {head.window} ticks, '
+            f'{chosen["learning_share"]:.0%} of a core; publishes '
+            f'{self.resolve_topic_name(ADAPTING + "position")} and beside it; {kept}; {heir}'
+        )
+
+    def _on_message(self, raw: bytes) -> None:
+        self.received_s = monotonic()
+        self.incompatible = ''
+        for estimate in self.session.take(raw):
+            self._estimates.publish(estimate)
+        self._learning.look(self.session)
+
+    def _on_second(self) -> None:
+        self.reference.look()
+        if self.resuming is not None:
+            self.resuming.look()
+        if self.handing_over is not None:
+            self.handing_over.look()
+        self._report.publish()
+
+    def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
+        self.incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
+
+    def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Begin a checkpoint; its outcome is in the diagnostics, because no callback may wait."""
+        refusal = 'no checkpoint_folder is given'
+        if self.resuming is not None:
+            refusal = self.resuming.save()
+        response.success = not refusal
+        response.message = refusal or 'It is being written; diagnostics say when it is there.'
+        return response
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self.session.reset('reset service')
+        response.success = True
+        response.message = 'The filter starts anew with what was learned.'
+        return response
+
+    def _on_forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self.session.forget()
+        response.success = True
+        response.message = 'Learning starts anew; checkpoints stay until newer ones replace them.'
+        return response

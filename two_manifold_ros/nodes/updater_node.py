@@ -1,0 +1,21 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The updater node: goes on learning while the robot drives."""
+
+from __future__ import annotations
+
+from two_manifold_ros.nodes.running import run
+from two_manifold_ros.threads import one_blas_thread
+
+
+def main(args: list[str] | None = None) -> int:
+    """Learn until stopped, and return the exit status."""
+    one_blas_thread()
+    # NumPy reads the number of threads when it is imported, which this module does.
+    from two_manifold_ros.nodes.updater import UpdaterNode  # noqa: PLC0415
+
+    return run(UpdaterNode, args)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

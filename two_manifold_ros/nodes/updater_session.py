@@ -1,0 +1,171 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""An adaptive filter being fed with serialised messages, and what there is to tell about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.durations import Durations
+from two_manifold_ros.outputs.messages import publishable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from two_manifold_ros.adapting.adapting_head import AdaptingHead
+    from two_manifold_ros.adapting.adaptive_tracker import AdaptiveTracker
+    from two_manifold_ros.adapting.learning_budget import LearningBudget
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.typing import Floats
+
+    Values: TypeAlias = Sequence[float] | Floats
+    Decode: TypeAlias = Callable[[bytes], tuple[int, str, Values]]
+
+
+class UpdaterSession:
+    """
+    An adaptive filter, its two inputs and its counters; knows nothing of ROS.
+
+    Parameters
+    ----------
+    head
+        Of the stream.
+    decode
+        From the bytes of a message to its stamp in nanoseconds, its frame and the values of a
+        sample.
+    budget
+        That may drop samples; without one all are learned.
+    clock_ns
+        Gives the stamp of each message on arrival instead of its header, where that is asked
+        for.
+
+    Attributes
+    ----------
+    head
+        As given, with the frames that the first messages named.
+    adaptive
+        What filters and learns; another one after `forget`.
+    latest
+        The newest estimate, ``None`` if the filter started anew since.
+    newest_ns
+        Stamp of the newest sample.
+    last_raw
+        Newest message of the sensor.
+    fault
+        Why the newest message that could not be used was none, where its decoder has said so.
+    durations
+        Of taking one sample, learning included.
+    on_sample
+        Called with stamp and values of every sample, before the filter takes it.
+    on_position
+        Called with stamp, x and y of every reference position that is used.
+
+    """
+
+    def __init__(
+        self,
+        head: AdaptingHead,
+        decode: Decode,
+        budget: LearningBudget | None = None,
+        clock_ns: Callable[[], int] | None = None,
+    ) -> None:
+        self.head = head
+        self.budget = budget
+        self.adaptive = AdaptiveFilter(head, budget)
+        self.adaptive.filter.warm_up()
+        self.latest: Estimate | None = None
+        self.newest_ns = 0
+        self.last_raw = b''
+        self.fault = ''
+        self.durations = Durations()
+        self.on_sample: list[Callable[[int, Values], object]] = []
+        self.on_position: list[Callable[[int, float, float], object]] = []
+        self._counters: Counter[str] = Counter()
+        self._decode = decode
+        self._clock_ns = clock_ns
+
+    def take(self, raw: bytes) -> list[Estimate]:
+        """Take one message of the sensor; return the estimates that may be published."""
+        begin = perf_counter_ns()
+        estimates = self._take(raw)
+        self.durations.add(perf_counter_ns() - begin)
+        return estimates
+
+    def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
+        """Take one reference position in metres; return whether it is used."""
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        used = self.adaptive.add_reference(stamp_ns, x, y)
+        if used:
+            if not self.head.frame_id:
+                self.head = replace(self.head, frame_id=frame_id)
+            for listener in self.on_position:
+                listener(stamp_ns, x, y)
+        return used
+
+    def reset(self, cause: str) -> None:
+        """Forget the stream, but nothing that was learned."""
+        self.adaptive.reset(cause)
+        self.latest = None
+
+    def forget(self) -> None:
+        """Forget everything that was learned and begin with the next sample."""
+        self.resume(None)
+
+    def resume(self, tracker: AdaptiveTracker | None) -> None:
+        """Go on with what was learned before, or with nothing."""
+        before = self.adaptive
+        self.adaptive = AdaptiveFilter(self.head, self.budget, tracker)
+        self.adaptive.filter.counters = before.filter.counters
+        self.adaptive.reference.counters = before.reference.counters
+        self.latest = None
+
+    def counts(self) -> Counter[str]:
+        """Return all counters of samples and estimates; ``received`` counts malformed ones too."""
+        return Counter({**self.adaptive.filter.counters, **self._counters})
+
+    def learned(self) -> Counter[str]:
+        """Return what became of the samples, see ``AdaptiveTracker.counters``, and ``dropped``."""
+        dropped = self.budget.dropped if self.budget is not None else 0
+        return Counter({'learned': 0, **self.adaptive.tracker.counters, 'dropped': dropped})
+
+    def _take(self, raw: bytes) -> list[Estimate]:
+        self.last_raw = raw
+        self._counters['received'] += 1
+        try:
+            stamp_ns, frame_id, values = self._decode(raw)
+        except InputError as error:
+            self.fault = str(error)
+            self._counters['malformed'] += 1
+            return []
+        # Bytes that are no message of this type make a decoder raise almost anything.
+        except Exception:  # noqa: BLE001 - counted, and told in the diagnostics
+            self._counters['malformed'] += 1
+            return []
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        if not self.head.imu_frame_id:
+            self.head = replace(self.head, imu_frame_id=frame_id)
+        self.newest_ns = stamp_ns
+        for listener in self.on_sample:
+            listener(stamp_ns, values)
+        return self._filter(stamp_ns, values)
+
+    def _filter(self, stamp_ns: int, values: Values) -> list[Estimate]:
+        counters = self.adaptive.filter.counters
+        resets = counters['resets']
+        estimates = self.adaptive.push(stamp_ns, values)
+        if counters['resets'] != resets:
+            self.latest = None
+        if estimates:
+            self.latest = estimates[-1]
+        good = [estimate for estimate in estimates if publishable(estimate)]
+        self._counters['published'] += len(good)
+        self._counters['estimates_not_finite'] += sum(each.valid for each in estimates) - len(good)
+        return good

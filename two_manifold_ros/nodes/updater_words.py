@@ -1,0 +1,94 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What an updater is doing, in words; knows nothing of ROS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.adapting.adaptive_tracker import NoBelief
+from two_manifold_ros.outputs.diagnostics import Level
+from two_manifold_ros.outputs.judging import Judgement
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from two_manifold_ros.nodes.updater_session import UpdaterSession
+
+EXPECTED = frozenset({'tracking', 'filling', 'waiting', 'warming_up', 'learning', 'reading_out'})
+"""Causes that are part of every start, not worth a warning in the log."""
+
+
+def judge_learning(
+    judgement: Judgement, session: UpdaterSession, reference_topic: str
+) -> Judgement:
+    """
+    Return a reason that is nearer to the root than that of a filter whose model is ready.
+
+    Parameters
+    ----------
+    judgement
+        That of ``judge``.
+    session
+        That learns.
+    reference_topic
+        Full name.
+
+    """
+    if judgement.cause != 'filling':
+        return judgement
+    tracker = session.adaptive.tracker
+    used = session.adaptive.reference.counters['used']
+    if tracker.learning is None:
+        needed_s = session.head.settings.warm_up_s
+        why = f'warming up: {tracker.progress:.0%} of {needed_s:g} s of driving seen'
+        return Judgement(Level.WARN, 'warming_up', why)
+    if isinstance(tracker.belief, NoBelief):
+        why = f'learning: {tracker.counters["learned"]} samples, too few for a state'
+        return Judgement(Level.WARN, 'learning', why)
+    if not tracker.locating.learning.ready:
+        if not used:
+            why = (
+                f'no position came on {reference_topic} yet: learning goes on, but where the '
+                f'vehicle is cannot be told without'
+            )
+            return Judgement(Level.WARN, 'no_reference', why)
+        why = 'learning to read out positions: how much they err is not known yet'
+        return Judgement(Level.WARN, 'reading_out', why)
+    return judgement
+
+
+def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) -> dict[str, str]:
+    """
+    Return sentences by cause about what happened lately to learning.
+
+    Parameters
+    ----------
+    fresh
+        Counters of the session, and those of learning and of the reference that begin with
+        ``samples_`` and ``reference_``, since the last time.
+    session
+        That learns.
+    topic
+        Full name of the reference's topic.
+
+    """
+    causes = {}
+    if fresh['samples_quarantined']:
+        causes['quarantined'] = 'Faulty or unfamiliar input was dropped and not learned'
+    if fresh['samples_changes']:
+        causes['changes'] = 'Something unfamiliar has lasted: it is learned as the new usual'
+    if fresh['reference_jumped']:
+        causes['jumped'] = f'Positions on {topic} jumped and are not used'
+    if fresh['reference_moved']:
+        causes['moved'] = f'Positions on {topic} stay where they jumped to, and are used again'
+    for cause in ('malformed', 'non_finite', 'no_fix', 'zero_stamp', 'out_of_order', 'jumps_back'):
+        if fresh[f'reference_{cause}']:
+            count = fresh[f'reference_{cause}']
+            causes[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'
+    if session.budget is not None and session.budget.trouble:
+        causes['budget'] = f'{session.budget.trouble[:1].upper()}{session.budget.trouble[1:]}'
+    if session.fault:
+        causes['fault'] = f'{session.fault[:1].upper()}{session.fault[1:]}'
+        session.fault = ''
+    return causes
