@@ -77,9 +77,20 @@ def test_it_is_less_sure_until_it_has_seen_a_window(tpsr_model: TpsrModel, strea
     assert sizes[0] == pytest.approx(own + spread)
     assert (np.diff(sizes[:21]) < 0.0).all()
     assert sizes[20:] == pytest.approx([own] * 11)
-    tracker.coast(5)
-    assert np.trace(tracker.read()[1][0]) == pytest.approx(own + spread / 4)
+    # What it passes over tells it nothing, and ages what it knew.
+    tracker.update(np.full(6, 1e200))
+    assert np.trace(tracker.read()[1][0]) == pytest.approx(own + spread / 20)
+    state = tracker.belief.state.copy()
+    tracker.coast(4)
+    covariances = tracker.read()[1]
+    assert np.trace(covariances[0]) == pytest.approx(own + spread / 4)
+    velocity = np.trace(tpsr_model.covariances[-1])
+    assert np.trace(covariances[-1]) == pytest.approx(velocity * (1.0 + spread / own / 4))
     assert tracker.window.count == 0
+    alone = TpsrBelief(tpsr_model.tpsr)
+    alone.state = state
+    alone.skip(4)
+    np.testing.assert_array_equal(tracker.belief.state, alone.state)
 
 
 def test_observations_that_contradict_it_start_it_anew(
@@ -124,6 +135,8 @@ def test_faults_are_unfamiliar(fault: str, tpsr_model: TpsrModel, stream: Stream
     }[fault]
     spoilt = feed(live, [(stamp, spoil(sample)) for stamp, sample in stream[60:120]])
     assert spoilt[-1].status is Status.UNFAMILIAR
+    live.reset('a test')
+    assert bits(feed(live, stream[120:180])) == bits(feed(Filter(tpsr_model), stream[120:180]))
 
 
 def test_the_scale_of_the_transition_changes_nothing(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 PERIOD_NS = 100_000_000
+IMU_PERIOD_NS = 20_000_000
 HORIZONS = (0, 5, 10, 20)
 
 
@@ -49,11 +50,14 @@ class Bench:
             self.session, str(path), 0.0, lambda *what: self.followed.append(what), say, say
         )
         self.published: list[Estimate] = []
-        self._messages = raw_drive(drive)
+        self.late_ns: list[int] = []
+        self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
 
     def go(self, messages: int) -> None:
-        for raw in islice(self._messages, messages):
+        for stamp_ns, raw in islice(self._messages, messages):
+            before = len(self.published)
             self.session.take(raw, self.published.append)
+            self.late_ns += [stamp_ns - each.stamp_ns for each in self.published[before:]]
             self.swap.look()
 
     def join(self) -> None:
@@ -102,6 +106,8 @@ def test_the_other_model_takes_over_without_a_gap(
     assert abs(kinds.count(4) - 20) <= 1
     assert bench.gaps().min() > 0.0
     assert bench.gaps().max() < 2.0
+    # Each comes with the sample that ends its tick, and with none after that.
+    assert 0 <= min(bench.late_ns) <= max(bench.late_ns) < IMU_PERIOD_NS
     assert (bench.swap.path, bench.swap.swaps, bench.swap.state) == (str(other_path), 1, 'none')
     assert bench.followed == [(str(other_path), bench.session.model)]
     assert type(bench.session.model) is type(other)
