@@ -4,41 +4,14 @@
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
 import pytest
+from raw_image import raw_image
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.image_values import channel_names, ENCODINGS, ImageValues, overlaps
 
 RNG = np.random.Generator(np.random.PCG64(1))
-
-
-def raw_image(
-    pixels: np.ndarray,
-    encoding: str,
-    *,
-    frame: str = 'cam',
-    padding: int = 0,
-    bigendian: bool = False,
-    order: str = '<',
-) -> bytes:
-    """Return a serialised image of (height, width, colours) pixels; stamp 5 s and 7 ns."""
-    height, width = pixels.shape[:2]
-    stored = pixels.astype(pixels.dtype.newbyteorder('>' if bigendian else '<'))
-    rows = [stored[row].tobytes() + b'\xee' * padding for row in range(height)]
-    data = b''.join(rows)
-    out = b'\x00\x01\x00\x00' if order == '<' else b'\x00\x00\x00\x00'
-
-    def align(text: bytes) -> bytes:
-        return text + b'\x00' * (-len(text) % 4)
-
-    out += struct.pack(f'{order}iII', 5, 7, len(frame) + 1)
-    out = align(out + frame.encode() + b'\x00')
-    out += struct.pack(f'{order}III', height, width, len(encoding) + 1)
-    out += encoding.encode() + b'\x00' + struct.pack('B', bigendian)
-    return align(out) + struct.pack(f'{order}II', len(rows[0]), len(data)) + data
 
 
 def naive(grey: np.ndarray, width: int, height: int) -> np.ndarray:

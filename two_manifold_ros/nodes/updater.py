@@ -169,8 +169,6 @@ class UpdaterNode(Node):
         self.reference.look()
         if self.resuming is not None:
             self.resuming.look()
-        if self.handing_over is not None:
-            self.handing_over.look()
         self._report.publish()
 
     def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
