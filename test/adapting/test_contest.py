@@ -105,6 +105,25 @@ def test_after_the_trial_the_old_one_has_no_claim_left() -> None:
     assert contest.needed == contest.settings.fewest
 
 
+def test_a_trial_ends_when_the_new_one_has_shown_it_again() -> None:
+    contest = make_contest()
+    contest.needed = 32
+    contest.swap()
+    for blocks in range(1, contest.settings.fewest + 1):
+        assert contest.on_trial
+        contest.count(np.array([0.1, 0.2 + 0.001 * blocks]))
+    assert not contest.on_trial
+    assert contest.needed == 16
+
+
+def test_a_candidate_that_is_worse_pays_no_debts_of_others() -> None:
+    contest = make_contest()
+    contest.needed = 32
+    for blocks in range(40):
+        contest.count(np.array([0.1, 0.2 + 0.001 * blocks]))
+    assert contest.needed == 32
+
+
 @pytest.mark.parametrize(('error', 'verdict'), [(0.19, Verdict.KEEP), (0.17, Verdict.HAND_OVER)])
 def test_what_is_sure_must_be_worth_it_too(error: float, verdict: Verdict) -> None:
     contest = make_contest()

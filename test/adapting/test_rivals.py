@@ -87,7 +87,9 @@ def test_models_of_other_kinds_rates_and_horizons_are_compared_where_they_meet(
     slot_car_laps: Laps, slot_car_model: Model, tpsr_model: TpsrModel
 ) -> None:
     """At 10 Hz 0, 0.5 and 2 s ahead; at 5 Hz 0, 2 and 3 s ahead: 0 and 2 s are in common."""
-    slow = replace(moved(tpsr_model, 1.5), rate_hz=5.0, period_ns=200_000_000, horizons=(0, 10, 15))
+    slow = replace(
+        moved(tpsr_model, 1.5), rate_hz=5.0, period_ns=200_000_000, horizons=(0, 10, 15)
+    )
     rivals = begin(slow, slot_car_model)
     drive(rivals, slot_car_laps[0], 30.0)
     assert rivals.contest.blocks >= SHORT.fewest
@@ -135,6 +137,16 @@ def test_on_trial_nobody_makes_room(tpsr_model: TpsrModel) -> None:
         assert not rivals.spent
         rivals.contest.count(np.array([0.2, 0.2]))
     assert not rivals.on_trial
+    assert rivals.spent
+
+
+def test_after_a_trial_that_was_passed_there_is_room_again(tpsr_model: TpsrModel) -> None:
+    good = moved(tpsr_model, 0.0)
+    rivals = begin(good, good)
+    rivals.swap()
+    for blocks in range(SHORT.fewest):
+        assert not rivals.spent
+        rivals.contest.count(np.array([0.1, 0.2 + 0.001 * blocks]))
     assert rivals.spent
 
 

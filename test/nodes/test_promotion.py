@@ -167,15 +167,18 @@ def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
     assert bench.trouble == ''
 
 
-def test_on_trial_it_stays_while_it_is_better(bench: Bench) -> None:
+def test_on_trial_nobody_else_comes_and_then_another_candidate_may(bench: Bench) -> None:
     bench.blocks(BETTER)
     bench.seconds(4)
     bench.changes += 1
-    bench.blocks(WORSE)
+    bench.blocks(WORSE, QUICK.fewest - 1)
     bench.seconds(4)
     assert bench.promotion.state == 'on trial'
-    assert bench.far.swaps == 1
-    assert bench.snapshots == 1
+    assert (bench.far.swaps, bench.snapshots) == (1, 1)
+    bench.blocks(WORSE, 1)
+    bench.seconds(4)
+    assert bench.promotion.state == 'comparing'
+    assert (bench.far.swaps, bench.snapshots) == (1, 2)
 
 
 @pytest.mark.parametrize('content', [None, b'', b'no model'])

@@ -5,9 +5,9 @@ Which of two filters runs: the one whose closed-loop error on recent data is sma
 
 Errors are averaged over blocks of some seconds in which the vehicle moved, because errors in a
 row are alike. The candidate replaces the incumbent when it is better by a margin, in most blocks,
-and by more than chance. Whoever has come in so is on trial: the other one still runs beside it
-and comes back by the same rule. Each time that happens the next candidate has to convince for
-twice as long.
+and by more than chance. Whoever has come in so is on trial until it has shown the same again: the
+other one still runs beside it and comes back by the same rule. Each time that happens the next
+candidate has to convince for twice as long.
 
 A filter that says nothing while the other one does is taken to err by more than one that always
 says the mean position, and no error counts as worse than being lost.
@@ -231,8 +231,15 @@ class Contest:
             self.verdict = Verdict.TAKE_BACK if self.on_trial else Verdict.HAND_OVER
             return
         self.verdict = Verdict.KEEP
-        self._on_trial_for += self.on_trial
-        if self._on_trial_for >= self.settings.most:
+        if self.on_trial:
+            self._on_trial_for += 1
+            proven = enough and better_by_more_than_chance(incumbent, candidate, self.settings)
+            self._end_trial(proven=proven)
+
+    def _end_trial(self, *, proven: bool) -> None:
+        """End the trial if it has lasted long enough, or shown that the other one is worse."""
+        over = self._on_trial_for >= self.settings.most
+        if over or proven:
             self.on_trial = False
             self._on_trial_for = 0
-            self.needed = self.settings.fewest
+            self.needed = max(self.settings.fewest, 0 if over else self.needed // 2)
