@@ -269,7 +269,7 @@ class AdaptiveTracker:
             self._held_since = self.number - self._settings.window
             locating.retract(self._held_since)
         elif verdict is Verdict.ACCEPT and self._held_since is not None:
-            anew = locating.broken
+            anew = learning.alien and locating.broken
             locating.accept(self._held_since + self._settings.window, anew=anew)
             if anew:
                 learning.learner.fade(FADED)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 GROWN_S = 60.0
-"""Seconds of learning before anything can be unfamiliar: until then all is new."""
+"""Seconds of learning, from the beginning or from a change on, before anything can be unfamiliar:
+until then all is new, and there is a hurry."""
 
 RESTING = 0.1
 """Standard deviation of every channel over a window, in its own while driving, of a vehicle that
@@ -58,6 +59,8 @@ class Learning:
         How often something unfamiliar became the usual.
     changed
         How much was learned before the last time.
+    alien
+        Whether that had little to do with what was learned.
 
     """
 
@@ -86,18 +89,18 @@ class Learning:
         self.familiarity = float('nan')
         self.changes = 0
         self.changed = 0
+        self.alien = False
         self._delay = WindowDelay(settings.window)
 
     @property
     def grown(self) -> bool:
         """Whether enough was learned for something to be unfamiliar."""
-        return self.learner.samples >= self.settings.ticks(GROWN_S)
+        return self.learner.samples - self.changed >= self.settings.ticks(GROWN_S)
 
     @property
     def lag(self) -> int:
         """Ticks for which a sample waits, so that it can still be dropped; none in a hurry."""
-        hurry = self.learner.samples - self.changed < self.settings.ticks(GROWN_S)
-        return 0 if hurry else self.settings.window
+        return self.settings.window if self.grown else 0
 
     def seam(self) -> Verdict:
         """Begin a new stretch: nothing may reach across."""
@@ -164,6 +167,7 @@ class Learning:
         if verdict is Verdict.ACCEPT:
             self.changes += 1
             self.changed = self.learner.samples
+            self.alien = self.novelty.alien
             self.novelty.renew()
         return verdict
 

@@ -40,8 +40,8 @@ Directions of the old world take up states until the new one outweighs them: wit
 the weight that takes a lap longer. With nothing left, there would be no state to go on from.
 """
 
-BROKEN = 3.0
-"""Times the usual error above which what was learned does not hold any more."""
+BROKEN = 1.5
+"""Times the usual error below which what was learned holds, strange as the windows may be."""
 
 STRAINED_S = 8.0
 """Seconds over which that is judged."""
@@ -94,7 +94,7 @@ class Locating:
 
     @property
     def broken(self) -> bool:
-        """Whether the read-out errs far more than it did, or nobody knows."""
+        """Whether the read-out errs more than it did, or nobody knows."""
         found = [each for each in self._strain if math.isfinite(each)]
         return 2 * len(found) < len(self._strain) or not found or fmean(found) > BROKEN**2
 

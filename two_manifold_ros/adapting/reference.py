@@ -51,6 +51,7 @@ class Reference:
     def __init__(self) -> None:
         self.counters: Counter[str] = Counter()
         self._rule = StampRule(JUMP_BACK_NS)
+        self._hole_ns = HOLE_NS
         self._truth = Truth(HOLE_NS)
         self._last: tuple[int, float, float] | None = None
         self._apart: list[tuple[int, float, float]] = []
@@ -98,7 +99,8 @@ class Reference:
         if len(self._steps) < LEAST_SPEEDS:
             self._steps.append(step_ns)
             if len(self._steps) == LEAST_SPEEDS:
-                self._truth = Truth(max(HOLE_NS, 3 * int(median(self._steps))))
+                self._hole_ns = max(HOLE_NS, 3 * int(median(self._steps)))
+                self._truth = Truth(self._hole_ns)
 
     def _reachable(self, fix: tuple[int, float, float]) -> bool:
         last = self._last
@@ -106,7 +108,9 @@ class Reference:
             return True
         if math.dist(last[1:], fix[1:]) <= TREMBLE_M:
             return True
-        return _speed(last, fix) <= TOO_FAST * self._fastest
+        # The longer the way could have taken, the more positions would pass: so not for ever.
+        seconds = min(fix[0] - last[0], self._hole_ns) * 1e-9
+        return math.dist(last[1:], fix[1:]) <= TOO_FAST * self._fastest * seconds
 
     def _wait(self, fix: tuple[int, float, float]) -> bool:
         """Keep a position that is apart from the others; take it if it has company for long."""
