@@ -94,3 +94,14 @@ def test_an_origin_that_is_known_stays() -> None:
     positions.begin(FIX)
     assert positions.take(raw(FIX, 1, fix(50.001, 10.0, 0.0)))
     assert seen[0] == pytest.approx((0.0, 111.2), abs=0.5)
+
+
+def test_it_knows_how_long_nothing_could_be_used() -> None:
+    msgtype, now = 'geometry_msgs/msg/PointStamped', [0.0]
+    positions = ReferenceInput(small_session(), lambda: now[0])
+    positions.begin(msgtype)
+    assert np.isnan(positions.silence_s)
+    positions.take(raw(msgtype, 7, FIELDS[msgtype]))
+    now[0] = 6.0
+    positions.take(raw(msgtype, 7, FIELDS[msgtype]))
+    assert positions.silence_s == pytest.approx(6.0)

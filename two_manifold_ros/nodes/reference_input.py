@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 import math
+from time import monotonic
 from typing import cast, TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ from two_manifold_ros.recordings.geodesy import east_north
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from two_manifold_ros.nodes.updater_session import UpdaterSession
     from two_manifold_ros.recordings.bag import Bag, Topic
     from two_manifold_ros.recordings.decoding import Decode
@@ -33,6 +36,8 @@ class ReferenceInput:
     ----------
     session
         That takes them.
+    clock
+        Seconds, never going back.
 
     Attributes
     ----------
@@ -41,8 +46,10 @@ class ReferenceInput:
 
     """
 
-    def __init__(self, session: UpdaterSession) -> None:
+    def __init__(self, session: UpdaterSession, clock: Callable[[], float] = monotonic) -> None:
         self._session = session
+        self._clock = clock
+        self._used_s = math.nan
         self._decode: Decode | None = None
         self._geodetic = False
         self._refused: Counter[str] = Counter()
@@ -56,8 +63,23 @@ class ReferenceInput:
         decoder = fix_decoder if self._geodetic else position_decoder
         self._decode = decoder(cast('Bag', LiveTypes()), topic)
 
+    @property
+    def silence_s(self) -> float:
+        """Seconds since a position was used; NaN if none ever was."""
+        return self._clock() - self._used_s
+
     def take(self, raw: bytes) -> bool:
         """Take one serialised message; return whether its position is used."""
+        used = self._take(raw)
+        if used:
+            self._used_s = self._clock()
+        return used
+
+    def counts(self) -> Counter[str]:
+        """Return how many were used, and how many were not by cause."""
+        return self._refused + self._session.adaptive.reference.counters
+
+    def _take(self, raw: bytes) -> bool:
         if self._decode is None:
             return False
         self.received += 1
@@ -70,10 +92,6 @@ class ReferenceInput:
         if self._geodetic:
             return self._take_fix(stamp_ns, *numbers)
         return self._session.take_position(stamp_ns, frame_id, *numbers)
-
-    def counts(self) -> Counter[str]:
-        """Return how many were used, and how many were not by cause."""
-        return self._refused + self._session.adaptive.reference.counters
 
     def _take_fix(
         self, stamp_ns: int, latitude: float, longitude: float, altitude: float, status: float

@@ -23,6 +23,9 @@ from two_manifold_ros.outputs.topics import DIAGNOSTICS
 if TYPE_CHECKING:
     from two_manifold_ros.nodes.updater import UpdaterNode
 
+REFERENCE_GONE_S = 5.0
+"""Seconds without a position to use after which that is worth a word."""
+
 
 class UpdaterReport:
     """
@@ -111,6 +114,11 @@ class UpdaterReport:
         self._cause = judgement.cause
         causes.update(input_causes(fresh, node.sensor, node.topic_name))
         causes.update(learning_causes(fresh, node.session, node.reference.topic))
+        if node.positions.silence_s > REFERENCE_GONE_S:
+            causes['reference_gone'] = (
+                f'No position to use comes on {node.reference.topic} any more: the read-out of '
+                f'positions stays as it was learned'
+            )
         if node.reference.problem:
             causes['reference_type'] = node.reference.problem
         if node.resuming is not None and node.resuming.trouble:
