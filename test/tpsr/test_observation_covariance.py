@@ -45,6 +45,18 @@ def test_rounding_cannot_add_up() -> None:
         assert covariance.since <= REFRESH_EVERY
 
 
+@pytest.mark.parametrize('batch', [2, SIZE])
+@pytest.mark.parametrize('seed', range(3))
+def test_long_and_parallel_features_do_not_stop_it(seed: int, batch: int) -> None:
+    covariance = ObservationCovariance(SIZE, 1e-9)
+    covariance.fold(np.eye(SIZE)[: SIZE // 2], np.ones(SIZE // 2))
+    long = 3e5 * np.random.default_rng(seed).normal(size=SIZE)
+    for scale in (1.0, 1.0, 1e-3, 1.0):
+        covariance.fold(np.tile(scale * long, (batch, 1)), np.full(batch, 0.01))
+        values = np.linalg.eigvalsh(covariance.inverse)
+        assert values.min() > -1e-12 * values.max()
+
+
 def test_a_refresh_takes_a_new_ridge() -> None:
     covariance = ObservationCovariance(2, 1.0)
     covariance.fold(np.eye(2), np.ones(2))

@@ -73,8 +73,9 @@ def test_near_parallel_terms_leave_the_bases_orthonormal() -> None:
             np.ones(batch),
             0.999,
         )
-        worst = max(worst, svd.defect())
-    assert worst < 1e-10
+        # To measure is to turn the bases, so it is not done each time.
+        worst = max(worst, svd.defect() if fold % 20 == 19 else 0.0)
+    assert 0.0 < worst < 1e-10
 
 
 def test_directions_hardly_there_are_found_and_mended() -> None:

@@ -124,8 +124,8 @@ class Learner(ABC):
         Parameters
         ----------
         test, next_test, history, observation
-            Features, see `Triples`. A sample is refused and counted if one of them is not
-            finite, or so long that products of it would not be.
+            Features, see `Triples`. A sample is refused and counted if a number in them is not
+            finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`).
         importance
             Weight of the sample in every sum; one that is negative or not finite is refused as
             well. It makes up for actions that were not chosen blindly, see `Triples`.

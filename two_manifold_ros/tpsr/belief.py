@@ -58,8 +58,8 @@ class TpsrBelief:
             Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
             sum of that and its likelihood on average. One half says that the belief foretells
             no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
-            when features are zero, not finite or so long that products of them would not be, the
-            observation was passed over and the state moved on by (6.3).
+            when features are zero, not finite or longer than 1e6, the observation was passed
+            over and the state moved on by (6.3).
 
         """
         evidence, moved = 0.0, self.state

@@ -18,6 +18,8 @@ REFRESH_EVERY = 512
 STALE = 0.1
 """Share by which the ridge in the inverse may differ from what it should be."""
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 FEW = 4
 """Features per sample of a fold up to which a new inverse costs no more than its update."""
 
@@ -103,15 +105,23 @@ class ObservationCovariance:
     def refresh(self) -> None:
         """Compute the inverse anew from the sum."""
         self.since = 0
-        self.ridge_within = self.ridge * self.weight
-        one = np.eye(len(self.total))
+        size = len(self.total)
+        # Below the second, rounding could make the sum indefinite.
+        least = size * EPSILON * float(self.total.trace())
+        self.ridge_within = max(self.ridge * self.weight, least)
+        one = np.eye(size)
         root = np.linalg.cholesky(self.total + self.ridge_within * one)
         half = solve_triangular(root, one, lower=True, check_finite=False)
         self.inverse = half.T @ half
 
     def _update(self, rows: Floats) -> None:
         product = rows @ self.inverse
-        root = np.linalg.cholesky(np.eye(len(rows)) + product @ rows.T)
+        try:
+            root = np.linalg.cholesky(np.eye(len(rows)) + product @ rows.T)
+        except np.linalg.LinAlgError:
+            # Rows that are long and nearly parallel: there is more rounding in it than one.
+            self.refresh()
+            return
         half = solve_triangular(root, product, lower=True, check_finite=False)
         # A product with its own transpose: exactly symmetric, and half the work.
         self.inverse -= np.matmul(half.T, half, out=self._scratch)

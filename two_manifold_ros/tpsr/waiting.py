@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-LARGEST_SQUARE = 1e60
-"""Squared length of features, and importance, above which their products would overflow."""
+LARGEST_SQUARE = 1e12
+"""Squared length of features above which they are a fault: they should be about one long."""
+
+LARGEST_IMPORTANCE = 1e60
+"""Importance above which products with it might not be finite."""
 
 
 class Waiting:
@@ -57,7 +60,7 @@ class Waiting:
         """Take one sample, and return whether its numbers can be computed with."""
         # The sum and not the largest: that of NaN and a number may be the number.
         squares = sum(squared_length(each) for each in (test, next_test, history, observation))
-        if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < LARGEST_SQUARE):
+        if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < LARGEST_IMPORTANCE):
             return False
         room, index = self._room, self.count
         room.tests[index] = test
