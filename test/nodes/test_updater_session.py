@@ -87,15 +87,24 @@ def test_no_message_whatever_it_holds_breaks_it(
     assert learned.counts()['estimates_not_finite'] == 0
 
 
-def test_values_at_the_edge_of_floats_never_come_out(drive: SlotCarRun) -> None:
+def test_what_is_not_finite_is_withheld_and_counted(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    learned.adaptive.tracker.locating.learning.errors[1] = np.nan
+    assert feed(learned, drive, slice(LEARNED, LEARNED + 50), positions=False) == []
+    assert learned.latest.valid
+    assert learned.counts()['estimates_not_finite'] == 10
+
+
+def test_positions_at_the_edge_of_floats_never_come_out(drive: SlotCarRun) -> None:
     session = small_session()
     feed(session, drive, slice(0, LEARNED), positions=False)
-    scale = 1e308
-    for index in range(LEARNED, LEARNED + 300):
+    for index in range(LEARNED, LEARNED + 900):
         stamp = int(drive.stamps_ns[index])
         for estimate in session.take(raw_imu(stamp, drive.imu[index])):
             assert publishable(estimate)
-        session.take_position(stamp, 'map', scale * (-1.0) ** index, scale)
+        if index % 5 == 0:
+            session.take_position(stamp, 'map', *(1e307 * drive.positions[index, :2]).tolist())
 
 
 def test_a_stream_that_stops_goes_on_with_what_was_learned(
