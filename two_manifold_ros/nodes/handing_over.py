@@ -76,9 +76,6 @@ class HandingOver:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(LOOK_EVERY_S, guard(self._look), clock=steady)
 
-    def look(self) -> None:
-        """Do nothing: it looks by itself."""
-
     def values(self) -> dict[str, float | str]:
         """Return numbers and words for the diagnostics."""
         return self._promotion.values()

@@ -1,0 +1,147 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""An updater node makes a filter node run what it has learned, over DDS, while both are fed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from diagnostic_msgs.msg import DiagnosticArray
+from frozen_tpsr import learn_tpsr
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from ros_talk import PATIENCE_S
+from sensor_msgs.msg import Imu
+
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.nodes.translating import to_message
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ros_talk import NodeProcess, Talk
+
+TICK_NS = 100_000_000
+SAMPLE_S = 0.05
+SPEED = 20.0
+"""Stamps run so many times faster than the clock: every block of the contest is 5 s of them."""
+
+HORIZONS = (0, 5, 10)
+LEARNING = {
+    'rate_hz': 10.0,
+    'window_s': 1.0,
+    'horizons': list(HORIZONS),
+    'features': 100,
+    'observation_features': 20,
+    'states': 12,
+    'rank': 16,
+    'warm_up_s': 6.0,
+    'learning_share': 1.0,
+    'reference_type': 'geometry_msgs/msg/PoseStamped',
+}
+
+
+class Words:
+    """What each node told about itself last."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._messages = talk.listen(DiagnosticArray, 'diagnostics')
+
+    def of(self, name: str, key: str) -> str:
+        for message in reversed(self._messages):
+            if message.status[0].name == name:
+                return {each.key: each.value for each in message.status[0].values}.get(key, '')
+        return ''
+
+
+class Lap:
+    """The slot car goes on whatever happens, and its camera may be moved."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=35)
+        self._sent = 0
+        self._due = monotonic()
+        self._imu = talk.publisher(Imu, 'imu')
+        self._reference = talk.publisher(PoseStamped, 'reference')
+        self.moved = np.zeros(3)
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        end = monotonic() + PATIENCE_S
+        while not condition():
+            assert monotonic() < end, f'drove in vain until {what}'
+            self._step()
+            self._due = max(self._due + SAMPLE_S / SPEED, monotonic())
+            while monotonic() < self._due:
+                self._talk.spin(self._due - monotonic())
+
+    def _step(self) -> None:
+        index = self._sent
+        run, stamp = self._run, int(self._run.stamps_ns[index])
+        imu = imu_message(stamp, run.imu[index], np.zeros(6))
+        self._imu.publish(to_message('sensor_msgs/msg/Imu', imu))
+        if index % 2 == 0:
+            seen = reference_message(stamp, run.positions[index] + self.moved, run.quaternions[0])
+            self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
+        self._sent += 1
+
+
+def stamps_of(poses: list[PoseWithCovarianceStamped]) -> np.ndarray:
+    stamps = [pose.header.stamp for pose in poses]
+    return np.array([stamp.sec * 10**9 + stamp.nanosec for stamp in stamps])
+
+
+@pytest.fixture
+def old_model(tmp_path: Path) -> Path:
+    """Return a model of the track that finds nothing strange, so that it is never silent."""
+    recording = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=4))
+    settings = TrainingSettings(rate_hz=10.0, window=20, horizons=HORIZONS)
+    path = tmp_path / 'old.npz'
+    save_model(replace(learn_tpsr(recording, settings), usual_share=0.5), path)
+    return path
+
+
+def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
+    talk: Talk, start: Callable[..., NodeProcess], old_model: Path, tmp_path: Path
+) -> None:
+    """
+    The camera is moved twice, and each time one of the two models is wrong by as much.
+
+    First the one that was trained before: the updater learns where things are now. When the
+    camera is put back, what it has handed over is wrong.
+    """
+    filter_node = start('filter_node', model=old_model)
+    updater = start(
+        'updater_node', filter_node='filter_node', checkpoint_folder=tmp_path, **LEARNING
+    )
+    words = Words(talk)
+    positions = talk.listen(PoseWithCovarianceStamped, 'position')
+    lap = Lap(talk)
+    lap.moved = np.array([1.5, 0.0, 0.0])
+    lap.until(lambda: words.of('filter_node', 'swaps') == '1', 'a better model was handed over')
+    assert words.of('filter_node', 'model') == str(tmp_path / 'updater.model.000001.npz')
+    lap.moved = np.zeros(3)
+    lap.until(lambda: words.of('filter_node', 'swaps') == '2', 'it was taken back')
+    assert words.of('filter_node', 'model') == str(old_model)
+
+    gaps = np.diff(stamps_of(positions))
+    assert gaps.min() > 0
+    assert gaps.max() <= 2 * TICK_NS
+    for name in ('filter_node', 'updater_node'):
+        assert words.of(name, 'callback_errors') == '0'
+    updater.stop()
+    assert 'Verdict: take back' in updater.log()
+    filter_node.stop()
+    assert 'runs again in place of' in filter_node.log()
