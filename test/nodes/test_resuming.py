@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 import errno
 import os
+from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,3 +152,33 @@ def test_a_folder_that_is_missing_stops_nothing(learned: UpdaterSession, tmp_pat
     assert keeping.resume() == []
     keeping.end()
     assert 'none: no checkpoint can be written here' in keeping.trouble
+
+
+def test_what_is_told_of_is_on_the_disk_already(
+    drive: SlotCarRun,
+    learned: UpdaterSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keeping = resuming(learned, tmp_path)
+    going, sync = Event(), os.fsync
+
+    def slow(descriptor: int) -> None:
+        assert going.wait(10.0)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, 'fsync', slow)
+    keeping.save()
+    assert keeping.save() == 'the last checkpoint is still being written'
+    assert 'checkpoint' not in keeping.values
+    first = learned.learned()['learned']
+    going.set()
+    keeping._writer.finish()
+    going.clear()
+    feed(learned, drive, slice(LEARNED, LEARNED + 100))
+    # Nobody has asked in between.
+    assert keeping.save() == ''
+    assert keeping.values['checkpoint_samples'] == first
+    going.set()
+    keeping.end()
+    assert keeping.values['checkpoint_samples'] > first

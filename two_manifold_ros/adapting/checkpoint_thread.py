@@ -47,6 +47,11 @@ class CheckpointThread:
         self.path: Path | None = None
         self.trouble = ''
 
+    @property
+    def busy(self) -> bool:
+        """Whether one is being written."""
+        return self._thread is not None and self._thread.is_alive()
+
     def begin(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
         """
         Copy numbers and arrays and begin to write them.
@@ -59,7 +64,7 @@ class CheckpointThread:
             False if the one before is still being written; nothing is done then.
 
         """
-        if self._thread is not None and self._thread.is_alive():
+        if self.busy:
             return False
         copies = {name: np.array(array) for name, array in arrays.items()}
         # No daemon: a process that ends lets it write to the end.

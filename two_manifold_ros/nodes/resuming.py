@@ -66,9 +66,7 @@ class Resuming:
     @property
     def values(self) -> dict[str, float | str]:
         """What there is to tell in diagnostics."""
-        if self._writer.written != self._seen:
-            self._seen, self._written_s = self._writer.written, self._clock()
-            self._learned = self._begun
+        self._look_at_writer()
         values: dict[str, float | str] = {'checkpoints_written': self._writer.written}
         if self._writer.path is not None:
             values['checkpoint'] = str(self._writer.path)
@@ -113,6 +111,8 @@ class Resuming:
     def save(self) -> str:
         """Begin a checkpoint now; return why not, or an empty string."""
         session = self._session
+        if self._writer.busy:
+            return 'the last checkpoint is still being written'
         if session.adaptive.tracker.learning is None:
             return 'nothing was learned yet'
         head = session.head
@@ -122,9 +122,8 @@ class Resuming:
             'origin': None if head.origin is None else asdict(head.origin),
         }
         numbers, arrays = adaptive_arrays(session.adaptive.tracker)
-        if not self._writer.begin({'stream': stream, 'tracker': numbers}, arrays):
-            return 'the last checkpoint is still being written'
-        # What was begun last may still be on its way, so the one before is told of until then.
+        self._look_at_writer()
+        self._writer.begin({'stream': stream, 'tracker': numbers}, arrays)
         self._begun_s = self._clock()
         self._begun = session.adaptive.tracker.counters['learned']
         return ''
@@ -135,3 +134,9 @@ class Resuming:
         self.save()
         self._writer.finish()
         self._checkpoints.close()
+
+    def _look_at_writer(self) -> None:
+        """Remember what is in the newest checkpoint once it is on the disk, and not before."""
+        if self._writer.written != self._seen:
+            self._seen, self._written_s = self._writer.written, self._clock()
+            self._learned = self._begun

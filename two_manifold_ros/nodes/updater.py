@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.adapting.learning_budget import LearningBudget
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
 from two_manifold_ros.nodes.guarding import Guard
@@ -111,8 +112,12 @@ class UpdaterNode(Node):
         return resuming
 
     def _find_heir(self) -> HandingOver | None:
-        if not self.chosen['filter_node']:
+        heir = self.chosen['filter_node']
+        if not heir:
             return None
+        if self.chosen['input'] == IMAGE_INPUT:
+            msg = f'{heir} runs models of an IMU: leave filter_node empty where images are learned'
+            raise InputError(msg)
         return HandingOver(self, self.session, self.chosen, self.guard)
 
     def _advertise(self) -> EstimatePublishers:
