@@ -32,21 +32,25 @@ def saved(learner: Learner) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 @pytest.mark.parametrize('kind', KINDS)
-@pytest.mark.parametrize('samples', [0, 5, 8, 200, 203, 555])
-def test_a_resumed_learner_goes_on_with_the_same_bytes(kind: type[Learner], samples: int) -> None:
-    one = learner(kind)
+@pytest.mark.parametrize(('samples', 'fold_every'), [(0, 8), (5, 8), (8, 8), (555, 8), (203, 1)])
+def test_a_resumed_learner_goes_on_with_the_same_bytes(
+    kind: type[Learner], samples: int, fold_every: int
+) -> None:
+    one = learner(kind, fold_every=fold_every)
+    one.covariance.ridge = 0.5
     give(one, 0, samples)
     numbers, arrays = saved(one)
     other = learner_from(numbers, arrays)
     assert type(other) is kind
     for array in arrays.values():
         array[:] = np.nan
-    give(one, samples, 700)
-    give(other, samples, 700)
-    mine, theirs = learner_arrays(one), learner_arrays(other)
-    assert mine[0] == theirs[0]
-    for name, array in mine[1].items():
-        assert array.tobytes() == theirs[1][name].tobytes(), name
+    for begin, end in ((samples, samples + 3), (samples + 3, 700)):
+        give(one, begin, end)
+        give(other, begin, end)
+        mine, theirs = learner_arrays(one), learner_arrays(other)
+        assert mine[0] == theirs[0]
+        for name, array in mine[1].items():
+            assert array.tobytes() == theirs[1][name].tobytes(), name
     for name, value in vars(one.parameters()).items():
         assert np.asarray(value).tobytes() == np.asarray(vars(other.parameters())[name]).tobytes()
 
@@ -108,21 +112,24 @@ def test_arrays_that_do_not_fit_are_refused(kind: type[Learner]) -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'cause'),
+    ('name', 'change', 'cause'),
     [
-        ('left', 'orthonormal'),
-        ('right', 'orthonormal'),
-        ('values', 'singular values'),
-        ('covariance', 'symmetric'),
-        ('inverse', 'symmetric'),
-        ('waiting_importance', 'could not have been taken'),
+        ('left', 0.1, 'orthonormal'),
+        ('right', 0.1, 'orthonormal'),
+        ('values', -1e4, 'singular values'),
+        ('values', 1e4, 'singular values'),
+        ('covariance', 0.1, 'symmetric'),
+        ('inverse', 0.1, 'symmetric'),
+        ('waiting_importance', -10.0, 'could not have been taken'),
     ],
 )
-def test_arrays_that_cannot_be_what_they_are_called_are_refused(name: str, cause: str) -> None:
+def test_arrays_that_cannot_be_what_they_are_called_are_refused(
+    name: str, change: float, cause: str
+) -> None:
     one = learner(OnlineLearner)
     give(one, 0, 203)
     numbers, arrays = saved(one)
-    arrays[name].flat[1] -= 1e4
+    arrays[name].flat[1] += change
     with pytest.raises(InputError, match=cause):
         learner_from(numbers, arrays)
 

@@ -72,19 +72,13 @@ def check_arrays(
 
     """
     own = _exact_shapes if exact else _online_shapes
-    names = _shapes(1, 1, 1, 0, 0) | own(1, 1, 1, 0, 0)
-    _check_names('arrays', arrays, set(names))
-    for name, array in arrays.items():
-        if array.dtype != np.float64 or array.ndim != len(names[name]):
-            refuse(f'{name} holds {array.ndim}-dimensional {array.dtype}')
-        if not np.isfinite(array).all():
-            refuse(f'{name} holds numbers that are not finite')
+    _check_forms(arrays, _shapes(1, 1, 1, 1, 1) | own(1, 1, 1, 1, 1))
     rank, tests = arrays['left'].shape
     histories, observations = len(arrays['constant']), len(arrays['covariance'])
     waiting = len(arrays['waiting_importance'])
+    apart = 0 if exact else len(arrays['apart_next_tests'])
     sizes = (tests, histories, observations, rank)
-    shapes = _shapes(*sizes, waiting)
-    shapes |= own(*sizes, 0 if exact else len(arrays['apart_next_tests']))
+    shapes = _shapes(*sizes, waiting) | own(*sizes, apart)
     if not exact:
         # The sum that is settled is in the bases of some time ago.
         earlier = arrays['moments'].shape[1]
@@ -97,9 +91,20 @@ def check_arrays(
         refuse(f'it has {rank} directions, more than the {settings.rank} that are kept')
     if waiting >= settings.fold_every:
         refuse(f'{waiting} samples wait, but {settings.fold_every} are learned together')
-    if not exact and len(arrays['apart_next_tests']) >= TOGETHER:
-        refuse('more samples are apart than there can be')
+    if apart >= TOGETHER:
+        refuse(f'{apart} samples are apart, but {TOGETHER} are added together')
     _check_values(arrays)
+
+
+def _check_forms(
+    arrays: Mapping[str, NDArray[Any]], examples: Mapping[str, tuple[int, ...]]
+) -> None:
+    _check_names('arrays', arrays, set(examples))
+    for name, array in arrays.items():
+        if array.dtype != np.float64 or array.ndim != len(examples[name]):
+            refuse(f'{name} holds {array.ndim}-dimensional {array.dtype}')
+        if not np.isfinite(array).all():
+            refuse(f'{name} holds numbers that are not finite')
 
 
 def _shapes(

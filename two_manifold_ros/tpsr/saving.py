@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.tpsr.base_learner import Learner
 
 _KINDS: dict[str, type[Learner]] = {'online': OnlineLearner, 'exact': ExactLearner}
+_PLAIN = ('weight', 'test_square', 'samples', 'refused')
 _WAITING = tuple(field.name for field in fields(Triples))
 
 
@@ -41,33 +42,12 @@ def learner_arrays(learner: Learner) -> tuple[dict[str, Any], dict[str, NDArray[
     if not kinds:
         msg = f'{type(learner).__name__} has no form in files'
         raise TypeError(msg)
-    covariance, waiting = learner.covariance, learner.room.peek()
-    memory = learner.settings.memory
-    numbers = {
-        'kind': kinds[0],
-        # JSON has no infinity.
-        **asdict(learner.settings) | {'memory': memory if memory < math.inf else None},
-        **{name: getattr(learner, name) for name in ('weight', 'test_square')},
-        **{name: getattr(learner, name) for name in ('samples', 'refused')},
-        'covariance_weight': covariance.weight,
-        'covariance_ridge': covariance.ridge,
-        'ridge_within': covariance.ridge_within,
-        'since': covariance.since,
-    }
-    arrays = {
-        'constant': learner.constant,
-        'history_sum': learner.history_sum,
-        'covariance': covariance.total,
-        'inverse': covariance.inverse,
-        'left': learner.svd.left,
-        'values': learner.svd.values,
-        'right': learner.svd.right,
-        **{f'waiting_{name}': getattr(waiting, name) for name in _WAITING},
-    }
+    arrays = _common_arrays(learner)
     if isinstance(learner, OnlineLearner):
         arrays |= learner.tensor.arrays()
     elif isinstance(learner, ExactLearner):
         arrays |= {'total': learner.svd.total, 'moments': learner.sums}
+    numbers = {'kind': kinds[0]} | _numbers(learner)
     return numbers, {name: array.copy() for name, array in arrays.items()}
 
 
@@ -87,13 +67,7 @@ def learner_from(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     tests, observations = arrays['left'].shape[1], len(arrays['covariance'])
     made = _KINDS[numbers['kind']]
     learner = made(settings, arrays['constant'].copy(), tests, observations)
-    for name in ('weight', 'test_square', 'samples', 'refused'):
-        setattr(learner, name, numbers[name])
-    learner.history_sum = arrays['history_sum'].copy()
-    covariance = learner.covariance
-    covariance.total, covariance.inverse = arrays['covariance'].copy(), arrays['inverse'].copy()
-    covariance.weight, covariance.ridge = numbers['covariance_weight'], numbers['covariance_ridge']
-    covariance.ridge_within, covariance.since = numbers['ridge_within'], numbers['since']
+    _restore_sums(learner, numbers, arrays)
     if isinstance(learner, OnlineLearner):
         learner.svd.restore(arrays['left'], arrays['values'], arrays['right'])
         learner.tensor.restore(arrays)
@@ -104,6 +78,46 @@ def learner_from(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         if not learner.room.take(*sample):
             refuse('a sample that waits could not have been taken')
     return learner
+
+
+def _numbers(learner: Learner) -> dict[str, Any]:
+    memory, covariance = learner.settings.memory, learner.covariance
+    return {
+        **asdict(learner.settings),
+        # JSON has no infinity.
+        'memory': memory if memory < math.inf else None,
+        **{name: getattr(learner, name) for name in _PLAIN},
+        'covariance_weight': covariance.weight,
+        'covariance_ridge': covariance.ridge,
+        'ridge_within': covariance.ridge_within,
+        'since': covariance.since,
+    }
+
+
+def _common_arrays(learner: Learner) -> dict[str, NDArray[Any]]:
+    waiting = learner.room.peek()
+    return {
+        'constant': learner.constant,
+        'history_sum': learner.history_sum,
+        'covariance': learner.covariance.total,
+        'inverse': learner.covariance.inverse,
+        'left': learner.svd.left,
+        'values': learner.svd.values,
+        'right': learner.svd.right,
+        **{f'waiting_{name}': getattr(waiting, name) for name in _WAITING},
+    }
+
+
+def _restore_sums(
+    learner: Learner, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    for name in _PLAIN:
+        setattr(learner, name, numbers[name])
+    learner.history_sum = arrays['history_sum'].copy()
+    covariance = learner.covariance
+    covariance.total, covariance.inverse = arrays['covariance'].copy(), arrays['inverse'].copy()
+    covariance.weight, covariance.ridge = numbers['covariance_weight'], numbers['covariance_ridge']
+    covariance.ridge_within, covariance.since = numbers['ridge_within'], numbers['since']
 
 
 def _settings(numbers: Mapping[str, Any]) -> LearnerSettings:
