@@ -64,7 +64,7 @@ def test_a_ray_meets_what_walking_along_it_meets() -> None:
 def test_the_picture_is_upright_and_turns_with_the_camera() -> None:
     room = Room(0)
     camera = RoomCamera(room, 40, 32, seed=0)
-    level = CameraPose(*EYE, 0.3, 0.0, 0.0)
+    level = CameraPose(EYE[0], EYE[1], EYE[2], 0.3, 0.0, 0.0)
     up, down = (camera.picture(level._replace(pitch=tilt)).mean() for tilt in (0.8, -0.8))
     assert up > down + 30.0  # a light ceiling, a dark floor
     picture = camera.picture(level).astype(float)

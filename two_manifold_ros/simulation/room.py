@@ -146,7 +146,7 @@ def _put_table(
     meets = root > 0
     length = (-middle - np.sqrt(np.where(meets, root, 0))) / square
     height = origin[2] + length * ray[2]
-    side = np.flatnonzero(meets & (length > 0) & (height > 0) & (height < tall))
+    side = np.flatnonzero(meets & (height > 0) & (height < tall))
     place = start[:, None] + length[side] * course[:, side]
     hidden = down[side]
     surface[hidden], up[hidden] = _SIDE, height[side]

@@ -1,0 +1,97 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The scores of the experiment with the film, what it writes down, and the whole in small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+pytest.importorskip('matplotlib')
+
+from two_manifold_ros.experiments.registry import experiments_named
+from two_manifold_ros.experiments.video_found import Diary, Found
+from two_manifold_ros.experiments.video_scores import gap, read, Reading
+from two_manifold_ros.simulation.room_camera import CameraPose
+from two_manifold_ros.simulation.room_video import RoomFrame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def frame(angle: float, direction: int, grey: int) -> RoomFrame:
+    pose = CameraPose(np.cos(angle), np.sin(angle), 1.5, 0.0, 0.0, 0.0)
+    return RoomFrame(np.full((2, 2), grey, np.uint8), angle % (2 * np.pi), direction, pose)
+
+
+def test_what_states_hold_is_read_from_them() -> None:
+    random = np.random.default_rng(0)
+    angles = np.cumsum(random.uniform(0.0, 0.1, 2_000)) % (2 * np.pi)
+    directions = np.where(np.arange(2_000) // 300 % 2, -1, 1)
+    told = np.column_stack([np.cos(angles), np.sin(angles), directions])
+    states = told @ random.normal(size=(3, 5))
+    reading = read(np.column_stack([states, np.zeros(2_000)]), angles, directions)
+    assert (reading.first, len(reading.angles)) == (1_400, 600)
+    assert reading.r2 > 0.999
+    assert reading.right == 1.0
+    np.testing.assert_allclose(np.exp(1j * reading.angles), np.exp(1j * angles[1_400:]), atol=0.02)
+    blind = read(random.normal(size=(2_000, 5)), angles, directions)
+    assert abs(blind.r2) < 0.05
+    assert 0.3 < blind.right < 0.7
+
+
+def test_only_what_comes_later_is_judged() -> None:
+    angles = np.linspace(0.0, 60.0, 1_000) % (2 * np.pi)
+    directions = np.ones(1_000, dtype=int)
+    states = np.column_stack([np.cos(angles), np.sin(angles)])
+    states[700:] *= -1.0
+    assert read(states, angles, directions).r2 < -2.0
+    states[700:] *= -1.0
+    states[:100] = 50.0
+    assert read(states, angles, directions).r2 > 0.99
+
+
+def test_the_gap_closes_when_the_first_view_comes_again() -> None:
+    angles = np.linspace(0.0, 3 * np.pi, 301)
+    views = np.column_stack([np.ones(301), np.cos(angles), np.sin(angles), np.zeros(301)])
+    assert np.isnan(gap(views[:50], 50))
+    assert gap(views[:101], 50) == pytest.approx(np.sqrt(2.0), abs=0.5)  # half way round
+    assert gap(views[:201], 50) < 0.01
+    assert gap(views, 50) < 0.01
+    assert gap(views[:151], 50) > 0.5
+
+
+def test_the_diary_keeps_a_place_seen_both_ways() -> None:
+    diary = Diary(window=3)
+    for index, (angle, way) in enumerate([(0.1, 1), (0.2, 1), (0.3, 1), (0.4, 1), (0.3, 1)]):
+        diary.note(frame(angle, way, index))
+    for index, angle in enumerate([0.5, 0.4, 0.3, 0.2]):
+        diary.note(frame(angle, -1, 10 + index))
+    assert [int(picture[0, 0]) for picture in diary.pictures] == [2, 12]
+    assert diary.angles[:2] == [0.1, 0.2]
+    assert diary.directions[-1] == -1
+    assert diary.places[0] == pytest.approx((np.cos(0.1), np.sin(0.1)))
+
+
+def test_the_return_is_a_whole_circuit_after_the_first_view() -> None:
+    diary = Diary(window=4)
+    for index in range(30):
+        diary.note(frame(-0.5 * index, -1, 0))
+    nothing = Reading(0, np.zeros(0), np.zeros(0), 0.0, 0.0)
+    found = Found(diary, {}, np.zeros(0), np.zeros((5, 2)), nothing)
+    assert found.returned == 1 + int(np.ceil(2 * np.pi / 0.5))
+    assert found.view_angles[0] == diary.angles[3]
+    assert found.state_directions.tolist() == [-1] * 5
+
+
+def test_the_quick_form_passes(tmp_path: Path) -> None:
+    (experiment,) = experiments_named('video')
+    told: list[float] = []
+    claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
+    assert [claim.what for claim in claims if not claim.passed] == []
+    assert len(claims) == 5
+    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
+    assert told == sorted(told)
+    assert len(told) == 12

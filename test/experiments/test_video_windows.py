@@ -1,0 +1,105 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of frames in features, and states that move along with a basis."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.experiments.video_learner import Trail, VideoLearner
+from two_manifold_ros.experiments.video_windows import (
+    BREADTH,
+    FADING,
+    FrameWindows,
+    reduced,
+    WindowSizes,
+)
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+
+WINDOW = 8
+SIZES = WindowSizes(WINDOW, 3_000, 3_000)
+
+
+@pytest.fixture(scope='module')
+def pictures() -> np.ndarray:
+    random = np.random.default_rng(0)
+    return random.integers(0, 256, (24, 16, 24), dtype=np.uint8)
+
+
+def distance(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.sqrt((((first - second) * weights[:, None]) ** 2).sum()))
+
+
+def test_a_frame_is_reduced_to_the_means_of_rectangles(pictures: np.ndarray) -> None:
+    numbers = reduced(pictures[0])
+    assert numbers.shape == (64,)
+    assert numbers[0] == pytest.approx(pictures[0, :2, :3].mean())
+    assert numbers[-2] == pytest.approx(pictures[0, -2:, -6:-3].mean())
+
+
+def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
+    stream = FrameWindows(SIZES, seed=3)
+    samples = [stream.push(picture) for picture in pictures]
+    assert [index for index, sample in enumerate(samples) if sample is None] == list(range(16))
+    found = [sample for sample in samples if sample is not None]
+    for sample, after in pairwise(found):
+        np.testing.assert_array_equal(sample.next_test, after.test)
+    for sample, later in zip(found, found[8:], strict=False):
+        np.testing.assert_allclose(sample.newest, later.observation, atol=1e-12)
+    assert found[0].history[-1] == found[0].test[-1] == 1.0  # the constant
+
+
+def test_features_are_of_faded_windows(pictures: np.ndarray) -> None:
+    stream = FrameWindows(SIZES, seed=3)
+    samples = [stream.push(picture) for picture in pictures]
+    frames = np.array([reduced(picture) for picture in pictures])
+    fading = np.exp(-np.arange(WINDOW) / (FADING * WINDOW))
+    first, second = samples[16], samples[20]
+    assert first is not None
+    assert second is not None
+    windows = [frames[begin : begin + WINDOW] for begin in range(WINDOW + 2)]
+    scale = np.median([distance(*pair, fading) for pair in combinations(windows, 2)])
+    past = distance(frames[0:8], frames[4:12], fading[::-1])
+    future = distance(frames[8:16], frames[12:20], fading)
+    breadth = BREADTH * np.median(
+        [np.linalg.norm(first - second) for first, second in combinations(frames[:17], 2)]
+    )
+    present = np.linalg.norm(frames[8] - frames[12])
+    for found, expected in (
+        (first.history[:-1] @ second.history[:-1], past / scale),
+        (first.test[:-1] @ second.test[:-1], future / scale),
+        (first.observation @ second.observation, present / breadth),
+    ):
+        assert found == pytest.approx(np.exp(-0.5 * expected**2), abs=0.06)
+
+
+def test_a_trail_moves_with_the_basis() -> None:
+    random = np.random.default_rng(1)
+    learner = OnlineLearner(LearnerSettings(6, 6, ridge=1.0, fold_every=1), np.eye(9)[-1], 9, 2)
+    histories = np.column_stack([random.normal(size=(5, 8)), np.ones(5)])
+    trail = Trail(6)
+    for history in histories:
+        test, observation = random.normal(size=9), random.normal(size=2)
+        move = learner.add(test, test, history, observation)
+        assert move is not None
+        trail.move(move.right)
+        trail.append(learner.svd.newest[-1])
+    expected = histories @ learner.svd.right.T
+    np.testing.assert_allclose(trail.rows[:, :5], expected, atol=1e-9)
+    assert not trail.rows[:, 5:].any()
+    short = Trail(2)
+    short.append(np.array([1.0, 2.0, 3.0]))
+    short.move(np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0], [0.0, 0.0, 1.0]]))
+    assert short.rows.tolist() == [[2.0, 1.0]]
+
+
+def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndarray) -> None:
+    learner = VideoLearner(WindowSizes(4, 50, 10), 3, 1.0)
+    learned = [learner.see(picture) for picture in pictures]
+    assert learned == [False] * 8 + [True] * 16
+    assert learner.steps == len(learner.beliefs.rows) == 16
+    assert learner.views.rows.shape == (8, 3)
+    assert np.isfinite(learner.beliefs.rows).all()
