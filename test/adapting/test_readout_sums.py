@@ -19,7 +19,8 @@ MEMORY = 25.0
 
 def naive(column: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the weighted ridge solution of one column and the inverse, in a batch."""
-    known = np.isfinite(TARGETS[:, column]).all(axis=1) & np.isfinite(STATES[:, column]).all(axis=1)
+    known = np.isfinite(TARGETS[:, column]).all(axis=1)
+    known &= np.isfinite(STATES[:, column]).all(axis=1)
     states, targets = STATES[known, column], TARGETS[known, column]
     weights = np.exp(-np.arange(len(states))[::-1] / MEMORY)
     gram = (states.T * weights) @ states + RIDGE * np.eye(4)

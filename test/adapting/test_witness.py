@@ -21,7 +21,7 @@ def circle(tick: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ('positions', 'weight'),
     [
-        (lambda tick: circle(tick), 1.0),
+        (circle, 1.0),
         (lambda tick: circle(1.5 * tick), 1.0),
         (lambda tick: circle(600.0) + 0.001 * tick, 0.0),
         (lambda tick: circle(5.0 * tick), 1.0 / 3.0),

@@ -151,10 +151,10 @@ class AdaptiveTracker:
 
     def start(self) -> None:
         """Forget the stream, but nothing that was learned."""
-        # So many numbers are left out that no horizon reaches from one stretch into the next.
-        self._seam(reach(self._settings.horizons) + self._settings.window + 1)
         if self.learning is not None:
             self.learning.forget()
+        # So many numbers are left out that no horizon reaches from one stretch into the next.
+        self._seam(reach(self._settings.horizons) + self._settings.window + 1)
         self.locating.forget()
         self._restart()
 

@@ -111,9 +111,9 @@ class Learning:
 
     def forget(self) -> None:
         """Forget the stream, but nothing that was learned."""
+        self.quarantine.forget()
         self.seam()
         self.frozen.clear()
-        self.quarantine.forget()
 
     def look(
         self,

@@ -40,6 +40,13 @@ Directions of the old world take up states until the new one outweighs them: wit
 the weight that takes a lap longer. With nothing left, there would be no state to go on from.
 """
 
+WORTHWHILE = 0.5
+"""
+Share of what the read-out knows that has to be among the remembered ticks.
+
+After a long stand or without a reference they hold next to nothing.
+"""
+
 BROKEN = 1.5
 """Times the usual error below which what was learned holds, strange as the windows may be."""
 
@@ -146,9 +153,14 @@ class Locating:
         age = newest - self.since
         self.due = newest + min(round((OLDER - 1.0) * age), self._latest)
         sums = self.learning.sums
+        first = max(self.since, newest - len(self.ticks) + reach(self._settings.horizons))
+        _, _, positions, good = self.ticks.part(first, newest + 1)
+        useful = np.count_nonzero(good & np.isfinite(positions[:, 0]))
+        if useful < WORTHWHILE * sums.gram[0, -1, -1]:
+            return
         self._rehearsal = Rehearsal(
             tpsr,
-            max(self.since, newest - len(self.ticks) + reach(self._settings.horizons)),
+            first,
             self._settings.window // 2,
             ReadoutSums(len(sums.gram), sums.gram.shape[1], sums.memory),
         )

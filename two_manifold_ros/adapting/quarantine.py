@@ -61,6 +61,7 @@ class Quarantine:
         self.lasted = 0.0
         self.dropped = 0
         self._before = 0
+        self._sound_for = window
 
     @property
     def waiting(self) -> int:
@@ -98,11 +99,13 @@ class Quarantine:
         """
         if faulty:
             self.drop()
-            self.held = True
+            self.held, self._sound_for = True, 0
             return Verdict.HOLD
+        self._sound_for += 1
         if not self.held and not suspicious:
             return Verdict.REST if resting else Verdict.LEARN
-        if 2 * calm_for >= self._lasting:
+        # Not before the last window that reaches into what was wrong has passed.
+        if min(calm_for, self._sound_for) >= max(self._lasting // 2, self._window):
             return self.end()
         if not self.held:
             self._before = len(self._queue)
@@ -131,7 +134,8 @@ class Quarantine:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what waits."""
+        """Forget what waits, and every suspicion."""
         self._queue.clear()
+        self.held = False
         self.lasted = 0.0
         self._before = 0

@@ -136,6 +136,9 @@ def _fill(
     maps = [features_from(numbers[name], _part(arrays, name)) for name in _MAPS]
     channels = Channels(**_part(arrays, 'channels'), names=tuple(numbers['names']))
     still = arrays['most_still'].copy()
+    if still.shape != (int(np.count_nonzero(channels.live)),):
+        msg = f'most_still has the shape {still.shape}'
+        raise ValueError(msg)
     tracker.adopt_senses(Senses(channels, maps[0], maps[1], still))
     learner = learner_from(numbers['learner'], _part(arrays, 'learner'))
     if tracker.learning is None or not isinstance(learner, OnlineLearner):
