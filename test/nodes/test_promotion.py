@@ -14,7 +14,7 @@ import pytest
 from two_manifold_ros.adapting.contest import ContestSettings, Side
 from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.nodes.promotion import Promotion
+from two_manifold_ros.nodes.promotion import Promotion, SETTLING_S
 from two_manifold_ros.nodes.watched_filter import AWAY_S
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_on_trial_nobody_else_comes_and_then_another_candidate_may(bench: Bench)
     bench.seconds(4)
     bench.changes += 1
     bench.blocks(WORSE, QUICK.fewest - 1)
-    bench.seconds(4)
+    bench.seconds(int(SETTLING_S) + 1)
     assert bench.promotion.state == 'on trial'
     assert (bench.far.swaps, bench.snapshots) == (1, 1)
     bench.blocks(WORSE, 1)
@@ -215,7 +215,7 @@ def test_nothing_is_put_up_before_something_was_learned(
 ) -> None:
     bench = Bench(Far(old), SnapshotFiles(tmp_path, 'robot'), None)
     bench.seconds(5)
-    assert bench.promotion.state == 'too little learned for a candidate'
+    assert bench.promotion.state == 'too little learned yet for a candidate'
     bench.snapshot = good
     bench.second()
     assert bench.promotion.state == 'comparing'
@@ -311,13 +311,21 @@ def test_a_filter_node_that_dies_meanwhile(bench: Bench) -> None:
     assert 'is not heard' in bench.promotion.state
 
 
-def test_a_candidate_that_is_history_makes_room(bench: Bench) -> None:
+def test_a_candidate_that_is_history_goes_and_the_next_one_has_seen_more(bench: Bench) -> None:
     bench.changes += 1
-    bench.seconds(3)
+    bench.seconds(int(SETTLING_S))
+    assert bench.promotion.state == 'too little learned yet for a candidate'
+    assert bench.snapshots == 1
+    bench.second()
+    assert bench.promotion.state == 'comparing'
     assert bench.snapshots == 2
+
+
+def test_a_candidate_that_is_no_better_makes_room_for_another_one(bench: Bench) -> None:
     bench.blocks(WORSE)
     bench.seconds(3)
-    assert bench.snapshots == 3
+    assert bench.promotion.state == 'comparing'
+    assert bench.snapshots == 2
 
 
 def test_scores_are_those_of_the_sides(bench: Bench) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.contest import Side, Verdict
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.nodes.handover import Requests
     from two_manifold_ros.nodes.watched_filter import Running
     from two_manifold_ros.typing import Floats
+
+SETTLING_S = 10.0
+"""How long something else has to be learned before there is a candidate again: what was learned
+in a few seconds finds the next ones unfamiliar."""
 
 
 class Promotion:
@@ -80,7 +85,8 @@ class Promotion:
         self._known: Running | None = None
         self._before = ''
         self._asked = Verdict.KEEP
-        self._changes_seen = 0
+        self._changes_seen = changes()
+        self._settled_s = -math.inf
         self._rivals: Rivals | None = None
         self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
         self.trouble = ''
@@ -134,7 +140,7 @@ class Promotion:
         if rivals is None:
             return 'no contest' if self.trouble else 'loading the model of the filter node'
         if rivals.candidate is None:
-            return 'too little learned for a candidate'
+            return 'too little learned yet for a candidate'
         return 'on trial' if rivals.on_trial else 'comparing'
 
     def values(self) -> dict[str, float | str]:
@@ -178,7 +184,12 @@ class Promotion:
             self._handover.take_back(self._before, known.path, now_s)
         elif rivals.verdict is Verdict.HAND_OVER and rivals.candidate is not None:
             self._hand_over(known, rivals, rivals.candidate.model, now_s)
-        elif rivals.spent or (self._changes() != self._changes_seen and not rivals.on_trial):
+        elif self._changes() != self._changes_seen:
+            self._changes_seen = self._changes()
+            self._settled_s = now_s + SETTLING_S
+            if not rivals.on_trial:
+                rivals.withdraw()
+        elif rivals.spent and now_s >= self._settled_s:
             self._challenge(rivals)
 
     def _hand_over(self, known: Running, rivals: Rivals, model: ModelHead, now_s: float) -> None:
@@ -193,7 +204,6 @@ class Promotion:
         model = self._snapshot()
         if model is None:
             return
-        self._changes_seen = self._changes()
         try:
             check_successor(model, rivals.incumbent.model, 'what is being learned')
         except InputError:
