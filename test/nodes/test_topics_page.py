@@ -9,14 +9,19 @@ import re
 
 import pytest
 
-from two_manifold_ros.outputs.topics import IMU, Topic, TOPICS
+from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU, LEARNING, TOPICS
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'topics.md').read_text()
 
 
-@pytest.mark.parametrize('topic', [IMU, *TOPICS.values()], ids=lambda topic: topic.name)
-def test_type_and_quality_of_every_topic(topic: Topic) -> None:
-    row = re.search(rf'^\| `{topic.name}`.*$', PAGE, re.MULTILINE)
+NAMED = {topic.name: topic for topic in (IMU, IMAGE, *TOPICS.values())}
+NAMED[f'{ADAPTING}{LEARNING.name}'] = LEARNING
+
+
+@pytest.mark.parametrize('name', NAMED)
+def test_type_and_quality_of_every_topic(name: str) -> None:
+    topic = NAMED[name]
+    row = re.search(rf'^\| `{name}`.*$', PAGE, re.MULTILINE)
     assert row is not None
     quality = 'reliable' if topic.reliable else 'best effort'
     latched = ', transient local' if topic.latched else ''
