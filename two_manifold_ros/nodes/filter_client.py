@@ -75,7 +75,7 @@ class FilterClient:
         self, client: Client, request: object, read: Callable[[Any], str], answer: Answer
     ) -> None:
         if not client.service_is_ready():
-            answer(f'{self.name}: its service {client.srv_name} is not there')
+            answer('its services cannot be found')
             return
         # Waiting for the answer here would keep the executor from ever bringing it.
         future = client.call_async(request)
