@@ -96,7 +96,7 @@ class Learner(ABC):
     @property
     @abstractmethod
     def moments(self) -> Floats:
-        """The (p + 1, r, r) third moments in the bases of the decomposition."""
+        """The (p + 1, r, r) third moments in its bases, which later folds may overwrite."""
 
     @abstractmethod
     def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
@@ -164,10 +164,10 @@ class Learner(ABC):
         """Learn what waits, and return how the bases moved."""
         batch = self.room.empty()
         count = len(batch)
-        # The newest sample has its whole importance, the ones before it have faded already.
-        weights = batch.importance * self.settings.decay ** np.arange(count - 1, -1, -1)
         if not count:
             return Move.none(len(self.svd.values))
+        # The newest sample has its whole importance, the ones before it have faded already.
+        weights = batch.importance * self.settings.decay ** np.arange(count - 1, -1, -1)
         decay = self.settings.decay**count
         move = self.learn(batch, weights, decay)
         self.covariance.fold(batch.observations, weights, decay)

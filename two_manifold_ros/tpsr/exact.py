@@ -110,7 +110,7 @@ class ExactLearner(Learner):
 
     @property
     def moments(self) -> Floats:
-        """The (p + 1, r, r) third moments in the bases of the decomposition."""
+        """The (p + 1, r, r) third moments in its bases, which later folds may overwrite."""
         total, left = self.svd.total, self.svd.left
         rows = self.sums.reshape(-1, total.shape[1]) @ self.svd.right.T
         moments: Floats = np.matmul(left, rows.reshape(-1, len(total), len(left)))

@@ -104,7 +104,7 @@ class OnlineLearner(Learner):
 
     @property
     def moments(self) -> Floats:
-        """The (p + 1, r, r) third moments in the bases of the decomposition."""
+        """The (p + 1, r, r) third moments in its bases, which later folds may overwrite."""
         return self.tensor.moments
 
     def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
