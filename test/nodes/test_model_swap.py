@@ -221,6 +221,44 @@ def test_a_bug_in_loading_is_told_with_its_traceback(
     assert 'Traceback' in bench.said[-1]
 
 
+def test_what_comes_when_the_thread_ends_is_not_lost(
+    bench: Bench, other_path: Path, drive: SlotCarRun
+) -> None:
+    bench.go(400)
+    bench.swap.begin(str(other_path))
+    bench.join()
+    successor = bench.session.successor
+    assert successor is not None
+    # As if the thread had ended between their coming and the question whether it has.
+    late = list(zip(drive.stamps_ns[400:405].tolist(), drive.imu[400:405].tolist(), strict=True))
+    for stamp_ns, values in late:
+        successor._newer.put((stamp_ns, tuple(values)))
+    bench.swap.look()
+    assert bench.swap.swaps == 1
+    assert bench.session.filter.tick_ends > late[-1][0]
+
+
+def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
+    bench: Bench, drive: SlotCarRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(tolerant(drive, 5.0, 30), tmp_path / 'slower.npz')
+    bench.go(150)
+    bench.swap.begin(str(tmp_path / 'slower.npz'))
+    bench.join()
+    successor = bench.session.successor
+    assert successor is not None
+
+    def fail(*_: object) -> list[Estimate]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(successor.filter, 'push', fail)
+    bench.go(50)
+    assert bench.swap.trouble.startswith('ZeroDivisionError, please report it')
+    assert 'Traceback' in bench.said[-1]
+    assert (bench.swap.swaps, bench.session.successor) == (0, None)
+    assert bench.gaps().max() == 1.0
+
+
 def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     bench: Bench, other: TpsrModel, tmp_path: Path
 ) -> None:

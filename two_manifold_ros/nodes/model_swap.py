@@ -133,6 +133,8 @@ class ModelSwap:
         new = self._session.successor
         if new is None or not new.prepared:
             return
+        # A sample may have come in the moment in which the thread ended.
+        new.catch_up()
         if new.failure:
             self._give_up(new, new.failure)
         elif idle or new.tracks or not self._session.tracks:

@@ -49,7 +49,7 @@ class Successor:
         Estimates in a row, since it was prepared, that may not be published though a window was
         seen.
     failure, details
-        Why it could not be made: a sentence, and a traceback if it is a bug.
+        Why it could not be made or run: a sentence, and a traceback if it is a bug.
 
     """
 
@@ -78,35 +78,43 @@ class Successor:
     def take(self, stamp_ns: int, values: tuple[float, ...]) -> None:
         """Take what the running filter takes as well."""
         self._newer.put((stamp_ns, values))
-        self._go_on()
+        self.catch_up()
 
     def reset(self, cause: str) -> None:
         """Forget what was seen."""
         self._newer.put(cause)
-        self._go_on()
+        self.catch_up()
 
-    def _go_on(self) -> None:
+    def catch_up(self) -> None:
+        """Use what came too late for the thread, if that has ended."""
         # Until it is prepared the thread alone may touch the filter.
         if self.prepared and not self.failure:
-            self._catch_up()
+            self._attempt(self._use_newer)
 
     def _work(self, make: Make, past: Sequence[Sample]) -> None:
+        self._attempt(lambda: self._prepare(make, past))
+
+    def _prepare(self, make: Make, past: Sequence[Sample]) -> None:
+        self.model, self.filter = make()
+        span_ns = WINDOWS_FED * self.model.window * self.model.period_ns
+        for stamp_ns, values in past:
+            if past[-1][0] - stamp_ns <= span_ns:
+                self._push(stamp_ns, values)
+        self._use_newer()
+        self.unfit = 0
+
+    def _attempt(self, work: Callable[[], None]) -> None:
+        """Do something, and remember why it could not be done."""
         try:
-            self.model, self.filter = make()
-            span_ns = WINDOWS_FED * self.model.window * self.model.period_ns
-            for stamp_ns, values in past:
-                if past[-1][0] - stamp_ns <= span_ns:
-                    self._push(stamp_ns, values)
-            self._catch_up()
-            self.unfit = 0
+            work()
         except InputError as error:
             self.failure = str(error)
-        # A thread that dies leaves no trace but what it tells here.
+        # It must neither end in a thread where nobody hears of it, nor stop the running filter.
         except Exception as error:  # noqa: BLE001 - told in log and diagnostics
             self.failure = f'{type(error).__name__}, please report it: {error}'
             self.details = traceback.format_exc()
 
-    def _catch_up(self) -> None:
+    def _use_newer(self) -> None:
         while True:
             try:
                 sample = self._newer.get_nowait()
