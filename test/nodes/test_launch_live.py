@@ -80,6 +80,16 @@ def test_demo_with_a_model(model_path: Path) -> None:
 
 
 @pytest.mark.usefixtures('domain')
+def test_adapt_beside_a_filter(model_path: Path, tmp_path: Path) -> None:
+    printed, statuses = run(
+        'adapt', 'of driving seen', model=model_path, folder=tmp_path, slot_car='true'
+    )
+    assert 'hands better models over to filter_node' in printed
+    assert f'a checkpoint in {tmp_path} every 60 s' in printed
+    assert statuses == {'filter_node': 0, 'slot_car_node': 0, 'updater_node': 0}
+
+
+@pytest.mark.usefixtures('domain')
 def test_train_ends_the_launch(tmp_path: Path) -> None:
     bag = tmp_path / 'none'
     printed, statuses = run('train', 'never', model=tmp_path / 'm.npz', bags=f"['{bag}']")
