@@ -55,7 +55,7 @@ def test_only_what_comes_later_is_judged() -> None:
 
 def test_the_gap_closes_when_the_first_view_comes_again() -> None:
     angles = np.linspace(0.0, 3 * np.pi, 301)
-    views = np.column_stack([np.ones(301), np.cos(angles), np.sin(angles), np.zeros(301)])
+    views = np.column_stack([angles, np.cos(angles), np.sin(angles), np.zeros(301), angles])
     assert np.isnan(gap(views[:50], 50))
     assert gap(views[:101], 50) == pytest.approx(np.sqrt(2.0), abs=0.5)  # half way round
     assert gap(views[:201], 50) < 0.01

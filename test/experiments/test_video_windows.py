@@ -25,8 +25,11 @@ SIZES = WindowSizes(WINDOW, 3_000, 3_000)
 
 @pytest.fixture(scope='module')
 def pictures() -> np.ndarray:
-    random = np.random.default_rng(0)
-    return random.integers(0, 256, (24, 16, 24), dtype=np.uint8)
+    """Return pictures that drift away from the first one, so that windows differ by their lag."""
+    begin, drift = np.random.default_rng(0).uniform(0.0, 1.0, (2, 16, 24))
+    steps = np.arange(32)[:, None, None]
+    drifting: np.ndarray = (100.0 * begin + 4.0 * steps * drift).astype(np.uint8)
+    return drifting
 
 
 def distance(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> float:
@@ -99,7 +102,7 @@ def test_a_trail_moves_with_the_basis() -> None:
 def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndarray) -> None:
     learner = VideoLearner(WindowSizes(4, 50, 10), 3, 1.0)
     learned = [learner.see(picture) for picture in pictures]
-    assert learned == [False] * 8 + [True] * 16
-    assert learner.steps == len(learner.beliefs.rows) == 16
+    assert learned == [False] * 8 + [True] * 24
+    assert learner.steps == len(learner.beliefs.rows) == 24
     assert learner.views.rows.shape == (8, 3)
     assert np.isfinite(learner.beliefs.rows).all()

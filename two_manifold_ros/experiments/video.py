@@ -83,7 +83,7 @@ class Scale:
 
 
 FULL = Scale(11_000, 160, 120, 50, 1.0, WindowSizes(400, 100_000, 400), 0.9, 0.9, 0.1)
-QUICK = Scale(1_200, 40, 32, 20, 0.1, WindowSizes(60, 2_000, 100), 0.6, 0.7, 0.3)
+QUICK = Scale(1_200, 40, 32, 20, 0.1, WindowSizes(60, 2_000, 100), 0.75, 0.8, 0.3)
 
 
 def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
