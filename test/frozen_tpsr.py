@@ -11,7 +11,7 @@ import numpy as np
 from two_manifold_ros.features.fourier import fourier_features
 from two_manifold_ros.features.with_constant import WithConstant
 from two_manifold_ros.filtering.span_familiarity import shown_share
-from two_manifold_ros.model.tpsr_model import TpsrModel, with_bounded_transition
+from two_manifold_ros.model.tpsr_model import TpsrModel
 from two_manifold_ros.readout.targets import segment_targets
 from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
@@ -43,7 +43,7 @@ def learn_tpsr(recording: Recording, settings: TrainingSettings) -> TpsrModel:
     for tick in range(width, len(series) - width):
         learner.add(shown[tick], shown[tick + 1], shown[tick - width], seen[tick])
     learner.fold()
-    tpsr = with_bounded_transition(learner.parameters())
+    tpsr = learner.parameters()
     targets = segment_targets(segment.positions, settings.horizons, dataset.period_ns / 1e9)
     coefficients, covariances = read_out(tpsr, seen, targets, width)
     known = segment.positions[np.isfinite(segment.positions).all(axis=1)]

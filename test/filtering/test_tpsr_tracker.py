@@ -16,7 +16,6 @@ from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART
 from two_manifold_ros.filtering.tpsr_tracker import TpsrTracker
-from two_manifold_ros.model.tpsr_model import growth, with_bounded_transition
 from two_manifold_ros.tpsr.belief import TpsrBelief
 
 if TYPE_CHECKING:
@@ -137,20 +136,3 @@ def test_faults_are_unfamiliar(fault: str, tpsr_model: TpsrModel, stream: Stream
     assert spoilt[-1].status is Status.UNFAMILIAR
     live.reset('a test')
     assert bits(feed(live, stream[120:180])) == bits(feed(Filter(tpsr_model), stream[120:180]))
-
-
-def test_the_scale_of_the_transition_changes_nothing(
-    tpsr_model: TpsrModel, stream: Stream
-) -> None:
-    growing = replace(tpsr_model.tpsr, transition=1.5 * tpsr_model.tpsr.transition)
-    assert growth(growing) > 1.3
-    bounded = with_bounded_transition(growing)
-    assert growth(bounded) <= 1.0 + 1e-12
-    ends = []
-    for tpsr in (growing, bounded):
-        tracker = TpsrTracker(replace(tpsr_model, tpsr=tpsr))
-        for _, sample in stream[:30]:
-            tracker.update(sample)
-        tracker.coast(15)
-        ends.append(tracker.belief.state)
-    np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)

@@ -17,7 +17,6 @@ from two_manifold_ros.model.array_checks import (
 from two_manifold_ros.model.checks import LARGEST_RADIUS
 from two_manifold_ros.model.head_checks import check_head
 from two_manifold_ros.model.refusing import refuse
-from two_manifold_ros.model.tpsr_model import growth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +76,7 @@ def _shapes(model: TpsrModel) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]
 
 def _check_tpsr(tpsr: Tpsr) -> None:
     check_positive({'tpsr.bound': tpsr.bound})
-    if not growth(tpsr) <= LARGEST_RADIUS:
+    if not np.abs(np.linalg.eigvals(tpsr.transition)).max() <= LARGEST_RADIUS:
         refuse('its transition grows without bound')
     if not abs(float(tpsr.normaliser @ tpsr.start) - 1.0) <= ROUNDING:
         refuse('its start is not normal')

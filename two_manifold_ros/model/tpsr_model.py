@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from two_manifold_ros.model.head import ModelHead
 
@@ -57,17 +55,3 @@ class TpsrModel(ModelHead):
     def states(self) -> int:
         """Dimension of the state, k."""
         return self.tpsr.states
-
-
-def growth(tpsr: Tpsr) -> float:
-    """Return the spectral radius of the transition."""
-    return float(np.abs(np.linalg.eigvals(tpsr.transition)).max())
-
-
-def with_bounded_transition(tpsr: Tpsr) -> Tpsr:
-    """
-    Return the same TPSR with a transition whose spectral radius is at most one.
-
-    A belief is normalised after every step, so that nothing it says depends on this scale.
-    """
-    return replace(tpsr, transition=tpsr.transition / max(growth(tpsr), 1.0))
