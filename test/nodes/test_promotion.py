@@ -72,9 +72,16 @@ class Bench:
         self.snapshots = 0
         self.changes = 0
         self.said: list[str] = []
+        self.warned: list[str] = []
         self.now_s = 100.0
         self.promotion = Promotion(
-            far, files, QUICK, self._snapshot, lambda: self.changes, self.said.append
+            far,
+            files,
+            QUICK,
+            self._snapshot,
+            lambda: self.changes,
+            self.said.append,
+            self.warned.append,
         )
 
     def _snapshot(self) -> TpsrModel | None:
@@ -191,6 +198,7 @@ def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
     bench = Bench(Far(path), SnapshotFiles(tmp_path, 'robot'), good)
     bench.seconds(5)
     assert bench.trouble.startswith(f'{path}: ')
+    assert bench.promotion.obstacle == bench.trouble
     assert bench.promotion.state == 'no contest'
     bench.promotion.take(1, [0.0] * 6)
     bench.promotion.reach(1, 0.0, 0.0)
@@ -225,12 +233,14 @@ def test_a_refusal_is_told_and_another_candidate_tries(bench: Bench, old: Path) 
     bench.far.refusal = 'no room'
     bench.blocks(BETTER)
     bench.seconds(4)
-    assert bench.trouble == 'no room'
+    assert bench.trouble == bench.promotion.values()['promotion_trouble'] == 'no room'
+    assert bench.warned == ['no room']
+    assert bench.promotion.obstacle == ''
     assert bench.snapshots == 2
     bench.far.refusal = ''
     bench.blocks(BETTER)
     bench.seconds(4)
-    assert bench.trouble == ''
+    assert 'promotion_trouble' not in bench.promotion.values()
     assert bench.far.path != str(old)
 
 
@@ -256,6 +266,26 @@ def test_a_folder_that_is_gone_is_told_and_tried_again(bench: Bench, tmp_path: P
     bench.seconds(4)
     assert bench.far.swaps == 1
     assert bench.trouble == ''
+
+
+def test_a_bug_is_told_and_not_repeated_at_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+
+    def write(*_: object) -> None:
+        written.append(1)
+        raise RuntimeError(str(len(written)))
+
+    monkeypatch.setattr(bench.promotion._files, 'write', write)
+    bench.blocks(BETTER)
+    bench.second()
+    with pytest.raises(RuntimeError):
+        bench.second()
+    bench.seconds(5)
+    assert bench.warned == ['RuntimeError, please report it: 1']
+    assert len(written) == 1
+    assert bench.promotion.state == 'comparing'
 
 
 def test_somebody_else_chooses_a_model(bench: Bench, old: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.filter_client import FilterClient
 from two_manifold_ros.nodes.promotion import Promotion
+from two_manifold_ros.outputs.topics import IMU
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,13 +48,19 @@ class HandingOver:
     Raises
     ------
     InputError
-        If there is no folder for the models.
+        If there is no folder for the models, or the filter node could not take them.
 
     """
 
     def __init__(
         self, node: Node, session: UpdaterSession, chosen: Mapping[str, Any], guard: Guard
     ) -> None:
+        if chosen['input'] != IMU.name:
+            msg = (
+                f'{chosen["filter_node"]} takes an IMU, and what is learned from the topic '
+                f'{chosen["input"]} cannot be handed over to it: leave filter_node empty.'
+            )
+            raise InputError(msg)
         folder = chosen['hand_over_folder'] or chosen['checkpoint_folder']
         if not folder:
             msg = (
@@ -69,9 +76,11 @@ class HandingOver:
             lambda: snapshot(session.adaptive.tracker, session.head),
             lambda: session.adaptive.tracker.counters['changes'],
             node.get_logger().info,
+            node.get_logger().warning,
         )
-        session.on_sample.append(self._promotion.take)
-        session.on_position.append(self._promotion.reach)
+        # Guarded, so that no bug in here keeps the session from learning.
+        session.on_sample.append(guard(self._promotion.take))
+        session.on_position.append(guard(self._promotion.reach))
         # Not the ROS clock: it may stand still, and filter nodes answer all the same.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(LOOK_EVERY_S, guard(self._look), clock=steady)
@@ -81,9 +90,9 @@ class HandingOver:
         return self._promotion.values()
 
     def troubles(self) -> dict[str, str]:
-        """Return a sentence by cause, for the log."""
-        trouble = self._promotion.trouble
-        return {'promotion': f'{self._client.name}: {trouble}'} if trouble else {}
+        """Return a sentence by cause for what lasts."""
+        obstacle = self._promotion.obstacle
+        return {'promotion': f'Nothing is handed over: {obstacle}'} if obstacle else {}
 
     def close(self) -> None:
         """Let what is being written end."""

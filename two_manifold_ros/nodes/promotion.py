@@ -53,15 +53,15 @@ class Promotion:
         Returns what was learned until now as a model, ``None`` if that is too little.
     changes
         Returns how often what is learned has become something else.
-    info
-        Logs one line.
+    info, warn
+        Log one line.
 
     Attributes
     ----------
     counters
         ``hand_overs`` and ``take_backs``.
     trouble
-        Why nothing can be handed over, or the last time was in vain; empty if neither.
+        Why there is no contest, or why the last handover was in vain; empty if neither.
 
     """
 
@@ -73,12 +73,14 @@ class Promotion:
         snapshot: Callable[[], ModelHead | None],
         changes: Callable[[], int],
         info: Callable[[str], object],
+        warn: Callable[[str], object],
     ) -> None:
         self._files = files
         self._settings = settings
         self._snapshot = snapshot
         self._changes = changes
         self._info = info
+        self._warn = warn
         self._filter = WatchedFilter()
         self._handover = Handover(requests)
         self._background = Background('models')
@@ -128,6 +130,15 @@ class Promotion:
                 self._go_on(now_s)
         except InputError as error:
             self._fail(str(error))
+        except Exception as error:
+            # Tried again at once it would fail again, and again.
+            self._fail(f'{type(error).__name__}, please report it: {error}')
+            raise
+
+    @property
+    def obstacle(self) -> str:
+        """Why there is no contest as long as the filter node runs what it runs; empty if none."""
+        return self.trouble if self._rivals is None else ''
 
     @property
     def state(self) -> str:
@@ -138,7 +149,7 @@ class Promotion:
         if self._known is None:
             return 'the filter node runs nothing, or is not heard'
         if rivals is None:
-            return 'no contest' if self.trouble else 'loading the model of the filter node'
+            return 'no contest' if self.obstacle else 'loading the model of the filter node'
         if rivals.candidate is None:
             return 'too little learned yet for a candidate'
         return 'on trial' if rivals.on_trial else 'comparing'
@@ -154,6 +165,8 @@ class Promotion:
             values['candidate_error_m'] = contest.score(Side.CANDIDATE)
             values['blocks'] = contest.blocks
             values['blocks_needed'] = contest.needed
+        if self.trouble:
+            values['promotion_trouble'] = self.trouble
         return values | self.counters
 
     def _go_on(self, now_s: float) -> None:
@@ -229,9 +242,10 @@ class Promotion:
         self._known = self._filter.running
 
     def _fail(self, trouble: str) -> None:
-        """Tell what was in vain; only another candidate gives reason to try again."""
+        """Note what was in vain; only another candidate gives reason to try again."""
         self._asked, self.trouble = Verdict.KEEP, trouble
         if self._rivals is not None:
+            self._warn(trouble)
             self._rivals.withdraw()
 
     def _say(self, rivals: Rivals, what: str, path: str, instead: str) -> None:
