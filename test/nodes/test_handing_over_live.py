@@ -129,7 +129,7 @@ def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
     words = Words(talk)
     positions = talk.listen(PoseWithCovarianceStamped, 'position')
     lap = Lap(talk)
-    lap.moved = np.array([1.5, 0.0, 0.0])
+    lap.moved = np.array([3.0, 0.0, 0.0])
     lap.until(lambda: words.of('filter_node', 'swaps') == '1', 'a better model was handed over')
     assert words.of('filter_node', 'model') == str(tmp_path / 'updater.model.000001.npz')
     lap.moved = np.zeros(3)
