@@ -268,6 +268,19 @@ def test_a_folder_that_is_gone_is_told_and_tried_again(bench: Bench, tmp_path: P
     assert bench.trouble == ''
 
 
+def test_the_file_that_runs_outlives_those_that_were_refused(bench: Bench, tmp_path: Path) -> None:
+    bench.blocks(BETTER)
+    bench.seconds(4)
+    bench.blocks(WORSE)
+    bench.far.refusal = 'no room'
+    for _ in range(4):
+        bench.seconds(4)
+        bench.blocks(BETTER)
+    numbers = [int(path.name.split('.')[-2]) for path in sorted(tmp_path.iterdir())]
+    assert numbers == [1, 2, 3, 4]
+    assert bench.far.path.endswith('000001.npz')
+
+
 def test_a_bug_is_told_and_not_repeated_at_once(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
