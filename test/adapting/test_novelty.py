@@ -60,7 +60,7 @@ def test_what_became_usual_is_no_longer_suspicious() -> None:
 
 def test_another_drive_in_the_same_world_is_not_alien() -> None:
     novelty = make_novelty()
-    for _ in range(4 * WIDTH):
-        novelty.push(0.88, accepted=True)
+    for share in np.tile([0.88, 0.96], 2 * WIDTH):
+        novelty.push(share, accepted=True)
     assert novelty.suspicious
     assert not novelty.alien

@@ -23,10 +23,15 @@ if TYPE_CHECKING:
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
 
-REHEARSED_PER_TICK = 8
+REHEARSED_PER_TICK = 24
+"""Ticks of the past that are filtered once more in a tick, while the read-out is learned anew."""
 
-OLDER = 1.25
-"""Factor by which knowledge ages until the read-out is learned anew from the remembered ticks."""
+OLDER = 1.05
+"""
+Factor by which knowledge ages until the read-out is learned anew from the remembered ticks.
+
+At 1.25 and a third of the pace the slot car needs a lap or two longer after a change.
+"""
 
 LATEST_S = 20.0
 """Seconds after which it is learned anew however old the knowledge is."""
@@ -47,7 +52,7 @@ Share of what the read-out knows that has to be among the remembered ticks.
 After a long stand or without a reference they hold next to nothing.
 """
 
-BROKEN = 1.5
+BROKEN = 1.75
 """Times the usual error below which what was learned holds, strange as the windows may be."""
 
 STRAINED_S = 8.0

@@ -24,12 +24,8 @@ CALM = 1.75
 SUSPICIOUS = 0.3
 """Share of the last windows that are strange, or contradict the belief."""
 
-ALIEN = 2.75
-"""
-Mean of it over the last windows above which another world is met, not another drive in the same.
-
-Twice the noise gives up to 2.5, 12 % more speed 2.4, the reversed sign of a channel 3 and more.
-"""
+ALIEN = 2.0
+"""Mean of it over the last windows above which another world is met, if the read-out errs too."""
 
 LEEWAY = 1.25
 """Times the mean share outside that counts as usual for the familiarity of an estimate."""
