@@ -22,8 +22,13 @@ SMALLEST_VALUE = 1e-9
 LEAST_CONSTANT = 0.1
 """Share of the constant that the histories must hold, for beliefs to be normalised by it."""
 
-_SLACK = 2.0
-"""What noise may add to the length of a state."""
+_SLACK = 1.1
+"""
+What noise may add to the length of a state.
+
+With 2 the few states in between, which are no means of features, were measured to cost up to
+12 % of the error in the experiment slot-car-online, on slot cars 6 to 8.
+"""
 
 
 @dataclass(frozen=True)
