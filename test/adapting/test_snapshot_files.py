@@ -74,6 +74,12 @@ def test_a_model_that_could_not_be_loaded_is_not_written(
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize('name', ['', 'a/b', '../a', 'a.b', 'a*'])
+def test_what_cannot_be_a_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match='use letters'):
+        SnapshotFiles(tmp_path, name)
+
+
 def test_a_missing_folder(tmp_path: Path, tpsr_model: TpsrModel) -> None:
     with pytest.raises(InputError, match='cannot be written'):
         SnapshotFiles(tmp_path / 'missing', 'robot').write(tpsr_model)

@@ -31,9 +31,17 @@ class SnapshotFiles:
     name
         Letters, digits, ``_`` and ``-``.
 
+    Raises
+    ------
+    InputError
+        If the name cannot be one.
+
     """
 
     def __init__(self, folder: str | Path, name: str) -> None:
+        if not re.fullmatch(r'[A-Za-z0-9_-]+', name):
+            msg = f'{name!r} cannot be the name of models: use letters, digits, _ and -'
+            raise InputError(msg)
         self._folder = Path(folder).absolute()
         self._name = name
         self._last = 0
