@@ -28,3 +28,16 @@ def test_a_service_that_fails_still_answers() -> None:
 
     assert guard(broken)('request', 'response') == 'response'
     assert guard(lambda request, _: request)('request', 'response') == 'request'
+
+
+def test_what_fails_while_the_middleware_goes_down_is_no_bug() -> None:
+    lines: list[str] = []
+    alive = [True]
+    guard = Guard(lines.append, lambda: alive[0])
+
+    def published_in_the_middle_of_it() -> None:
+        alive[0] = False
+        raise RuntimeError
+
+    guard(published_in_the_middle_of_it)()
+    assert (guard.count, lines) == (0, [])

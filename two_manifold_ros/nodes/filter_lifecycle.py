@@ -13,6 +13,7 @@ from rclpy.clock_type import ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import qos_policy_name_from_kind
+from rclpy.utilities import ok
 from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
@@ -52,7 +53,7 @@ class FilterNode(LifecycleNode):
         self.enabled = True
         self.activated_s = self.received_s = monotonic()
         self.incompatible = ''
-        self.guard = Guard(self.get_logger().error)
+        self.guard = Guard(self.get_logger().error, ok)
         declare(self, FILTER, locked=self._locked)
         self.settings: dict[str, Any] = values(self, FILTER)
         self.imu_topic = self.resolve_topic_name(IMU.name)

@@ -19,11 +19,17 @@ class Guard:
     ----------
     log
         Logs one text; called for the first exception of each kind, with its traceback.
+    alive
+        Whether the middleware is up. A signal shuts it down in the middle of a callback, whose
+        next publishing then fails: that is no bug.
 
     """
 
-    def __init__(self, log: Callable[[str], object]) -> None:
+    def __init__(
+        self, log: Callable[[str], object], alive: Callable[[], bool] = lambda: True
+    ) -> None:
         self._log = log
+        self._alive = alive
         self._seen: set[str] = set()
         self.count = 0
 
@@ -35,7 +41,8 @@ class Guard:
                 return callback(*arguments)
             # Every exception here is a bug, but none is worth a robot that stops.
             except Exception as error:  # noqa: BLE001 - see above
-                self._report(error)
+                if self._alive():
+                    self._report(error)
                 # To a service the last argument is the response, which is then unsuccessful.
                 return arguments[-1] if arguments else None
 

@@ -113,7 +113,7 @@ class Resuming:
         session = self._session
         if self._writer.busy:
             return 'the last checkpoint is still being written'
-        if session.adaptive.tracker.learning is None:
+        if not session.learned()['learned']:
             return 'nothing was learned yet'
         head = session.head
         stream = {

@@ -10,6 +10,7 @@ import numpy as np
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
+from rclpy.utilities import ok
 
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.guarding import Guard
@@ -61,7 +62,7 @@ class SlotCarNode(Node):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._start_ns = self._steady.now().nanoseconds
         pace_s = max(1e-3, self._period_ns / 1e9 / self._speed)
-        guard = Guard(self.get_logger().error)
+        guard = Guard(self.get_logger().error, ok)
         self.create_timer(pace_s, guard(self._drive), clock=self._steady)
         self.get_logger().info(
             f'Publishes {self._imu.topic_name} at {settings.rate_hz:g} Hz and '

@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
+from rclpy.utilities import ok
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
@@ -42,7 +43,7 @@ class TrainerNode(Node):
         self._job: TrainingJob | None = None
         self._live: LiveTopics | None = None
         self._said = ''
-        self._guard = Guard(self.get_logger().error)
+        self._guard = Guard(self.get_logger().error, ok)
         declare(self, TRAINER, locked=self._locked)
         chosen = self._chosen()
         check_target(chosen['model'])

@@ -12,6 +12,7 @@ from rclpy.clock_type import ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import qos_policy_name_from_kind
+from rclpy.utilities import ok
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints
@@ -46,7 +47,7 @@ class UpdaterNode(Node):
     def __init__(self) -> None:
         super().__init__('updater_node')
         self.exit_status: int | None = None
-        self.guard = Guard(self.get_logger().error)
+        self.guard = Guard(self.get_logger().error, ok)
         declare(self, UPDATER)
         self.chosen: dict[str, Any] = values(self, UPDATER)
         seeing = self.chosen['input'] == IMAGE_INPUT
@@ -74,13 +75,15 @@ class UpdaterNode(Node):
 
     def destroy_node(self) -> None:
         """Write the last checkpoint, then end."""
-        if self.handing_over is not None:
-            self.handing_over.close()
-        if self.resuming is not None:
-            self.guard(self.resuming.end)()
-            if self.resuming.trouble:
-                self.get_logger().error(self.resuming.trouble)
-        super().destroy_node()
+        try:
+            if self.handing_over is not None:
+                self.handing_over.close()
+            if self.resuming is not None:
+                self.resuming.end()
+                if self.resuming.trouble:
+                    self.get_logger().error(self.resuming.trouble)
+        finally:
+            super().destroy_node()
 
     def _make_session(self) -> UpdaterSession:
         chosen = self.chosen
