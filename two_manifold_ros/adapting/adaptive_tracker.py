@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.adapting.learning import Learning
-from two_manifold_ros.adapting.locating import FADED, Locating
+from two_manifold_ros.adapting.locating import BROKEN, FADED, Locating
 from two_manifold_ros.adapting.quarantine import Verdict
 from two_manifold_ros.adapting.readout_sums import reach
 from two_manifold_ros.adapting.warm_up import WarmUp
@@ -181,6 +181,8 @@ class AdaptiveTracker:
             self._adopt(learning, move)
             self.update_s = thread_time() - began
         self.locating.learn(self.number - learning.lag)
+        if self._budget is not None:
+            self._budget.spent(thread_time() - began)
         if self._tpsr_belief is not None:
             self.locating.learning.follow(self.number, self._tpsr_belief.state)
         self.window.full = (
@@ -269,7 +271,7 @@ class AdaptiveTracker:
             self._held_since = self.number - self._settings.window
             locating.retract(self._held_since)
         elif verdict is Verdict.ACCEPT and self._held_since is not None:
-            anew = learning.alien and locating.broken
+            anew = learning.excess * locating.strain > BROKEN
             locating.accept(self._held_since + self._settings.window, anew=anew)
             if anew:
                 learning.learner.fade(FADED)

@@ -59,8 +59,8 @@ class Learning:
         How often something unfamiliar became the usual.
     changed
         How much was learned before the last time.
-    alien
-        Whether that had little to do with what was learned.
+    excess
+        How strange that was, see ``Novelty.excess``.
 
     """
 
@@ -89,7 +89,7 @@ class Learning:
         self.familiarity = float('nan')
         self.changes = 0
         self.changed = 0
-        self.alien = False
+        self.excess = 1.0
         self._delay = WindowDelay(settings.window)
 
     @property
@@ -167,7 +167,7 @@ class Learning:
         if verdict is Verdict.ACCEPT:
             self.changes += 1
             self.changed = self.learner.samples
-            self.alien = self.novelty.alien
+            self.excess = self.novelty.excess
             self.novelty.renew()
         return verdict
 

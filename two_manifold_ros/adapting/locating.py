@@ -52,8 +52,17 @@ Share of what the read-out knows that has to be among the remembered ticks.
 After a long stand or without a reference they hold next to nothing.
 """
 
-BROKEN = 1.75
-"""Times the usual error below which what was learned holds, strange as the windows may be."""
+BROKEN = 7.0
+"""
+Error over the usual one, times what lies outside of the learned directions over the usual, above
+which what was learned does not hold any more.
+
+For the slot car the product is 2 to 6 with more speed or twice the noise, and 9 to 30 with the
+sign of a channel reversed; either factor alone may be the same for both.
+"""
+
+UNKNOWN_STRAIN = 2.5
+"""What the first factor is taken to be where no reference tells it."""
 
 STRAINED_S = 8.0
 """Seconds over which that is judged."""
@@ -105,10 +114,12 @@ class Locating:
             self._strain.append(math.nan if well else self.learning.strain(number, position))
 
     @property
-    def broken(self) -> bool:
-        """Whether the read-out errs more than it did, or nobody knows."""
+    def strain(self) -> float:
+        """How much more the read-out errs lately than it did."""
         found = [each for each in self._strain if math.isfinite(each)]
-        return 2 * len(found) < len(self._strain) or not found or fmean(found) > BROKEN**2
+        if not found or 2 * len(found) < len(self._strain):
+            return UNKNOWN_STRAIN
+        return math.sqrt(fmean(found))
 
     def seam(self) -> None:
         """Do not go on with what belongs to one stretch."""

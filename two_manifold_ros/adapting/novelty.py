@@ -24,9 +24,6 @@ CALM = 1.75
 SUSPICIOUS = 0.3
 """Share of the last windows that are strange, or contradict the belief."""
 
-ALIEN = 2.0
-"""Mean of it over the last windows above which another world is met, if the read-out errs too."""
-
 LEEWAY = 1.25
 """Times the mean share outside that counts as usual for the familiarity of an estimate."""
 
@@ -80,10 +77,10 @@ class Novelty:
         return sum(self._strange) > SUSPICIOUS * self._width
 
     @property
-    def alien(self) -> bool:
-        """Whether the windows of late have little to do with what was learned."""
+    def excess(self) -> float:
+        """What of the windows of late lies outside of the learned directions, over the usual."""
         outside = 1.0 - float(np.mean(self._shares))
-        return outside > ALIEN * max(1.0 - self.mean, SMALLEST_OUTSIDE)
+        return outside / max(1.0 - self.mean, SMALLEST_OUTSIDE)
 
     def clear(self) -> None:
         """Forget the stream, but not what is usual."""
