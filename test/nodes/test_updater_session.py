@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, truth
 
+from two_manifold_ros.adapting.learning_budget import LearningBudget
+from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.nodes.updater_words import judge_learning, learning_causes
 from two_manifold_ros.outputs.judging import Facts, judge
-from two_manifold_ros.outputs.messages import publishable
+from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
-    from two_manifold_ros.nodes.updater_session import UpdaterSession
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
@@ -96,15 +98,26 @@ def test_what_is_not_finite_is_withheld_and_counted(
     assert learned.counts()['estimates_not_finite'] == 10
 
 
-def test_positions_at_the_edge_of_floats_never_come_out(drive: SlotCarRun) -> None:
-    session = small_session()
-    feed(session, drive, slice(0, LEARNED), positions=False)
-    for index in range(LEARNED, LEARNED + 900):
-        stamp = int(drive.stamps_ns[index])
-        for estimate in session.take(raw_imu(stamp, drive.imu[index])):
-            assert publishable(estimate)
-        if index % 5 == 0:
-            session.take_position(stamp, 'map', *(1e307 * drive.positions[index, :2]).tolist())
+def test_positions_beyond_the_earth_spoil_nothing(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    stamp = int(drive.stamps_ns[LEARNED])
+    for number, far in enumerate((1.1e8, -1e9, 1e307)):
+        assert not learned.take_position(stamp + number, 'map', 0.0, far)
+    assert learned.adaptive.reference.counters['out_of_range'] == 3
+    assert len(feed(learned, drive, slice(LEARNED, LEARNED + 100))) >= 19
+
+
+def test_what_there_is_no_time_for_is_dropped_and_told(drive: SlotCarRun) -> None:
+    now = [0.0]
+    budget = LearningBudget(1e-4, lambda: now[0])
+    session = UpdaterSession(small_session().head, decode_imu_cdr, budget)
+    for begin in range(0, LEARNED, 5):
+        now[0] += 0.1
+        feed(session, drive, slice(begin, begin + 5))
+    counts = session.learned()
+    assert counts['dropped'] > 2 * counts['learned'] > 0
+    assert 'some samples are not learned' in learning_causes(Counter(), session, '')['budget']
 
 
 def test_a_stream_that_stops_goes_on_with_what_was_learned(

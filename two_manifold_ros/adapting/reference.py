@@ -26,6 +26,9 @@ PERSISTS_S = 1.0
 FADING = 0.999
 """By what the highest speed fades with each position."""
 
+FARTHEST_M = 1e8
+"""Distance from the origin beyond which no vehicle is."""
+
 TREMBLE_M = 0.05
 """Distance that is never a jump."""
 
@@ -35,7 +38,8 @@ class Reference:
     A gate for positions.
 
     A stamp that is zero, double or late is refused, and one that goes back by more than the
-    stamps of samples may starts the gate anew. A position that is not finite is refused. One
+    stamps of samples may starts the gate anew. A position that is not finite is refused, and so
+    is one that is farther away than the earth is large. One
     that could only be reached at more than ``TOO_FAST`` times the highest speed seen is a jump:
     it and all that follow it are refused until they have agreed among themselves for
     ``PERSISTS_S``; then the reference was moved, and positions are taken from there.
@@ -43,8 +47,8 @@ class Reference:
     Attributes
     ----------
     counters
-        Positions ``used``, and refused by cause: ``non_finite``, ``jumped``, and the names of
-        `Verdict`; ``moved`` counts how often the reference was moved.
+        Positions ``used``, and refused by cause: ``non_finite``, ``out_of_range``, ``jumped``, and
+        the names of `Verdict`; ``moved`` counts how often the reference was moved.
 
     """
 
@@ -67,6 +71,9 @@ class Reference:
         """Take a position in metres; return whether it is used."""
         if not (math.isfinite(x) and math.isfinite(y)):
             self.counters['non_finite'] += 1
+            return False
+        if max(abs(x), abs(y)) > FARTHEST_M:
+            self.counters['out_of_range'] += 1
             return False
         verdict = self._rule.judge(stamp_ns)
         if verdict in {Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}:

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 EXPECTED = frozenset({'tracking', 'filling', 'waiting', 'warming_up', 'learning', 'reading_out'})
 """Causes that are part of every start, not worth a warning in the log."""
 
+_UNUSED = (
+    'malformed',
+    'non_finite',
+    'out_of_range',
+    'no_fix',
+    'zero_stamp',
+    'out_of_order',
+    'jumps_back',
+)
+
 
 def judge_learning(
     judgement: Judgement, session: UpdaterSession, reference_topic: str
@@ -82,7 +92,7 @@ def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) ->
         causes['jumped'] = f'Positions on {topic} jumped and are not used'
     if fresh['reference_moved']:
         causes['moved'] = f'Positions on {topic} stay where they jumped to, and are used again'
-    for cause in ('malformed', 'non_finite', 'no_fix', 'zero_stamp', 'out_of_order', 'jumps_back'):
+    for cause in _UNUSED:
         if fresh[f'reference_{cause}']:
             count = fresh[f'reference_{cause}']
             causes[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'
