@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
 
 Change: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], None]
 """Of a header and arrays, in place."""
+
+
+def altering(source: Path, target: Path) -> Callable[[Change], Path]:
+    """Return a function that writes a model with a changed header and arrays, well sealed."""
+
+    def write(change: Change) -> Path:
+        header, arrays = read_container(source)
+        change(header, arrays)
+        write_container(target, header, arrays)
+        return target
+
+    return write
 
 
 def refusal(path: Path) -> str:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from altered_models import altering
 import pytest
 
-from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import save_model
 
 if TYPE_CHECKING:
@@ -29,12 +29,5 @@ def model_path(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def altered(model_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
-    """Return a function that writes the model with a changed header and arrays, well sealed."""
-
-    def write(change: Change) -> Path:
-        header, arrays = read_container(model_path)
-        change(header, arrays)
-        write_container(tmp_path / 'altered.npz', header, arrays)
-        return tmp_path / 'altered.npz'
-
-    return write
+    """See ``altering``."""
+    return altering(model_path, tmp_path / 'altered.npz')

@@ -7,14 +7,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TYPE_CHECKING
 
-from altered_models import refusal
+from altered_models import altering, refusal
 import numpy as np
 import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.filter_run import run_filter
-from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import header_of, load_model, save_model
 
 if TYPE_CHECKING:
@@ -42,15 +41,8 @@ def tpsr_path(tpsr_model: TpsrModel, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def changed(tpsr_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
-    """Return a function that writes the TPSR with a changed header and arrays, well sealed."""
-
-    def write(change: Change) -> Path:
-        header, arrays = read_container(tpsr_path)
-        change(header, arrays)
-        write_container(tmp_path / 'changed.npz', header, arrays)
-        return tmp_path / 'changed.npz'
-
-    return write
+    """See ``altering``."""
+    return altering(tpsr_path, tmp_path / 'changed.npz')
 
 
 def test_the_loaded_model_filters_bit_by_bit_as_the_saved_one(

@@ -139,9 +139,9 @@ class Contest:
         horizons_ns: Sequence[int],
         slot_ns: int,
         max_gap_ns: int,
-        settings: ContestSettings | None = None,
+        settings: ContestSettings,
     ) -> None:
-        self.settings = settings or ContestSettings()
+        self.settings = settings
         self._horizons = len(horizons_ns)
         self._block_ns = round(1e9 * self.settings.block_s)
         self._fewest_seen = SEEN * self._block_ns / slot_ns
