@@ -34,7 +34,7 @@ def moved(model: TpsrModel, metres: float) -> TpsrModel:
 
 def begin(incumbent: ModelHead, candidate: ModelHead) -> Rivals:
     rivals = Rivals(make_rival(incumbent), SHORT)
-    rivals.challenge(candidate)
+    rivals.challenge(make_rival(candidate))
     return rivals
 
 
@@ -106,7 +106,7 @@ def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
     rivals = begin(moved(tpsr_model, 1.5), replace(slot_car_model, horizons=(0, 7, 9)))
     rivals.contest.needed = 6
     drive(rivals, slot_car_laps[0], 10.0)
-    rivals.challenge(slot_car_model)
+    rivals.challenge(make_rival(slot_car_model))
     assert rivals.contest.needed == 6
     assert rivals.contest.blocks == 0
     drive(rivals, slot_car_laps[0].between(10.0, None), 30.0)

@@ -165,7 +165,7 @@ def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
     bench.blocks(BETTER)
     bench.seconds(4)
     bench.blocks(BETTER)
-    bench.seconds(3)
+    bench.seconds(4)
     assert bench.far.path == str(old)
     assert bench.promotion.counters == {'hand_overs': 1, 'take_backs': 1}
     assert bench.promotion.state == 'comparing'
@@ -223,9 +223,9 @@ def test_nothing_is_put_up_before_something_was_learned(
 ) -> None:
     bench = Bench(Far(old), SnapshotFiles(tmp_path, 'robot'), None)
     bench.seconds(5)
-    assert bench.promotion.state == 'too little learned yet for a candidate'
+    assert bench.promotion.state == 'no candidate yet'
     bench.snapshot = good
-    bench.second()
+    bench.seconds(2)
     assert bench.promotion.state == 'comparing'
 
 
@@ -357,9 +357,9 @@ def test_a_filter_node_that_dies_meanwhile(bench: Bench) -> None:
 def test_a_candidate_that_is_history_goes_and_the_next_one_has_seen_more(bench: Bench) -> None:
     bench.changes += 1
     bench.seconds(int(SETTLING_S))
-    assert bench.promotion.state == 'too little learned yet for a candidate'
+    assert bench.promotion.state == 'no candidate yet'
     assert bench.snapshots == 1
-    bench.second()
+    bench.seconds(2)
     assert bench.promotion.state == 'comparing'
     assert bench.snapshots == 2
 

@@ -64,10 +64,10 @@ class Rivals:
         self.candidate: Rival | None = None
         self.contest = Contest(*self._terms, settings)
 
-    def challenge(self, model: ModelHead) -> None:
+    def challenge(self, candidate: Rival) -> None:
         """Put up another candidate, of which nothing is known."""
-        models = (self.incumbent.model, model)
-        self.candidate = make_rival(model)
+        models = (self.incumbent.model, candidate.model)
+        self.candidate = candidate
         terms = _terms(*models)
         if terms == self._terms:
             self.contest.renew()

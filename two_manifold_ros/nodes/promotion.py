@@ -151,7 +151,7 @@ class Promotion:
         if rivals is None:
             return 'no contest' if self.obstacle else 'loading the model of the filter node'
         if rivals.candidate is None:
-            return 'too little learned yet for a candidate'
+            return 'no candidate yet'
         return 'on trial' if rivals.on_trial else 'comparing'
 
     def values(self) -> dict[str, float | str]:
@@ -223,7 +223,8 @@ class Promotion:
             # Nothing that is learned here will ever fit.
             self._rivals = None
             raise
-        rivals.challenge(model)
+        # Compiling its loops for the first time takes seconds.
+        self._background.begin(lambda: make_rival(model), rivals.challenge)
 
     def _settle(self, asked: Verdict) -> None:
         """Note how a handover has ended."""
