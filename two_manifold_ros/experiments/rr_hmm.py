@@ -15,10 +15,10 @@ from two_manifold_ros.experiments.rr_hmm_figure import Curve, draw
 from two_manifold_ros.experiments.rr_hmm_trial import learn_in_batch, learn_online
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from two_manifold_ros.experiments.claim import Claim
+    from two_manifold_ros.experiments.experiment import Progress
 
 PAPER = 'Fig. 1B, falls steadily'
 
@@ -59,7 +59,7 @@ class Size:
 QUICK = Size(samples=(1_000, 10_000), single=(1_000,), trials=2, slack=2.0)
 
 
-def run(folder: Path, progress: Callable[[str, float], None], *, quick: bool) -> list[Claim]:
+def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
     """Run the experiment, see `two_manifold_ros.experiments.experiment.Run`."""
     size = QUICK if quick else Size()
     batch, online, single = _learn(size, progress)
@@ -83,7 +83,7 @@ def run(folder: Path, progress: Callable[[str, float], None], *, quick: bool) ->
     return claims
 
 
-def _learn(size: Size, progress: Callable[[str, float], None]) -> tuple[Curve, Curve, Curve]:
+def _learn(size: Size, progress: Progress) -> tuple[Curve, Curve, Curve]:
     batch, online, single = [], [], []
     for trial in range(size.trials):
         progress(f'learning from sequence {trial + 1} of {size.trials}', trial / size.trials)
