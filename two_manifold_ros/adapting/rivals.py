@@ -101,6 +101,11 @@ class Rivals:
         return self.contest.verdict
 
     @property
+    def errors(self) -> tuple[float, float]:
+        """Mean errors of incumbent and candidate, metres; NaN if unknown."""
+        return self.contest.score(Side.INCUMBENT), self.contest.score(Side.CANDIDATE)
+
+    @property
     def on_trial(self) -> bool:
         """Whether the one in use has come in not long ago, and the one before may come back."""
         return self.contest.on_trial
@@ -118,7 +123,7 @@ class Rivals:
             return True
         if self.on_trial or contest.verdict is not Verdict.KEEP:
             return False
-        old, new = contest.score(Side.INCUMBENT), contest.score(Side.CANDIDATE)
+        old, new = self.errors
         looks_better = new <= self._settings.margin * old
         patience = self._settings.most if looks_better else self._settings.fewest
         return contest.blocks >= patience

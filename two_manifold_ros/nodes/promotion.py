@@ -8,7 +8,7 @@ from collections import Counter
 import math
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.adapting.contest import Side, Verdict
+from two_manifold_ros.adapting.contest import Verdict
 from two_manifold_ros.adapting.rivals import make_rival, Rivals
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import load_model
@@ -160,11 +160,9 @@ class Promotion:
         if self._known is not None:
             values['incumbent'] = self._known.path
         if self._rivals is not None:
-            contest = self._rivals.contest
-            values['incumbent_error_m'] = contest.score(Side.INCUMBENT)
-            values['candidate_error_m'] = contest.score(Side.CANDIDATE)
-            values['blocks'] = contest.blocks
-            values['blocks_needed'] = contest.needed
+            values['incumbent_error_m'], values['candidate_error_m'] = self._rivals.errors
+            values['blocks'] = self._rivals.contest.blocks
+            values['blocks_needed'] = self._rivals.contest.needed
         if self.trouble:
             values['promotion_trouble'] = self.trouble
         return values | self.counters
@@ -250,8 +248,7 @@ class Promotion:
             self._rivals.withdraw()
 
     def _say(self, rivals: Rivals, what: str, path: str, instead: str) -> None:
-        contest = rivals.contest
-        old, new = contest.score(Side.INCUMBENT), contest.score(Side.CANDIDATE)
+        old, new = rivals.errors
         self._info(
             f'Verdict: {what} {path}, because it errs by {new:.3g} m where {instead} errs by '
             f'{old:.3g} m'
