@@ -39,10 +39,10 @@ class Reference:
 
     A stamp that is zero, double or late is refused, and one that goes back by more than the
     stamps of samples may starts the gate anew. A position that is not finite is refused, and so
-    is one that is farther away than the earth is large. One
-    that could only be reached at more than ``TOO_FAST`` times the highest speed seen is a jump:
-    it and all that follow it are refused until they have agreed among themselves for
-    ``PERSISTS_S``; then the reference was moved, and positions are taken from there.
+    is one that is farther away than the earth is large. One that could only be reached at more
+    than ``TOO_FAST`` times the highest speed seen is a jump: it and all that follow it are
+    refused until they have agreed among themselves for ``PERSISTS_S``; then the reference was
+    moved, and positions are taken from there.
 
     Attributes
     ----------
