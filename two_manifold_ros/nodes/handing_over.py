@@ -16,7 +16,6 @@ from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.filter_client import FilterClient
 from two_manifold_ros.nodes.promotion import Promotion
-from two_manifold_ros.outputs.topics import IMU
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,19 +47,13 @@ class HandingOver:
     Raises
     ------
     InputError
-        If there is no folder for the models, or the filter node could not take them.
+        If there is no folder for the models.
 
     """
 
     def __init__(
         self, node: Node, session: UpdaterSession, chosen: Mapping[str, Any], guard: Guard
     ) -> None:
-        if chosen['input'] != IMU.name:
-            msg = (
-                f'{chosen["filter_node"]} takes an IMU, and what is learned from the topic '
-                f'{chosen["input"]} cannot be handed over to it: leave filter_node empty.'
-            )
-            raise InputError(msg)
         folder = chosen['hand_over_folder'] or chosen['checkpoint_folder']
         if not folder:
             msg = (
