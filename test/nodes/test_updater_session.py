@@ -112,9 +112,9 @@ def test_what_there_is_no_time_for_is_dropped_and_told(drive: SlotCarRun) -> Non
     now = [0.0]
     budget = LearningBudget(1e-4, lambda: now[0])
     session = UpdaterSession(small_session().head, decode_imu_cdr, budget)
-    for begin in range(0, LEARNED, 5):
-        now[0] += 0.1
-        feed(session, drive, slice(begin, begin + 5))
+    for begin in range(0, LEARNED, 50):
+        now[0] += 1.0
+        feed(session, drive, slice(begin, begin + 50))
     counts = session.learned()
     assert counts['dropped'] > 2 * counts['learned'] > 0
     assert 'some samples are not learned' in learning_causes(Counter(), session, '')['budget']
