@@ -94,6 +94,13 @@ def test_a_filter_that_got_worse_is_taken_back_and_then_has_to_convince_for_long
     ]
 
 
+def test_nobody_has_to_convince_for_longer_than_is_remembered() -> None:
+    contest = make_contest()
+    for _ in range(10):
+        contest.swap()
+    assert contest.needed == contest.settings.most
+
+
 def test_after_the_trial_the_old_one_has_no_claim_left() -> None:
     contest = make_contest()
     contest.needed = 32
@@ -188,6 +195,31 @@ def test_from_positions_to_the_verdict() -> None:
     # The block in which it is learned what the mean position errs, and the last one, do not count.
     assert contest.blocks == 1500 // TICKS_PER_BLOCK - 1
     assert contest.mean_error == pytest.approx(math.sqrt((1.5**2 + 1.0) / 2), rel=0.05)
+
+
+def test_predictions_that_come_after_the_truth_are_counted_as_well() -> None:
+    """Even if they come so late that most of them belong to the block before."""
+    contest = make_contest(block_s=2.0)
+    truth, ahead, late = track(1520), np.array(HORIZONS), 24
+    for tick in range(late, 1500):
+        contest.reach((1 + tick) * PERIOD, *truth[tick].tolist())
+        for side, error in zip(Side, (0.2, 0.1), strict=True):
+            positions = truth[tick - late + ahead] + [error, 0.0]
+            contest.observe(side, (1 + tick - late) * PERIOD, positions)
+    assert contest.blocks > 0.9 * 1500 / (2 * RATE_HZ)
+    assert contest.score(Side.INCUMBENT) == pytest.approx(0.2)
+
+
+def test_what_the_mean_position_errs_is_that_of_late() -> None:
+    contest = make_contest(most=4)
+    errors = (np.full((1520, 2), 0.2), np.full((1520, 2), 0.1))
+    drive(contest, track(1520), errors)
+    large = contest.mean_error
+    centre = np.array([1e5, 0.0])
+    small = centre + 0.3 * (track(1520) - centre)
+    for first in (1501, 3001):
+        drive(contest, small, errors, first=first)
+    assert contest.mean_error < 0.5 * large
 
 
 def test_silence_is_worse_than_the_mean_and_nothing_worse_than_lost() -> None:

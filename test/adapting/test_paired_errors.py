@@ -97,6 +97,13 @@ def test_no_truth_across_a_gap(errors: PairedErrors) -> None:
     assert [(pair.stamp_ns - START) // SLOT for pair in found] == [1, 12, 15]
 
 
+def test_both_or_none(errors: PairedErrors) -> None:
+    """The truth is known where the one ticks, but not a little later, where the other does."""
+    errors.predict(0, START + SLOT, said(1.0, 4.0))
+    errors.predict(1, START + SLOT + SLOT // 2, said(1.5, 4.5))
+    assert drive(errors, range(2)) + drive(errors, range(11, 20)) == []
+
+
 def test_out_of_order_and_repeated_truth_is_ignored(errors: PairedErrors) -> None:
     drive(errors, range(4))
     assert errors.reach(START + 3 * SLOT, 77.0, 0.0) == []

@@ -105,6 +105,25 @@ def test_observations_that_contradict_it_start_it_anew(
     assert np.trace(found[-1].covariances[0]) > np.trace(contrary_tpsr.covariances[0]) + 1.0
 
 
+def test_a_gap_and_a_start_begin_to_count_anew(
+    contrary_tpsr: TpsrModel, tpsr_model: TpsrModel, stream: Stream
+) -> None:
+    contrary = TpsrTracker(contrary_tpsr)
+    for gap in range(3):
+        contrary.coast(gap)
+        steps = [contrary.update(sample) for _, sample in stream[: REJECTED_BEFORE_RESTART - 1]]
+        assert not any(step.accepted or step.restarted for step in steps)
+    # Standing still is forgotten as well.
+    stood, fresh = TpsrTracker(tpsr_model), TpsrTracker(tpsr_model)
+    for _ in range(50):
+        stood.update(stream[0][1])
+    stood.start()
+    for tracker in (stood, fresh):
+        found = [tracker.update(stream[0][1]).familiarity for _ in range(30)]
+        assert np.isfinite(found[19:]).all()
+    assert stood.update(stream[0][1]) == fresh.update(stream[0][1])
+
+
 def test_what_has_no_features_is_passed_over(tpsr_model: TpsrModel, stream: Stream) -> None:
     tracker, alone = TpsrTracker(tpsr_model), TpsrTracker(tpsr_model)
     for _, sample in stream[:30]:

@@ -315,6 +315,8 @@ def test_the_buffer_of_samples_is_bounded(bench: Bench, drive: SlotCarRun) -> No
     assert [stamp for stamp, _ in kept] == drive.stamps_ns[70:120].tolist()
     bench.session.take(raw_imu(0, np.full(6, np.nan)), lambda _: None)
     assert len(bench.session.newest_samples()) == 50
+    bench.session.reset('a test')
+    assert bench.session.newest_samples() == []
 
 
 @pytest.mark.parametrize(

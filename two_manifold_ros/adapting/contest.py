@@ -206,8 +206,7 @@ class Contest:
         index = stamp_ns // self._block_ns
         block = self._block
         if block is None or not block.index - 1 <= index <= block.index:
-            # After a jump back in time the rest of the block will never come.
-            if block is not None and index > block.index:
+            if block is not None:
                 self._close(block)
             self._block = block = ErrorBlock(index, self._horizons)
         return block
