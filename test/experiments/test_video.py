@@ -80,7 +80,7 @@ def test_the_return_is_a_whole_circuit_after_the_first_view() -> None:
     for index in range(30):
         diary.note(frame(-0.5 * index, -1, 0))
     nothing = Reading(0, np.zeros(0), np.zeros(0), 0.0, 0.0)
-    found = Found(diary, {}, np.zeros(0), np.zeros((5, 2)), nothing)
+    found = Found(diary, {}, np.zeros(0), np.zeros((5, 2)), nothing, nothing)
     assert found.returned == 1 + int(np.ceil(2 * np.pi / 0.5))
     assert found.view_angles[0] == diary.angles[3]
     assert found.state_directions.tolist() == [-1] * 5
@@ -91,7 +91,7 @@ def test_the_quick_form_passes(tmp_path: Path) -> None:
     told: list[float] = []
     claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
     assert [claim.what for claim in claims if not claim.passed] == []
-    assert len(claims) == 5
+    assert len(claims) == 7
     assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
     assert told == sorted(told)
     assert len(told) == 12

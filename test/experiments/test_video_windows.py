@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from two_manifold_ros.experiments.video_learner import Trail, VideoLearner
+from two_manifold_ros.experiments.video_learner import FrameBelief, LOST, Trail, VideoLearner
 from two_manifold_ros.experiments.video_windows import (
     BREADTH,
     FADING,
@@ -106,3 +106,27 @@ def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndar
     assert learner.steps == len(learner.beliefs.rows) == 24
     assert learner.views.rows.shape == (8, 3)
     assert np.isfinite(learner.beliefs.rows).all()
+    followed = learner.follow()
+    assert followed.shape == (24, 3)
+    np.testing.assert_array_equal(followed, learner.follow())
+    assert not np.allclose(followed[:12], learner.beliefs.rows[:12])
+
+
+def test_a_belief_begins_anew_once_frames_contradict_it_for_long() -> None:
+    random = np.random.default_rng(2)
+    learner = OnlineLearner(LearnerSettings(2, 4, ridge=0.01, fold_every=1), np.eye(3)[-1], 3, 2)
+    for index in range(60):
+        one = np.append(np.eye(2)[index % 2], 1.0)
+        other = np.append(np.eye(2)[(index + 1) % 2], 1.0)
+        learner.add(one, other, other, np.eye(2)[index % 2] + 0.01 * random.normal(size=2))
+    tpsr = learner.parameters()
+    belief = FrameBelief(tpsr)
+    for index in range(6):
+        belief.update(np.eye(2)[index % 2])
+    sure = belief.state
+    for _ in range(LOST - 1):
+        belief.update(np.zeros(2))
+    assert not np.array_equal(belief.state, tpsr.start)
+    belief.update(np.zeros(2))
+    np.testing.assert_array_equal(belief.state, tpsr.start)
+    assert not np.allclose(sure, tpsr.start)

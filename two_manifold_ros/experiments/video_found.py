@@ -74,9 +74,9 @@ class Found:
     gaps : (n,)
         In the map after 1, 2, ... steps.
     states : (m, states)
-        Of the filter at the last m frames, in the last basis.
-    reading
-        What is read from the last of them.
+        Of a filter over the last m frames with the last model.
+    reading, live
+        What is read from the last of them, and from the states that the filter had at the time.
 
     """
 
@@ -85,6 +85,7 @@ class Found:
     gaps: Floats
     states: Floats
     reading: Reading
+    live: Reading
 
     @property
     def view_angles(self) -> Floats:

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.experiments.video_windows import Sample, WindowSizes
     from two_manifold_ros.tpsr.move import Move
+    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
 
 ADOPT_EVERY = 1 / 32
 """Windows after whose length the filter takes over what was learned: half a second."""
+
+LOST = 12
+"""Frames in a row, half a second, that a belief may contradict."""
 
 BUFFER = 1.3
 """Directions that are kept, in states; with twice the states nothing is told better."""
@@ -63,6 +67,31 @@ class Trail:
         self.rows = np.concatenate([self.rows, row])
 
 
+class FrameBelief(TpsrBelief):
+    """
+    A belief that begins anew once ``LOST`` frames in a row contradict it.
+
+    Parameters
+    ----------
+    tpsr
+        What is filtered with.
+
+    """
+
+    def __init__(self, tpsr: Tpsr) -> None:
+        super().__init__(tpsr)
+        self._refused = 0
+
+    def update(self, features: Floats) -> float:
+        """Take the (p,) features of a frame and return the evidence."""
+        evidence = super().update(features)
+        self._refused = 0 if self.accepted else self._refused + 1
+        if self._refused == LOST:
+            self._refused = 0
+            self.start()
+        return evidence
+
+
 class VideoLearner:
     """
     An online TPSR of a film, one frame at a time (eq. 9), and a filter that follows.
@@ -84,7 +113,8 @@ class VideoLearner:
     steps
         Samples learned.
     beliefs
-        States of the filter, from the frame of the first sample's last test on.
+        States of the filter, each with what was known at its frame, from the newest frame of the
+        first sample on.
     views
         Coordinates of the first histories, as many as two windows have frames.
 
@@ -103,8 +133,9 @@ class VideoLearner:
         )
         self._adopt_every = max(1, round(ADOPT_EVERY * sizes.window))
         self._most_views = 2 * sizes.window
-        self._belief: TpsrBelief | None = None
+        self._belief: FrameBelief | None = None
         self._moved: Move | None = None
+        self._observed: list[Floats] = []
         self.steps = 0
         self.beliefs = Trail(states)
         self.views = Trail(states)
@@ -125,7 +156,17 @@ class VideoLearner:
         self._filter(sample)
         return True
 
+    def follow(self) -> Floats:
+        """Return the (n, states) beliefs at the same frames with all that is known by now."""
+        belief = FrameBelief(self._learner.parameters())
+        trail = np.zeros((len(self._observed), len(belief.state)))
+        for row, features in zip(trail, self._observed, strict=True):
+            belief.update(features)
+            row[:] = belief.state
+        return trail
+
     def _filter(self, sample: Sample) -> None:
+        self._observed.append(sample.newest)
         if self._belief is None or self.steps % self._adopt_every == 0:
             self._adopt()
         if self._belief is not None:
@@ -135,7 +176,7 @@ class VideoLearner:
     def _adopt(self) -> None:
         tpsr = self._learner.parameters()
         if self._belief is None:
-            self._belief = TpsrBelief(tpsr)
+            self._belief = FrameBelief(tpsr)
         elif self._moved is not None:
             self._belief.adopt(tpsr, self._moved)
             self.beliefs.move(self._moved.left)
