@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from time import thread_time
 from typing import TYPE_CHECKING
@@ -132,7 +132,7 @@ class AdaptiveTracker:
 
     @property
     def counters(self) -> Counter[str]:
-        """What became of the samples: ``learned``, ``refused``, ``quarantined``, ``changes``."""
+        """What became of the samples, and how often the usual or its signs have changed."""
         learning = self.learning
         if learning is None:
             return Counter()
@@ -141,6 +141,7 @@ class AdaptiveTracker:
             refused=learning.learner.refused,
             quarantined=learning.quarantine.dropped,
             changes=learning.changes,
+            turns=learning.turns,
             rehearsals=self.locating.rehearsals,
         )
 
@@ -279,6 +280,20 @@ class AdaptiveTracker:
             self._settled = 0
         if verdict is not Verdict.HOLD:
             self._held_since = None
+        if learning.turn:
+            self._turn(learning)
+
+    def _turn(self, learning: Learning) -> None:
+        """Read some channels with their signs reversed from now on; what was learned holds."""
+        if self.senses is None or self._recent is None:
+            return
+        channels = self.senses.channels.turned(learning.turn)
+        self.senses = replace(self.senses, channels=channels)
+        learning.sense(self.senses)
+        self._recent.clear()
+        self.window = Seen()
+        self._held_since = None
+        self._restart()
 
     def _adopt(self, learning: Learning, move: Move) -> None:
         """Go on with newer parameters, and with the read-out in their bases."""

@@ -11,6 +11,7 @@ import numpy as np
 from two_manifold_ros.adapting.frozen_channels import FrozenChannels
 from two_manifold_ros.adapting.novelty import Novelty
 from two_manifold_ros.adapting.quarantine import Quarantine, Verdict
+from two_manifold_ros.adapting.turned_channels import TurnedChannels
 from two_manifold_ros.adapting.window_delay import WindowDelay
 from two_manifold_ros.filtering.span_familiarity import shown_share
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
@@ -61,6 +62,10 @@ class Learning:
         How much was learned before the last time.
     excess
         How strange that was, see ``Novelty.excess``.
+    turn
+        Channels whose reversed signs explain why the stream is unfamiliar; usually none.
+    turns
+        How often signs were put right.
 
     """
 
@@ -90,6 +95,9 @@ class Learning:
         self.changes = 0
         self.changed = 0
         self.excess = 1.0
+        self.turn: tuple[int, ...] = ()
+        self.turns = 0
+        self._turned = TurnedChannels(senses.channels, settings.window)
         self._delay = WindowDelay(settings.window)
 
     @property
@@ -105,6 +113,7 @@ class Learning:
     def seam(self) -> Verdict:
         """Begin a new stretch: nothing may reach across."""
         self._delay.clear()
+        self._turned.clear()
         self.novelty.clear()
         self.familiarity = float('nan')
         return self.quarantine.end()
@@ -114,6 +123,14 @@ class Learning:
         self.quarantine.forget()
         self.seam()
         self.frozen.clear()
+
+    def sense(self, senses: Senses) -> None:
+        """Go on with the same features of a stream whose signs were put right."""
+        self._senses = senses
+        self._turned = TurnedChannels(senses.channels, self.settings.window)
+        self.turn = ()
+        self.turns += 1
+        self.forget()
 
     def look(
         self,
@@ -164,6 +181,7 @@ class Learning:
             self.quarantine.push(sample)
         if verdict is Verdict.LEARN and point is not None and self.learner.samples:
             self.novelty.learn(share)
+        self._try_turns(verdict, point)
         if verdict is Verdict.ACCEPT:
             self.changes += 1
             self.changed = self.learner.samples
@@ -184,6 +202,17 @@ class Learning:
             if move is not None:
                 whole = move if whole is None else move.after(whole)
         return whole
+
+    def _try_turns(self, verdict: Verdict, point: Floats | None) -> None:
+        if verdict is not Verdict.HOLD or not self.novelty.suspicious or point is None:
+            self._turned.clear()
+            return
+        self.turn = self._turned.push(
+            point,
+            self._senses.window_features,
+            self.learner.svd.right,
+            self.novelty.mean,
+        )
 
     def _rests(self, point: Floats) -> bool:
         spread = point.reshape(self.settings.window, -1).std(axis=0)

@@ -29,7 +29,7 @@ _MAPS = ('observation_features', 'window_features')
 _CHANNELS = ('mean', 'scale', 'limit', 'live')
 _PLACES: dict[str, tuple[str, ...]] = {
     'tracker': ('number', 'angle'),
-    'learning': ('changes', 'changed'),
+    'learning': ('changes', 'changed', 'turns'),
     'learning.novelty': ('mean', 'seen'),
     'learning.quarantine': ('dropped',),
     'locating': ('since', 'due', 'rehearsals'),

@@ -58,5 +58,5 @@ def _check_arrays(model: ModelHead) -> None:
         }
     )
     check_finite([channels])
-    if not (channels.scale[channels.live] > 0).all():
-        refuse('the scale of a live channel is not positive')
+    if not (channels.scale[channels.live] != 0).all():
+        refuse('the scale of a live channel is zero')

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +34,9 @@ class Channels:
     Parameters
     ----------
     mean, scale : (c,)
-        Per-channel mean and standard deviation of the ticks, in the units of the samples.
+        Per-channel mean and standard deviation of the ticks, in the units of the samples. A
+        negative scale, with the mean of the other sign too, means that the channel is read with
+        its sign reversed.
     limit : (c,)
         Largest believable distance of one sample from the mean, same units; a channel that is
         left out may be anything finite.
@@ -55,6 +57,12 @@ class Channels:
     def of_imu(self) -> bool:
         """Whether the samples are those of an IMU, in its units."""
         return self.names == IMU_CHANNELS
+
+    def turned(self, channels: Sequence[int]) -> Channels:
+        """Return the same channels, some of them read with their signs reversed."""
+        sign = np.ones(len(self.mean))
+        sign[list(channels)] = -1.0
+        return replace(self, mean=sign * self.mean, scale=sign * self.scale)
 
     @property
     def dead_names(self) -> tuple[str, ...]:
