@@ -6,9 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from learned_drive import LEARNED, learned_filter, push, rms_error, SETTINGS
+from learned_drive import LEARNED, learned_filter, make_run, push, rms_error, SETTINGS
 import numpy as np
 import pytest
+
+from two_manifold_ros.adapting.adapting_head import make_head
+from two_manifold_ros.adapting.snapshot import snapshot
+from two_manifold_ros.filtering.filter import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,15 +81,42 @@ def test_a_change_that_lasts_is_learned(monkeypatch: pytest.MonkeyPatch) -> None
     adaptive = learned_filter()
     learned = spy(adaptive, monkeypatch)
 
-    def reversed_gyro(_: int, sample: np.ndarray) -> np.ndarray:
-        sample[5] *= -1.0
+    def turned_by_60_degrees(_: int, sample: np.ndarray) -> np.ndarray:
+        sample[:2] = np.array([[0.5, -(0.75**0.5)], [0.75**0.5, 0.5]]) @ sample[:2]
         return sample
 
-    push(adaptive, LEARNED, LEARNED + 30 * RATE, change=reversed_gyro)
+    push(adaptive, LEARNED, LEARNED + 30 * RATE, change=turned_by_60_degrees)
     assert adaptive.tracker.counters['changes'] == 1
     assert len(learned) > 20 * RATE
-    later = push(adaptive, LEARNED + 30 * RATE, LEARNED + 39 * RATE, change=reversed_gyro)
+    assert adaptive.tracker.counters['turns'] == 0
+    later = push(adaptive, LEARNED + 30 * RATE, LEARNED + 39 * RATE, change=turned_by_60_degrees)
     assert rms_error(later) < 0.8
+
+
+def test_reversed_signs_are_put_right_and_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    adaptive = learned_filter()
+    tracker = adaptive.tracker
+    usual = rms_error(push(learned_filter(), LEARNED + 10 * RATE, LEARNED + 30 * RATE))
+
+    def about_z(_: int, sample: np.ndarray) -> np.ndarray:
+        return sample * np.array([-1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
+
+    learned = spy(adaptive, monkeypatch)
+    push(adaptive, LEARNED, LEARNED + 10 * RATE, change=about_z)
+    assert tracker.counters['turns'] == 1
+    assert tracker.counters['changes'] == 0
+    assert len(tracker.turned_names) == 4
+    assert len(learned) < WINDOW + 3 * RATE
+    frozen = Filter(snapshot(tracker, make_head(SETTINGS)))
+    later = push(adaptive, LEARNED + 10 * RATE, LEARNED + 30 * RATE, change=about_z)
+    assert rms_error(later) < 1.5 * usual
+    run, told = make_run(), []
+    for index in range(LEARNED + 10 * RATE, LEARNED + 30 * RATE):
+        told += frozen.push(int(run.stamps_ns[index]), about_z(index, run.imu[index].copy()))
+    assert rms_error(told) < 1.5 * usual
+    push(adaptive, LEARNED + 30 * RATE, LEARNED + 39 * RATE)
+    assert tracker.counters['turns'] == 2
+    assert tracker.turned_names == ()
 
 
 def test_the_filter_refuses_values_that_are_no_numbers() -> None:

@@ -113,6 +113,21 @@ def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
     assert rivals.verdict is Verdict.HAND_OVER
 
 
+@pytest.mark.parametrize('begins_s', [10.0, 10.5, 11.0, 11.5])
+def test_a_candidate_is_not_blamed_for_beginning_late(
+    begins_s: float, slot_car_laps: Laps, tpsr_model: TpsrModel
+) -> None:
+    """Both are the same model; the one has filtered for long, the other begins now."""
+    model = moved(tpsr_model, 0.0)
+    rivals = begin(model, model)
+    drive(rivals, slot_car_laps[0], begins_s)
+    rivals.challenge(make_rival(model))
+    drive(rivals, slot_car_laps[0].between(begins_s, None), 20.0)
+    assert rivals.contest.blocks > SHORT.fewest
+    errors = [rivals.contest.score(side) for side in Side]
+    assert errors[1] == pytest.approx(errors[0], rel=0.02)
+
+
 def test_a_candidate_that_looks_no_better_makes_room_soon_and_another_one_late(
     tpsr_model: TpsrModel,
 ) -> None:

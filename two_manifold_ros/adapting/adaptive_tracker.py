@@ -146,6 +146,11 @@ class AdaptiveTracker:
         )
 
     @property
+    def turned_names(self) -> tuple[str, ...]:
+        """Names of the channels that are read with their signs reversed."""
+        return () if self.senses is None else self.senses.channels.turned_names
+
+    @property
     def progress(self) -> float:
         """How much of the warm-up is done, 0 to 1."""
         return 1.0 if self.senses is not None else self._warm_up.progress

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
+WINDOWS_TO_SETTLE = 3
+"""
+Windows that a new candidate filters before it is compared.
+
+It begins in the middle of a drive that the incumbent has followed for long: one window passes
+until it may say anything, and a belief needs one or two to find its way. Taken for silence, that
+would cost a good candidate the contest.
+"""
+
 
 class Rival(NamedTuple):
     """A model and the filter that runs it."""
@@ -60,6 +69,7 @@ class Rivals:
         self._settings = settings
         self._terms = _terms(incumbent.model, incumbent.model)
         self._read: tuple[list[int], list[int]] = ([], [])
+        self._to_settle = 0
         self.incumbent = incumbent
         self.candidate: Rival | None = None
         self.contest = Contest(*self._terms, settings)
@@ -68,6 +78,7 @@ class Rivals:
         """Put up another candidate, of which nothing is known."""
         models = (self.incumbent.model, candidate.model)
         self.candidate = candidate
+        self._to_settle = WINDOWS_TO_SETTLE * candidate.model.window
         terms = _terms(*models)
         if terms == self._terms:
             self.contest.renew()
@@ -88,7 +99,8 @@ class Rivals:
         """Take a sample of the IMU, whatever it is like."""
         self._run(Side.INCUMBENT, self.incumbent, stamp_ns, sample)
         if self.candidate is not None:
-            self._run(Side.CANDIDATE, self.candidate, stamp_ns, sample)
+            ticks = self._run(Side.CANDIDATE, self.candidate, stamp_ns, sample)
+            self._to_settle = max(0, self._to_settle - ticks)
 
     def reach(self, stamp_ns: int, x: float, y: float) -> None:
         """Take a reference position that can be trusted, metres."""
@@ -137,10 +149,14 @@ class Rivals:
 
     def _run(
         self, side: Side, rival: Rival, stamp_ns: int, sample: Sequence[float] | Floats
-    ) -> None:
-        for estimate in rival.filter.push(stamp_ns, sample):
-            told = estimate.positions[self._read[side.value]] if estimate.valid else None
-            self.contest.observe(side, estimate.stamp_ns, told)
+    ) -> int:
+        """Return the number of ticks that ended."""
+        estimates = rival.filter.push(stamp_ns, sample)
+        if not self._to_settle:
+            for estimate in estimates:
+                told = estimate.positions[self._read[side.value]] if estimate.valid else None
+                self.contest.observe(side, estimate.stamp_ns, told)
+        return len(estimates)
 
 
 def _ahead(model: ModelHead) -> list[int]:

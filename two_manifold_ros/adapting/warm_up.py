@@ -25,6 +25,8 @@ which on it was driven: for a sensor that only trembles it is one, whatever its 
 """
 
 PAIRS = 4000
+AT_ONCE = 1_000_000
+"""Numbers of a part of the pairs: windows of images are tens of thousands of numbers each."""
 
 
 class WarmUp:
@@ -116,5 +118,9 @@ def _measure(ticks: Floats, names: tuple[str, ...]) -> Channels:
 
 def _median_distance(points: Floats, rng: np.random.Generator) -> float:
     first, second = rng.integers(0, len(points), (2, PAIRS))
-    apart = np.linalg.norm(points[first] - points[second], axis=1)[first != second]
-    return float(np.median(apart))
+    rows = max(1, AT_ONCE // points.shape[1])
+    apart = [
+        np.linalg.norm(points[first[at : at + rows]] - points[second[at : at + rows]], axis=1)
+        for at in range(0, PAIRS, rows)
+    ]
+    return float(np.median(np.concatenate(apart)[first != second]))

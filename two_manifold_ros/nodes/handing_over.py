@@ -67,7 +67,7 @@ class HandingOver:
             SnapshotFiles(folder, chosen['checkpoint_name']),
             ContestSettings(margin=chosen['hand_over_margin']),
             lambda: snapshot(session.adaptive.tracker, session.head),
-            lambda: session.adaptive.tracker.counters['changes'],
+            lambda: _changes(session),
             node.get_logger().info,
             node.get_logger().warning,
         )
@@ -96,3 +96,9 @@ class HandingOver:
 
     def _on_filter(self, told: Mapping[str, str]) -> None:
         self._promotion.hear(told, monotonic())
+
+
+def _changes(session: UpdaterSession) -> int:
+    """Return how often what was learned has become something else, or is read in another way."""
+    counters = session.adaptive.tracker.counters
+    return counters['changes'] + counters['turns']

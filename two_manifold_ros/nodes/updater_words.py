@@ -88,6 +88,13 @@ def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) ->
         causes['quarantined'] = 'Faulty or unfamiliar input was dropped and not learned'
     if fresh['samples_changes']:
         causes['changes'] = 'Something unfamiliar has lasted: it is learned as the new usual'
+    if fresh['samples_turns']:
+        names = ', '.join(session.adaptive.tracker.turned_names)
+        causes['turns'] = (
+            f'The stream is as usual with other signs: from now on the signs of these channels '
+            f'are taken as reversed: {names or "none any more"}; look at the mounting of the '
+            f'sensor and at its driver'
+        )
     if fresh['reference_jumped']:
         causes['jumped'] = f'Positions on {topic} jumped and are not used'
     if fresh['reference_moved']:

@@ -65,6 +65,11 @@ class Channels:
         return replace(self, mean=sign * self.mean, scale=sign * self.scale)
 
     @property
+    def turned_names(self) -> tuple[str, ...]:
+        """Names of the channels read with their signs reversed."""
+        return tuple(name for name, scale in zip(self.names, self.scale, strict=True) if scale < 0)
+
+    @property
     def dead_names(self) -> tuple[str, ...]:
         """Names of the channels left out."""
         return tuple(name for name, live in zip(self.names, self.live, strict=True) if not live)
