@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 from typing import TYPE_CHECKING
 
 import pytest
+from updater_feed import feed, LEARNED, small_session
 
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ros_talk import NodeProcess, Talk
+
+    from two_manifold_ros.nodes.updater_session import UpdaterSession
 
 TRAINING_LAPS = 6
 
@@ -54,6 +58,20 @@ def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> P
     path = tmp_path_factory.mktemp('model') / 'model.npz'
     save_model(train_model([run_to_recording(drive)], settings), path)
     return path
+
+
+@pytest.fixture(scope='session')
+def learned_session(drive: SlotCarRun) -> UpdaterSession:
+    """The session of an updater that has learned for a while; use `learned`."""
+    session = small_session()
+    feed(session, drive, slice(0, LEARNED))
+    return session
+
+
+@pytest.fixture
+def learned(learned_session: UpdaterSession) -> UpdaterSession:
+    """A copy of it, to go on with."""
+    return copy.deepcopy(learned_session)
 
 
 @pytest.fixture

@@ -45,13 +45,6 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob('*.npz'))
 
 
-@pytest.fixture
-def learned(drive: SlotCarRun) -> UpdaterSession:
-    session = small_session()
-    feed(session, drive, slice(0, LEARNED))
-    return session
-
-
 def test_it_goes_on_where_it_was(
     drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path
 ) -> None:

@@ -28,14 +28,6 @@ def said(session: UpdaterSession) -> str:
     return judge_learning(judge(facts), session, '/reference').why
 
 
-@pytest.fixture
-def learned(drive: SlotCarRun) -> UpdaterSession:
-    """A session that has learned for a while."""
-    session = small_session()
-    feed(session, drive, slice(0, LEARNED))
-    return session
-
-
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:
     session = small_session()
     assert feed(session, drive, slice(0, 300)) == []

@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 from raw_imu import raw_imu
-from updater_feed import feed, LEARNED, small_session
+from updater_feed import LEARNED
 
 from two_manifold_ros.nodes.updater_words import learning_causes
 from two_manifold_ros.tpsr.saving import learner_arrays
@@ -49,26 +49,26 @@ def test_troubles_are_said_with_a_capital_and_faults_only_once() -> None:
     assert 'fault' not in learning_causes(Counter(), found, '/fix')
 
 
-def test_a_stuck_sensor_teaches_nothing_and_is_told(drive: SlotCarRun) -> None:
-    live = small_session()
-    feed(live, drive, slice(0, LEARNED))
+def test_a_stuck_sensor_teaches_nothing_and_is_told(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
 
     def stuck(seconds: range) -> UpdaterSession:
         for step in range(50 * seconds.start, 50 * seconds.stop):
             stamp = int(drive.stamps_ns[LEARNED]) + 20_000_000 * step
-            live.take(raw_imu(stamp, drive.imu[LEARNED]))
+            learned.take(raw_imu(stamp, drive.imu[LEARNED]))
             if step % 5 == 0:
-                live.take_position(stamp, 'map', *drive.positions[LEARNED + step, :2].tolist())
-        return live
+                learned.take_position(stamp, 'map', *drive.positions[LEARNED + step, :2].tolist())
+        return learned
 
     # It takes a moment to see that a sensor is stuck, but what it says meanwhile has to wait.
     numbers, arrays = learner_arrays(stuck(range(2)).adaptive.tracker.learning.learner)
-    before = live.learned()
+    before = learned.learned()
     again, later = learner_arrays(stuck(range(2, 12)).adaptive.tracker.learning.learner)
     assert again == numbers
     assert all(later[name].tobytes() == arrays[name].tobytes() for name in arrays)
-    fresh = Counter({f'samples_{key}': each for key, each in (live.learned() - before).items()})
-    causes = learning_causes(fresh, live, '/reference')
+    fresh = Counter({f'samples_{key}': each for key, each in (learned.learned() - before).items()})
+    causes = learning_causes(fresh, learned, '/reference')
     assert causes == {'quarantined': 'Faulty or unfamiliar input was dropped and not learned'}
-    assert not live.latest.valid
-    assert np.isfinite(live.latest.positions).all()
+    assert not learned.latest.valid
+    assert np.isfinite(learned.latest.positions).all()
