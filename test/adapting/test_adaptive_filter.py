@@ -5,14 +5,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 from learned_drive import LEARNED, learned_filter, make_run, push, rms_error, SETTINGS
 import numpy as np
+import pytest
 
+from two_manifold_ros.adapting import adaptive_tracker
 from two_manifold_ros.adapting.adapting_head import head_after, make_head
 from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
 from two_manifold_ros.adapting.learning_budget import LearningBudget
 from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.tpsr.learner import OnlineLearner
 
 
 def test_it_begins_to_tell_positions_and_they_are_right() -> None:
@@ -96,6 +100,23 @@ def test_a_budget_drops_samples() -> None:
     push(adaptive, 0, 600)
     assert budget.dropped > 300
     assert adaptive.tracker.counters['learned'] < 5
+
+
+def test_what_learning_costs_is_paid_from_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning from a sample takes 0.1 s, and there are 0.05 s between two, of which half."""
+    processor = [0.0]
+    add = OnlineLearner.add
+
+    def slow(*sample: object) -> object:
+        processor[0] += 0.1
+        return add(*sample)
+
+    monkeypatch.setattr(OnlineLearner, 'add', slow)
+    monkeypatch.setattr(adaptive_tracker, 'thread_time', lambda: processor[0])
+    budget = LearningBudget(0.5, count(0.0, 0.05).__next__)
+    push(AdaptiveFilter(make_head(SETTINGS), budget), 0, 600)
+    assert budget.cost_s == pytest.approx(0.1)
+    assert budget.dropped == pytest.approx(3 * budget.learned, rel=0.05)
 
 
 def test_channels_of_a_model_are_taken() -> None:
