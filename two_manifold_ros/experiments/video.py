@@ -62,9 +62,8 @@ class Scale:
     states
         Of the TPSR.
     ridge
-        The more, the less each frame tells of what the last one did not: with a tenth of it, the
-        filter of the full film forgets which way the camera goes. In a film of fewer frames a
-        circuit each of them tells more.
+        On the covariance of single frames. The closer frames follow each other, the more of what
+        each tells the last one told already, and the larger it should be.
     windows
         Sizes of the windows, which are about a circuit long.
     r2, right

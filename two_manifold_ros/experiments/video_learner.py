@@ -27,7 +27,7 @@ LOST = 12
 """Frames in a row, half a second, that a belief may contradict."""
 
 BUFFER = 1.3
-"""Directions that are kept, in states; with twice the states nothing is told better."""
+"""Directions that are kept, in states: more than are used, as what is cut off is lost."""
 
 _SEED = 0  # of the random features
 

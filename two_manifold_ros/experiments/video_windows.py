@@ -41,7 +41,8 @@ BREADTH = 2.0
 Bandwidth of the kernel of single frames, in median distances between them.
 
 Frames that follow each other tell nearly the same. Were each to say sharply where it was taken,
-a filter would count the same evidence many times over and forget which way it was going.
+a filter would count the same evidence many times over and forget which way it was going: with half
+a median distance 82 % of directions are right, with twice that 96 % (room 0, 2,000 features).
 """
 
 _LOOKED_AT = 50  # windows, roughly, whose distances give the bandwidth
