@@ -204,7 +204,10 @@ class Learning:
         return whole
 
     def _try_turns(self, verdict: Verdict, point: Floats | None) -> None:
-        if verdict is not Verdict.HOLD or not self.novelty.suspicious or point is None:
+        # Not only while something is held: the signs may be reversed soon after another change.
+        learned = self.learner.samples >= self.settings.ticks(GROWN_S)
+        sound = verdict in {Verdict.HOLD, Verdict.LEARN}
+        if not (learned and sound and self.novelty.suspicious) or point is None:
             self._turned.clear()
             return
         self.turn = self._turned.push(

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 HALF_TURNS = ((1, 2, 4, 5), (0, 2, 3, 5), (0, 1, 3, 4))
 """Channels of an IMU of which a half turn about x, y and z reverses the signs."""
 
-STRANGE = 2.0
+STRANGE = 1.5
 """
 Share of a window outside of the learned directions, over the usual, that needs an explanation.
 
-Averaged over a window of ticks it is 3 to 8 after the sign of a channel of the slot car was
-reversed.
+Averaged over a window of ticks it mostly is 3 to 8 after the sign of a channel of the slot car was
+reversed, and less where the track looks alike either way.
 """
 
-EXPLAINED = 0.4
+EXPLAINED = 0.5
 """
 What may be left of it with other signs.
 
