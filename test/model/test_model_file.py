@@ -265,4 +265,4 @@ def test_a_scale_of_zero_is_refused(altered: Callable[[Change], Path]) -> None:
     def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
         arrays['channels.scale'][0] = 0.0
 
-    assert 'the scale of a live channel is not positive' in refusal(altered(change))
+    assert 'the scale of a live channel is zero' in refusal(altered(change))
