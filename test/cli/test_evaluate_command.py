@@ -156,13 +156,13 @@ def test_bad_files_are_named(
     assert f'{metadata}: the model is refused' in refused(scores(metadata, [slot_car_bag]), capsys)
 
 
-def test_as_a_process(model_file: Path, slot_car_bag: Path) -> None:
+def test_as_a_process(
+    model_file: Path, slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The entry point itself: pure JSON on standard output, status 2 and one line on bad input."""
-    program = [
-        sys.executable,
-        '-c',
-        'import sys; from two_manifold_ros.cli.main import main; sys.exit(main())',
-    ]
+    # Compiling would take most of the time.
+    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', '0')
+    program = [sys.executable, '-c', RUN]
     arguments = scores(model_file, [slot_car_bag], '--until', '10', '--json')
     good = subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
     assert good.returncode == 0, good.stderr
@@ -176,37 +176,39 @@ def test_as_a_process(model_file: Path, slot_car_bag: Path) -> None:
     assert len(bad.stderr.splitlines()) == 1
 
 
-def doubts(model: Model, tmp_path: Path, bag: Path, *options: str) -> str:
-    save_model(model, tmp_path / 'doubted.npz')
-    output = subprocess.run(
-        [sys.executable, '-c', RUN, *scores(tmp_path / 'doubted.npz', [bag], *options)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert 'position error' in output.stdout
-    # On a busy machine progress is told between the warnings.
-    return ''.join(line for line in output.stderr.splitlines() if 'warning' in line)
+@pytest.fixture
+def doubts(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Return a function that says what is warned of when a model is evaluated."""
+
+    def doubted(model: Model, *options: str) -> str:
+        save_model(model, tmp_path / 'doubted.npz')
+        assert main(scores(tmp_path / 'doubted.npz', [slot_car_bag], *options)) == 0
+        captured = capsys.readouterr()
+        assert 'position error' in captured.out
+        return captured.err
+
+    return doubted
 
 
 def test_it_says_that_the_bag_was_trained_on(
-    slot_car_model: Model, slot_car_bag: Path, tmp_path: Path
+    slot_car_model: Model, slot_car_bag: Path, doubts: Callable[..., str]
 ) -> None:
     summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)]}
     model = replace(slot_car_model, summary=summary)
-    assert 'the model was trained on' in doubts(model, tmp_path, slot_car_bag)
-    assert not doubts(model, tmp_path, slot_car_bag, '--from', '1')
+    assert 'the model was trained on' in doubts(model)
+    assert not doubts(model, '--from', '1')
 
 
 def test_it_says_that_the_mean_is_better(
-    slot_car_model: Model, slot_car_bag: Path, tmp_path: Path
+    slot_car_model: Model, doubts: Callable[..., str]
 ) -> None:
     readout = slot_car_model.readout
     assert isinstance(readout, ForecastReadout)
     other = ForecastReadout(-readout.targets, readout.drift, readout.factors)
     mirrored = replace(slot_car_model, readout=other)
-    said = doubts(mirrored, tmp_path, slot_car_bag)
-    assert 'worse than always answering the mean' in said
+    assert 'worse than always answering the mean' in doubts(mirrored)
 
 
 def test_a_figure_in_no_folder_is_refused_before_anything_is_done(
