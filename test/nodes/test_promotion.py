@@ -14,7 +14,8 @@ import pytest
 from two_manifold_ros.adapting.contest import ContestSettings
 from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.nodes.promotion import Promotion, SETTLING_S
+from two_manifold_ros.nodes.promotion import Promotion
+from two_manifold_ros.nodes.settling import SETTLING_S
 from two_manifold_ros.nodes.watched_filter import AWAY_S
 
 if TYPE_CHECKING:

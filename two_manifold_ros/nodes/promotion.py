@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.contest import Verdict
@@ -15,6 +14,7 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.background import Background
 from two_manifold_ros.nodes.fitting_model import check_successor
 from two_manifold_ros.nodes.handover import Handover
+from two_manifold_ros.nodes.settling import Settling
 from two_manifold_ros.nodes.watched_filter import WatchedFilter
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.nodes.handover import Requests
     from two_manifold_ros.nodes.watched_filter import Running
     from two_manifold_ros.typing import Floats
-
-SETTLING_S = 10.0
-"""How long something else has to be learned before there is a candidate again: what was learned
-in a few seconds finds the next ones unfamiliar."""
 
 
 class Promotion:
@@ -78,7 +74,6 @@ class Promotion:
         self._files = files
         self._settings = settings
         self._snapshot = snapshot
-        self._changes = changes
         self._info = info
         self._warn = warn
         self._filter = WatchedFilter()
@@ -87,8 +82,7 @@ class Promotion:
         self._known: Running | None = None
         self._before = ''
         self._asked = Verdict.KEEP
-        self._changes_seen = changes()
-        self._settled_s = -math.inf
+        self._settling = Settling(changes)
         self._rivals: Rivals | None = None
         self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
         self.trouble = ''
@@ -195,12 +189,10 @@ class Promotion:
             self._handover.take_back(self._before, known.path, now_s)
         elif rivals.verdict is Verdict.HAND_OVER and rivals.candidate is not None:
             self._hand_over(known, rivals, rivals.candidate.model, now_s)
-        elif self._changes() != self._changes_seen:
-            self._changes_seen = self._changes()
-            self._settled_s = now_s + SETTLING_S
+        elif self._settling.changed(now_s):
             if not rivals.on_trial:
                 rivals.withdraw()
-        elif rivals.spent and now_s >= self._settled_s:
+        elif rivals.spent and self._settling.over(now_s):
             self._challenge(rivals)
 
     def _hand_over(self, known: Running, rivals: Rivals, model: ModelHead, now_s: float) -> None:
