@@ -64,7 +64,7 @@ def test_near_parallel_terms_leave_the_bases_orthonormal() -> None:
     rng = np.random.default_rng(2)
     svd, worst = ThinSvd(40, 30, 12), 0.0
     x, y = rng.normal(size=40), rng.normal(size=30)
-    for fold in range(5_000):
+    for fold in range(1_500):
         size = 10.0 ** -(fold % 12)
         batch = 1 + fold % 3
         svd.fold(
@@ -75,7 +75,7 @@ def test_near_parallel_terms_leave_the_bases_orthonormal() -> None:
         )
         # To measure is to turn the bases, so it is not done each time.
         worst = max(worst, svd.defect() if fold % 20 == 19 else 0.0)
-    assert 0.0 < worst < 1e-10
+    assert 0.0 < worst < 1e-12
 
 
 def test_directions_hardly_there_are_found_and_mended() -> None:
