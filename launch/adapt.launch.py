@@ -29,10 +29,18 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'folder', description='Folder for checkpoints and for the models that are handed over.'
         ),
+        # A name of its own: an included file sees all that is set here, and onboard.launch.py has
+        # a params_file for filter_node.
         DeclareLaunchArgument(
-            'params_file',
+            'updater_params_file',
             default_value=PathJoinSubstitution([SHARE, 'config', 'updater_node.yaml']),
             description='Parameters of updater_node.',
+        ),
+        DeclareLaunchArgument(
+            'use_sim_time',
+            default_value='false',
+            description='Take the time from /clock instead of from the computer.',
+            choices=['true', 'false'],
         ),
         DeclareLaunchArgument(
             'slot_car',
@@ -66,6 +74,7 @@ def generate_launch_description() -> LaunchDescription:
         launch_arguments={
             'model': LaunchConfiguration('model'),
             'imu': LaunchConfiguration('imu'),
+            'use_sim_time': LaunchConfiguration('use_sim_time'),
             'rviz': LaunchConfiguration('rviz'),
         }.items(),
     )
@@ -75,11 +84,14 @@ def generate_launch_description() -> LaunchDescription:
         name='updater_node',
         output='screen',
         parameters=[
-            LaunchConfiguration('params_file'),
+            LaunchConfiguration('updater_params_file'),
             {
                 'model': ParameterValue(LaunchConfiguration('model'), value_type=str),
                 'checkpoint_folder': ParameterValue(LaunchConfiguration('folder'), value_type=str),
                 'filter_node': ParameterValue('filter_node', value_type=str),
+                'use_sim_time': ParameterValue(
+                    LaunchConfiguration('use_sim_time'), value_type=bool
+                ),
             },
         ],
         remappings=[
