@@ -139,6 +139,23 @@ def test_what_is_sure_must_be_worth_it_too(error: float, verdict: Verdict) -> No
     assert contest.verdict is verdict
 
 
+@pytest.mark.parametrize(('error', 'verdict'), [(0.8, Verdict.KEEP), (0.3, Verdict.HAND_OVER)])
+def test_who_knows_next_to_nothing_does_not_come_in(error: float, verdict: Verdict) -> None:
+    """The incumbent is silent, and the mean position errs by one metre."""
+    contest = make_contest()
+    for tick in range(20 * TICKS_PER_BLOCK):
+        x, y = math.cos(0.05 * tick), math.sin(0.05 * tick)
+        told = np.array(
+            [[math.cos(0.05 * (tick + h)) + error, math.sin(0.05 * (tick + h))] for h in HORIZONS]
+        )
+        contest.observe(Side.INCUMBENT, tick * PERIOD, None)
+        contest.observe(Side.CANDIDATE, tick * PERIOD, told)
+        contest.reach(tick * PERIOD, x, y)
+    assert contest.blocks > 10
+    assert contest.score(Side.CANDIDATE) < 0.9 * contest.score(Side.INCUMBENT)
+    assert contest.verdict is verdict
+
+
 def test_most_blocks_have_to_be_won() -> None:
     """One great success is worth nothing, however great."""
     contest = make_contest(sure=0.5)

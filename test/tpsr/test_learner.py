@@ -218,3 +218,24 @@ def test_importance_that_is_no_weight_is_refused() -> None:
 def test_settings_that_make_no_learner_are_refused(changes: dict[str, float]) -> None:
     with pytest.raises(InputError, match=r'positive|rank'):
         learner(**changes)
+
+
+@pytest.mark.parametrize('name', ['test', 'next_test', 'history', 'observation'])
+def test_another_number_of_features_is_refused_by_name(name: str) -> None:
+    ours = learner()
+    row = dict(zip(('test', 'next_test', 'history', 'observation'), _row(), strict=True))
+    ours.add(**row)
+    with pytest.raises(InputError, match=rf'^{name} has 3 features, but .* made for \d: use'):
+        ours.add(**(row | {name: np.ones(3)}))
+    assert (ours.samples, ours.refused) == (1, 0)
+
+
+def test_a_belief_refuses_another_number_of_features() -> None:
+    ours = learner()
+    ours.add_all(wandering(50))
+    with pytest.raises(InputError, match=r'^the observation has 6 features, but 5 were learned'):
+        TpsrBelief(ours.parameters()).update(np.ones(6))
+
+
+def _row() -> list[np.ndarray]:
+    return [each[0] for each in list(vars(wandering(20)).values())[:4]]

@@ -37,7 +37,7 @@ def evidences(learner: Learner) -> list[float]:
 @pytest.mark.parametrize('split', [0, 113, 300])
 def test_the_merged_learner_knows_what_both_know(kind: type[Learner], split: int) -> None:
     first, second = (learned(part(TRIPLES, *ends), kind) for ends in ((0, split), (split, 300)))
-    second.add(*np.full((4, 1), np.nan))
+    second.add(*(np.nan * each[0] for each in list(vars(TRIPLES).values())[:4]))
     before = [each.waiting for each in (first, second)]
     merged = merge(first, second)
     both = learned(TRIPLES, kind)

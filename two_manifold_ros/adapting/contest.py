@@ -53,6 +53,9 @@ class ContestSettings:
         Blocks before a decision, and blocks that are remembered.
     margin
         Share of the other's error that has to be undercut.
+    useful
+        Share of the error of the mean position that has to be undercut to be handed over: a
+        filter that rightly says nothing is better than one that knows next to nothing.
     sure
         Of the t distribution: how surely the mean gain of a block has to be above zero. As it is
         asked block after block for days, near one.
@@ -63,6 +66,7 @@ class ContestSettings:
     fewest: int = 8
     most: int = 48
     margin: float = 0.9
+    useful: float = 0.5
     sure: float = 0.9999
 
 
@@ -226,7 +230,8 @@ class Contest:
         incumbent, candidate = np.array(self._scores).T
         needed = self.settings.fewest if self.on_trial else self.needed
         enough = len(incumbent) >= needed
-        if enough and better_by_more_than_chance(candidate, incumbent, self.settings):
+        allowed = enough and (self.on_trial or self._useful(candidate))
+        if allowed and better_by_more_than_chance(candidate, incumbent, self.settings):
             self.verdict = Verdict.TAKE_BACK if self.on_trial else Verdict.HAND_OVER
             return
         self.verdict = Verdict.KEEP
@@ -234,6 +239,11 @@ class Contest:
             self._on_trial_for += 1
             proven = enough and better_by_more_than_chance(incumbent, candidate, self.settings)
             self._end_trial(proven=proven)
+
+    def _useful(self, errors: Floats) -> bool:
+        """Return whether errors are far below that of the mean position, if that is known."""
+        mean_error = self.mean_error
+        return not mean_error or bool(errors.mean() <= self.settings.useful * mean_error)
 
     def _end_trial(self, *, proven: bool) -> None:
         """End the trial if it has lasted long enough, or shown that the other one is worse."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.waiting import LARGEST_SQUARE, squared_length
 
 if TYPE_CHECKING:
@@ -61,7 +62,19 @@ class TpsrBelief:
             when features are zero, not finite or longer than 1e6, the observation was passed
             over and the state moved on by (6.3).
 
+        Raises
+        ------
+        InputError
+            If the number of features is another one than was learned from.
+
         """
+        wanted = len(self.tpsr.inverse)
+        if len(features) != wanted:
+            msg = (
+                f'the observation has {len(features)} features, but {wanted} were learned from: '
+                f'use the same feature map'
+            )
+            raise InputError(msg)
         evidence, moved = 0.0, self.state
         if 0.0 < squared_length(features) < LARGEST_SQUARE:
             operator = self.tpsr.operator(features)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.triples import Triples
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Waiting:
             np.zeros((room, observations)),
             np.zeros(room),
         )
+        self._sizes = (tests, tests, histories, observations)
         self.count = 0
 
     @property
@@ -57,7 +59,24 @@ class Waiting:
         observation: Floats,
         importance: float,
     ) -> bool:
-        """Take one sample, and return whether its numbers can be computed with."""
+        """
+        Take one sample, and return whether its numbers can be computed with.
+
+        Raises
+        ------
+        InputError
+            If it has another number of features than was said at the start.
+
+        """
+        sizes = (len(test), len(next_test), len(history), len(observation))
+        if sizes != self._sizes:
+            names = ('test', 'next_test', 'history', 'observation')
+            index = next(i for i in range(4) if sizes[i] != self._sizes[i])
+            msg = (
+                f'{names[index]} has {sizes[index]} features, but the learner was made for '
+                f'{self._sizes[index]}: use the same feature maps all along'
+            )
+            raise InputError(msg)
         # The sum and not the largest: that of NaN and a number may be the number.
         squares = sum(squared_length(each) for each in (test, next_test, history, observation))
         if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < LARGEST_IMPORTANCE):
