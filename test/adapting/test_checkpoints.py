@@ -255,12 +255,23 @@ def test_a_disk_that_is_full_in_the_middle(checkpoints: Checkpoints, tmp_path: P
     assert number_of(checkpoints) == 1
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path / 'later', 'car', IDENTITY)
+def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / 'deep' / 'inside', 'car', IDENTITY)
+    assert checkpoints.trouble == ''
+    assert (tmp_path / 'deep' / 'inside').is_dir()
     assert checkpoints.newest() is None
-    with pytest.raises(InputError, match=r'later: no checkpoint can be written here \(No such'):
+    write(checkpoints, 1)
+    assert number_of(checkpoints) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / 'taken').touch()
+    checkpoints = Checkpoints(tmp_path / 'taken', 'car', IDENTITY)
+    assert 'taken: no checkpoint can be written here (File exists); make' in checkpoints.trouble
+    assert checkpoints.newest() is None
+    with pytest.raises(InputError, match=r'taken: no checkpoint can be written here \(File'):
         write(checkpoints, 1)
-    (tmp_path / 'later').mkdir()
+    (tmp_path / 'taken').unlink()
     write(checkpoints, 2)
     assert number_of(checkpoints) == 2
 

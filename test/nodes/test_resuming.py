@@ -140,11 +140,18 @@ def test_a_disk_that_is_full_stops_nothing(
     assert len(files(tmp_path)) == 2
 
 
-def test_a_folder_that_is_missing_stops_nothing(learned: UpdaterSession, tmp_path: Path) -> None:
-    keeping = resuming(learned, tmp_path / 'none')
+def test_a_folder_that_cannot_be_made_is_told_at_once_and_stops_nothing(
+    learned: UpdaterSession, tmp_path: Path
+) -> None:
+    (tmp_path / 'file').touch()
+    keeping = resuming(learned, tmp_path / 'file')
+    assert 'file: no checkpoint can be written here' in keeping.trouble
+    assert keeping.values['checkpoint_trouble'] == keeping.trouble
     assert keeping.resume() == []
+    (tmp_path / 'file').unlink()
     keeping.end()
-    assert 'none: no checkpoint can be written here' in keeping.trouble
+    assert keeping.trouble == ''
+    assert files(tmp_path / 'file') == ['updater.000001.npz']
 
 
 def test_what_is_told_of_is_on_the_disk_already(

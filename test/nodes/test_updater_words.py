@@ -13,7 +13,9 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import LEARNED
 
-from two_manifold_ros.nodes.updater_words import learning_causes
+from two_manifold_ros.nodes.updater_words import judge_keeping, learning_causes
+from two_manifold_ros.outputs.diagnostics import Level
+from two_manifold_ros.outputs.judging import Judgement
 from two_manifold_ros.tpsr.saving import learner_arrays
 
 if TYPE_CHECKING:
@@ -47,6 +49,14 @@ def test_troubles_are_said_with_a_capital_and_faults_only_once() -> None:
     causes = learning_causes(Counter(), found, '/fix')
     assert list(causes.values()) == ['Learning takes too long', 'Images are jpeg']
     assert 'fault' not in learning_causes(Counter(), found, '/fix')
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -> None:
+    well = Judgement(Level.OK, 'tracking', 'tracking')
+    lost = Judgement(Level.ERROR, 'lost', 'lost')
+    assert judge_keeping(well, '') == well
+    assert judge_keeping(lost, 'disk full') == lost
+    assert judge_keeping(well, 'disk full') == Judgement(Level.WARN, 'checkpoint', 'disk full')
 
 
 def test_a_stuck_sensor_teaches_nothing_and_is_told(

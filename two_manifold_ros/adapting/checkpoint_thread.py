@@ -36,7 +36,7 @@ class CheckpointThread:
     path
         Of the last one that was written.
     trouble
-        Why the last one could not be; empty if it could.
+        Why none can be written, or the last one could not be; empty if all is well.
 
     """
 
@@ -45,7 +45,7 @@ class CheckpointThread:
         self._thread: Thread | None = None
         self.written = 0
         self.path: Path | None = None
-        self.trouble = ''
+        self.trouble = checkpoints.trouble
 
     @property
     def busy(self) -> bool:

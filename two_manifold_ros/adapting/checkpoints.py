@@ -8,7 +8,6 @@ A file is called ``<name>.<counter>.npz``. The oldest goes only after the newest
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -33,8 +32,9 @@ class Checkpoints:
 
     As long as the object is not closed no other, in whatever process, can have this name in this
     folder. That is how it knows that half-written files were left by somebody who is dead; they
-    are removed. A folder that is not there or cannot be written is no reason to stop: there is
-    nothing to resume from, or it can still be read, and `write` says why it cannot write.
+    are removed. A folder that is not there is made. One that cannot be made or written is no reason
+    to stop: there is nothing to resume from, or it can still be read; ``trouble`` says at once why
+    nothing can be written, and `write` tries again.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ class Checkpoints:
     ----------
     skipped
         A sentence for each checkpoint that `newest` could not read.
+    trouble
+        Why nothing could be written at the start; empty if it could.
 
     Raises
     ------
@@ -74,10 +76,13 @@ class Checkpoints:
         self._damaged: set[Path] = set()
         self._lock: IO[bytes] | None = None
         self.skipped: list[str] = []
+        self.trouble = ''
         self._refuse_others()
-        # Without a lock nothing is written: `write` tries again, and tells why not.
-        with contextlib.suppress(OSError):
+        # Without a lock nothing is written, and `write` tries again.
+        try:
             self._take()
+        except OSError as error:
+            self.trouble = self._obstacle(error)
 
     def close(self) -> None:
         """Leave the name to others."""
@@ -124,15 +129,13 @@ class Checkpoints:
         Raises
         ------
         InputError
-            If the folder is missing, full or cannot be written; the older ones are all there.
+            If the folder is full or cannot be made or written; the older ones are all there.
 
         """
         try:
             self._take()
         except OSError as error:
-            msg = f'{self._folder}: no checkpoint can be written here ({error.strerror}); '
-            msg += 'make it a folder with room that may be written'
-            raise InputError(msg) from error
+            raise InputError(self._obstacle(error)) from error
         paths = self._paths()
         number = 1 + max((self._number(path) for path in paths), default=0)
         target = self._folder / f'{self._name}.{number:06d}.npz'
@@ -140,6 +143,12 @@ class Checkpoints:
         write_container(target, header, arrays, 'checkpoint')
         self._forget([*paths, target])
         return target
+
+    def _obstacle(self, error: OSError) -> str:
+        return (
+            f'{self._folder}: no checkpoint can be written here ({error.strerror}); make it a '
+            'folder with room that may be written'
+        )
 
     def _forget(self, paths: list[Path]) -> None:
         """Remove all that are older than the oldest readable one to keep."""
@@ -156,6 +165,7 @@ class Checkpoints:
         """Take the name, and clear up after whoever had it when the power went."""
         if self._lock is not None:
             return
+        self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f'.{self._name}.lock'
         lock = path.open('ab')
         try:

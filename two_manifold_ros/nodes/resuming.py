@@ -60,7 +60,7 @@ class Resuming:
 
     @property
     def trouble(self) -> str:
-        """Why the last checkpoint could not be written; empty if it could."""
+        """Why no checkpoint can be written, or the last could not be; empty if all is well."""
         return self._writer.trouble
 
     @property

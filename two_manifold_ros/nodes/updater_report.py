@@ -15,7 +15,12 @@ from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.rejections import all_rejected, input_causes
 from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.nodes.updater_words import EXPECTED, judge_learning, learning_causes
+from two_manifold_ros.nodes.updater_words import (
+    EXPECTED,
+    judge_keeping,
+    judge_learning,
+    learning_causes,
+)
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
 from two_manifold_ros.outputs.judging import Facts, judge, Judgement
 from two_manifold_ros.outputs.topics import DIAGNOSTICS
@@ -60,6 +65,8 @@ class UpdaterReport:
         self._before, self._before_s = counts, now_s
         facts = self._facts(fresh)
         judgement = judge_learning(judge(facts), node.session, node.reference.topic)
+        if node.resuming is not None:
+            judgement = judge_keeping(judgement, node.resuming.trouble)
         self._log(judgement, fresh, now_s)
         rates = {
             'input_rate_hz': fresh['received'] / seconds,

@@ -68,6 +68,13 @@ def judge_learning(
     return judgement
 
 
+def judge_keeping(judgement: Judgement, trouble: str) -> Judgement:
+    """Return why no checkpoint can be written, where there is nothing else to warn of."""
+    if judgement.level is not Level.OK or not trouble:
+        return judgement
+    return Judgement(Level.WARN, 'checkpoint', trouble)
+
+
 def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) -> dict[str, str]:
     """
     Return sentences by cause about what happened lately to learning.
