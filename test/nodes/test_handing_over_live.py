@@ -43,10 +43,10 @@ LEARNING = {
     'rate_hz': 10.0,
     'window_s': 1.0,
     'horizons': list(HORIZONS),
-    'features': 100,
-    'observation_features': 20,
-    'states': 12,
-    'rank': 16,
+    'features': 200,
+    'observation_features': 40,
+    'states': 30,
+    'rank': 40,
     'warm_up_s': 6.0,
     'learning_share': 1.0,
     'reference_type': 'geometry_msgs/msg/PoseStamped',
@@ -71,7 +71,7 @@ class Lap:
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
-        self._run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=50)
+        self._run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=80)
         self._sent = 0
         self._due = monotonic()
         self._imu = talk.publisher(Imu, 'imu')
