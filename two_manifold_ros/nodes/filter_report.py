@@ -17,6 +17,7 @@ from two_manifold_ros.nodes.input_rate import InputRate
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.rejections import all_rejected, input_causes
+from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
 from two_manifold_ros.outputs.judging import Facts, judge, Judgement
@@ -107,7 +108,7 @@ class FilterReport:
     def _log(self, judgement: Judgement, fresh: Counter[str], now_s: float) -> None:
         causes = {}
         if judgement.level is not Level.OK and judgement.cause not in _EXPECTED:
-            causes[judgement.cause] = f'{judgement.why[:1].upper()}{judgement.why[1:]}'
+            causes[judgement.cause] = capitalised(judgement.why)
         elif judgement.cause != self._cause:
             self._log_state(f'State: {judgement.why}')
         self._cause = judgement.cause

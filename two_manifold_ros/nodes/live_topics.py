@@ -13,6 +13,7 @@ from two_manifold_ros.nodes.live_recording import LiveRecording
 from two_manifold_ros.nodes.live_reference import LiveReference, REFERENCE
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
+from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.topics import IMU
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class LiveTopics:
         """One line for the log."""
         counts = self._recording
         return (
-            f'{self.why[:1].upper()}{self.why[1:]}: {counts.imu_count} IMU messages on '
+            f'{capitalised(self.why)}: {counts.imu_count} IMU messages on '
             f'{self._imu_topic}, {counts.reference_count} positions on {self._reference.topic}'
         )
 

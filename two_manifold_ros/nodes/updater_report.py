@@ -14,6 +14,7 @@ from two_manifold_ros.nodes.input_rate import InputRate
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.rejections import all_rejected, input_causes
+from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.nodes.updater_words import (
     EXPECTED,
@@ -115,7 +116,7 @@ class UpdaterReport:
         node = self._node
         causes = {}
         if judgement.level is not Level.OK and judgement.cause not in EXPECTED:
-            causes[judgement.cause] = f'{judgement.why[:1].upper()}{judgement.why[1:]}'
+            causes[judgement.cause] = capitalised(judgement.why)
         elif judgement.cause != self._cause:
             self._log_state(f'State: {judgement.why}')
         self._cause = judgement.cause

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.adaptive_tracker import NoBelief
+from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.judging import Judgement
 
@@ -111,8 +112,8 @@ def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) ->
             count = fresh[f'reference_{cause}']
             causes[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'
     if session.budget is not None and session.budget.trouble:
-        causes['budget'] = f'{session.budget.trouble[:1].upper()}{session.budget.trouble[1:]}'
+        causes['budget'] = capitalised(session.budget.trouble)
     if session.fault:
-        causes['fault'] = f'{session.fault[:1].upper()}{session.fault[1:]}'
+        causes['fault'] = capitalised(session.fault)
         session.fault = ''
     return causes
