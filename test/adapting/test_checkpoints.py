@@ -180,6 +180,18 @@ def test_another_identity_is_refused_and_left_alone(
     assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
 
 
+def test_what_a_value_cannot_tell_is_told_in_words(
+    checkpoints: Checkpoints, tmp_path: Path
+) -> None:
+    write(checkpoints, 1)
+    checkpoints.close()
+    words = {'model': 'it was made with another model'}
+    with pytest.raises(InputError, match=r'^\S+car.000001.npz: it was made with another model$'):
+        Checkpoints(tmp_path, 'car', {**IDENTITY, 'model': 'f00d'}, words=words)
+    with pytest.raises(InputError, match='it has states 40, not 60; choose another name'):
+        Checkpoints(tmp_path, 'car', {**IDENTITY, 'states': 60}, words=words)
+
+
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     write_container(tmp_path / 'car.000007.npz', {'format': 'something'}, {})
     with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint 1"; choose'):

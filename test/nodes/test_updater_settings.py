@@ -9,11 +9,16 @@ from typing import Any, TYPE_CHECKING
 
 import pytest
 
+from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.adapting.settings import AdaptingSettings
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.updater_parameters import UPDATER
-from two_manifold_ros.nodes.updater_settings import checkpoint_identity, stream_head
+from two_manifold_ros.nodes.updater_settings import (
+    checkpoint_identity,
+    IDENTITY_WORDS,
+    stream_head,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +77,20 @@ def test_images_have_a_channel_for_each_box() -> None:
     head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
     assert len(head.channels.names) == 20
     assert not head.channels.of_imu
+
+
+def test_a_checkpoint_made_without_the_model_is_refused_in_words(
+    model_path: Path, tmp_path: Path
+) -> None:
+    without, with_it = (
+        checkpoint_identity(stream_head(each, '/x'))
+        for each in (chosen(), chosen(model=str(model_path)))
+    )
+    before = Checkpoints(tmp_path, 'updater', without)
+    before.write({}, {})
+    before.close()
+    with pytest.raises(InputError, match='npz: the checkpoint was made with another model, or'):
+        Checkpoints(tmp_path, 'updater', with_it, words=IDENTITY_WORDS)
 
 
 def test_a_checkpoint_of_anything_else_is_told_apart(model_path: Path) -> None:

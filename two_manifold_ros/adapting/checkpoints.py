@@ -13,6 +13,7 @@ import json
 import os
 from pathlib import Path
 import re
+from types import MappingProxyType
 from typing import Any, IO, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -32,9 +33,9 @@ class Checkpoints:
 
     As long as the object is not closed no other, in whatever process, can have this name in this
     folder. That is how it knows that half-written files were left by somebody who is dead; they
-    are removed. A folder that is not there is made. One that cannot be made or written is no reason
-    to stop: there is nothing to resume from, or it can still be read; ``trouble`` says at once why
-    nothing can be written, and `write` tries again.
+    are removed. A folder that is not there is made. One that cannot be made or written is no
+    reason to stop: there is nothing to resume from, or it can still be read; ``trouble`` says at
+    once why nothing can be written, and `write` tries again.
 
     Parameters
     ----------
@@ -47,6 +48,9 @@ class Checkpoints:
         hash of given feature maps: JSON values by name.
     keep
         How many readable ones are kept.
+    words
+        A sentence for names in the identity whose values would tell a reader nothing, such as a
+        hash: what it means that they differ, and what to do.
 
     Attributes
     ----------
@@ -64,7 +68,12 @@ class Checkpoints:
     """
 
     def __init__(
-        self, folder: str | Path, name: str, identity: Mapping[str, Any], keep: int = 3
+        self,
+        folder: str | Path,
+        name: str,
+        identity: Mapping[str, Any],
+        keep: int = 3,
+        words: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         if not re.fullmatch(r'[A-Za-z0-9_-]+', name):
             msg = f'{name!r} cannot be the name of checkpoints: use letters, digits, _ and -'
@@ -73,6 +82,7 @@ class Checkpoints:
         self._name = name
         self._identity = json.loads(json.dumps(dict(identity), allow_nan=False))
         self._keep = keep
+        self._words = words
         self._damaged: set[Path] = set()
         self._lock: IO[bytes] | None = None
         self.skipped: list[str] = []
@@ -191,18 +201,23 @@ class Checkpoints:
             except InputError:
                 self._damaged.add(path)
                 continue
-            reason = self._difference(header)
-            if reason:
-                msg = f'{path}: this is {reason}; choose another name or folder, or remove it'
+            refusal = self._refusal(header)
+            if refusal:
+                msg = f'{path}: {refusal}'
                 raise InputError(msg)
 
-    def _difference(self, header: dict[str, Any]) -> str:
+    def _refusal(self, header: dict[str, Any]) -> str:
+        """Return why it cannot be resumed, or an empty string."""
+        cure = 'choose another name or folder, or remove it'
         if header.get('format') != FORMAT:
-            return f'no "{FORMAT}"'
+            return f'this is no "{FORMAT}"; {cure}'
         found, wanted = header['identity'], self._identity
         names = [name for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)]
-        unlike = [f'{name} {found.get(name)}, not {wanted.get(name)}' for name in names]
-        return f'a checkpoint of something else: it has {", ".join(unlike)}' if unlike else ''
+        told = [self._words[name] for name in names if name in self._words]
+        if told or not names:
+            return '; '.join(told)
+        unlike = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in names)
+        return f'this is a checkpoint of something else: it has {unlike}; {cure}'
 
     def _paths(self) -> list[Path]:
         """Return the checkpoints there are, the oldest first."""

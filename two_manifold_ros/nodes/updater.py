@@ -32,7 +32,12 @@ from two_manifold_ros.nodes.translating import message_class
 from two_manifold_ros.nodes.updater_parameters import UPDATER
 from two_manifold_ros.nodes.updater_report import UpdaterReport
 from two_manifold_ros.nodes.updater_session import UpdaterSession
-from two_manifold_ros.nodes.updater_settings import checkpoint_identity, IMAGE_INPUT, stream_head
+from two_manifold_ros.nodes.updater_settings import (
+    checkpoint_identity,
+    IDENTITY_WORDS,
+    IMAGE_INPUT,
+    stream_head,
+)
 from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
@@ -108,6 +113,7 @@ class UpdaterNode(Node):
             chosen['checkpoint_name'],
             checkpoint_identity(self.session.head),
             chosen['checkpoints_kept'],
+            IDENTITY_WORDS,
         )
         resuming = Resuming(self.session, checkpoints, chosen['checkpoint_s'])
         for sentence in resuming.resume():

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 IMAGE_INPUT = 'image'
 
+IDENTITY_WORDS = {
+    'scales': (
+        'the checkpoint was made with another model, or none: start with the one it was made '
+        'with, or choose another checkpoint_folder'
+    )
+}
+"""What it means that a checkpoint differs in something that is no setting."""
+
 
 def adapting_settings(values: Mapping[str, Any]) -> AdaptingSettings:
     """Return the settings of the adaptive filter; raises `InputError` if they make no sense."""
