@@ -18,6 +18,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.nodes import model_swap
+from two_manifold_ros.nodes.file_version import file_version
 from two_manifold_ros.nodes.fitting_model import check_input, check_successor
 from two_manifold_ros.nodes.model_swap import ModelSwap
 from two_manifold_ros.nodes.session import Session
@@ -47,7 +48,13 @@ class Bench:
         self.followed: list[tuple[str, object]] = []
         say = self.said.append
         self.swap = ModelSwap(
-            self.session, str(path), 0.0, lambda *what: self.followed.append(what), say, say
+            self.session,
+            str(path),
+            file_version(str(path)),
+            0.0,
+            lambda *what: self.followed.append(what),
+            say,
+            say,
         )
         self.published: list[Estimate] = []
         self.late_ns: list[int] = []
@@ -185,6 +192,33 @@ def test_the_first_one_is_taken_back_once(
     # A caller that did not hear the answer asks again.
     assert 'no earlier model' in bench.swap.take_back()
     assert any('runs again in place of' in each for each in bench.said)
+
+
+def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
+    bench: Bench, model_path: Path, other: TpsrModel, tmp_path: Path
+) -> None:
+    path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
+    save_model(other, path)
+    link.symlink_to(path)
+    assert 'this model runs already' in bench.swap.begin(str(model_path))
+    bench.go(200)
+    assert bench.swap.begin(str(path)) == ''
+    bench.join()
+    bench.go(1)
+    for same in (path, link):
+        assert bench.swap.begin(str(same)).startswith(f'{same}: this model runs already')
+    assert bench.swap.take_back() == ''
+    bench.join()
+    bench.go(1)
+    assert bench.swap.path == str(model_path)
+    assert 'this model runs already' in bench.swap.begin(str(model_path))
+    assert bench.swap.begin(str(path)) == ''
+    bench.join()
+    bench.go(1)
+    assert bench.swap.path == str(path)
+    save_model(other, path)
+    assert bench.swap.begin(str(path)) == ''
+    bench.join()
 
 
 def test_a_file_that_is_no_model_changes_nothing(bench: Bench, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
+from two_manifold_ros.nodes.file_version import file_version
 from two_manifold_ros.nodes.filter_parameters import FILTER
 from two_manifold_ros.nodes.filter_report import FilterReport
 from two_manifold_ros.nodes.fitting_model import check_input
@@ -122,6 +123,7 @@ class FilterNode(LifecycleNode):
         if not path:
             msg = 'No model is given: set the parameter model to the path of a model file.'
             raise InputError(msg)
+        version = file_version(path)
         model = load_model(path)
         check_input(model, path)
         names = self.settings['track_frame'], self.settings['child_frame']
@@ -140,6 +142,7 @@ class FilterNode(LifecycleNode):
         self.swap = ModelSwap(
             session,
             path,
+            version,
             self.settings['particles_rate_hz'],
             self._follow,
             logger.info,

@@ -8,6 +8,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes.file_version import file_version
 from two_manifold_ros.nodes.fitting_model import check_successor
 from two_manifold_ros.nodes.successor import Successor
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.nodes.file_version import FileVersion
     from two_manifold_ros.nodes.session import Session
     from two_manifold_ros.nodes.successor import Make
 
@@ -23,6 +25,7 @@ class _Kept(NamedTuple):
     """A model that ran before, ready to run again."""
 
     path: str
+    version: FileVersion | None
     model: ModelHead
     filter: Filter
 
@@ -41,6 +44,8 @@ class ModelSwap:
         Whose model is exchanged.
     path
         File of its model.
+    version
+        Of that file, from before it was read.
     places_hz
         See ``Filter``.
     follow
@@ -63,6 +68,7 @@ class ModelSwap:
         self,
         session: Session,
         path: str,
+        version: FileVersion | None,
         places_hz: float,
         follow: Callable[[str, ModelHead], object],
         info: Callable[[str], object],
@@ -74,6 +80,7 @@ class ModelSwap:
         self._info = info
         self._warn = warn
         self._wanted = ''
+        self._version = self._wanted_version = version
         self._before: _Kept | None = None
         self._takes_back = False
         self.path = path
@@ -91,8 +98,15 @@ class ModelSwap:
     def begin(self, path: str) -> str:
         """Begin to exchange the model for that of a file; return why not, or an empty string."""
         refusal = self._busy()
+        version = file_version(path)
         if not path:
             refusal = 'No next model is given: set the parameter next_model to the path of one.'
+        elif version is not None and version == self._version:
+            # Swapped for itself, it would be its own model before, and the way back be lost.
+            refusal = refusal or (
+                f'{path}: this model runs already, unchanged since it was read: set the parameter '
+                'next_model to another.'
+            )
         if refusal:
             return refusal
         present, places_hz = self._session.model, self._places_hz
@@ -104,7 +118,7 @@ class ModelSwap:
             live.warm_up()
             return model, live
 
-        self._prepare(path, make, takes_back=False)
+        self._prepare(path, version, make, takes_back=False)
         return ''
 
     def take_back(self) -> str:
@@ -117,7 +131,7 @@ class ModelSwap:
             before.filter.reset('taken back')
             return before.model, before.filter
 
-        self._prepare(before.path, make, takes_back=True)
+        self._prepare(before.path, before.version, make, takes_back=True)
         return ''
 
     def look(self, *, idle: bool = False) -> None:
@@ -151,17 +165,19 @@ class ModelSwap:
             return ''
         return f'{self._wanted} is being made ready: call again when that is over.'
 
-    def _prepare(self, path: str, make: Make, *, takes_back: bool) -> None:
+    def _prepare(
+        self, path: str, version: FileVersion | None, make: Make, *, takes_back: bool
+    ) -> None:
         self.trouble = ''
-        self._wanted, self._takes_back = path, takes_back
+        self._wanted, self._wanted_version, self._takes_back = path, version, takes_back
         self._session.successor = Successor(make, self._session.newest_samples())
 
     def _take_over(self, new: Successor) -> None:
-        before = _Kept(self.path, self._session.model, self._session.filter)
+        before = _Kept(self.path, self._version, self._session.model, self._session.filter)
         self._session.hand_over()
         # Taken back twice by a caller that did not hear the answer, it stays where it is.
         self._before = None if self._takes_back else before
-        self.path = self._wanted
+        self.path, self._version = self._wanted, self._wanted_version
         self.swaps += 1
         again = 'again ' if self._takes_back else ''
         self._info(f'Model {self.path} runs {again}in place of {before.path}')
