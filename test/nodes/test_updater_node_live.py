@@ -48,7 +48,8 @@ CHOSEN = {
         'warm_up_s',
     )
 }
-CHOSEN |= {'horizons': list(SMALL.horizons), 'learning_share': 1.0}
+# What it is doing must still be told when the feed has just ended.
+CHOSEN |= {'horizons': list(SMALL.horizons), 'learning_share': 1.0, 'input_timeout_s': 20.0}
 
 
 class Feed:
