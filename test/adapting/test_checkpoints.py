@@ -18,6 +18,7 @@ import pytest
 from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import write_container
+from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +60,16 @@ def test_nothing_to_resume_from(checkpoints: Checkpoints) -> None:
 
 
 def test_what_was_written_last_is_read(checkpoints: Checkpoints) -> None:
-    write(checkpoints, 1, 2)
+    _, newest = write(checkpoints, 1, 2)
+    assert checkpoints.path is None
     assert number_of(checkpoints) == 2
+    assert checkpoints.path == newest
+
+
+def test_a_checkpoint_is_taken_for_no_model(checkpoints: Checkpoints) -> None:
+    (path,) = write(checkpoints, 1)
+    with pytest.raises(InputError, match='this is a checkpoint of updater_node and not a model'):
+        load_model(path)
 
 
 def test_the_last_few_are_kept(checkpoints: Checkpoints, tmp_path: Path) -> None:

@@ -49,11 +49,15 @@ def test_it_goes_on_where_it_was(
     drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path
 ) -> None:
     keeping = resuming(learned, tmp_path)
+    assert (keeping.begun, keeping.kept) == ('begins anew', 'no checkpoint was written')
     keeping.end()
+    samples, path = learned.learned()['learned'], tmp_path / 'updater.000001.npz'
+    assert keeping.kept == f'checkpoint {path} at {samples} samples'
     again = small_session()
     back = resuming(again, tmp_path)
     assert back.resume() == []
-    assert back.resumed == learned.learned()['learned']
+    assert back.resumed == samples
+    assert back.begun == f'resumed at {samples} samples from {path}'
     assert again.head.frame_id == 'map'
     learned.reset('as the other')
     part = slice(LEARNED, LEARNED + 400)

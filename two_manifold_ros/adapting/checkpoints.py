@@ -18,13 +18,14 @@ from typing import Any, IO, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
+from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-FORMAT = 'two_manifold_ros checkpoint 1'
+FORMAT = f'{CHECKPOINT_FORMAT} 1'
 
 
 class Checkpoints:
@@ -56,6 +57,8 @@ class Checkpoints:
     ----------
     skipped
         A sentence for each checkpoint that `newest` could not read.
+    path
+        Of the checkpoint that `newest` has read, if there was one.
     trouble
         Why nothing could be written at the start; empty if it could.
 
@@ -86,6 +89,7 @@ class Checkpoints:
         self._damaged: set[Path] = set()
         self._lock: IO[bytes] | None = None
         self.skipped: list[str] = []
+        self.path: Path | None = None
         self.trouble = ''
         self._refuse_others()
         # Without a lock nothing is written, and `write` tries again.
@@ -114,6 +118,7 @@ class Checkpoints:
                 self._damaged.add(path)
                 self.skipped.append(f'{path}: the checkpoint is damaged or cut off, and skipped')
                 continue
+            self.path = path
             return dict(header['numbers']), arrays
         return None
 

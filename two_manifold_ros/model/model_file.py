@@ -36,6 +36,7 @@ class _Kind(NamedTuple):
 
 FORMAT = 'two_manifold_ros model'
 TPSR_FORMAT = 'two_manifold_ros tpsr model'
+CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
 _KINDS = {
     FORMAT: _Kind(Model, 4, check_model, trained_numbers, trained_arrays, trained_from),
@@ -70,7 +71,14 @@ def load_model(path: str | Path) -> ModelHead:
 
     """
     header, arrays = read_container(path)
-    kind = _KINDS.get(str(header.get('format')))
+    form = str(header.get('format'))
+    kind = _KINDS.get(form)
+    if form.startswith(CHECKPOINT_FORMAT):
+        msg = (
+            f'{path}: this is a checkpoint of updater_node and not a model; that node goes on from '
+            'it where it finds it in its checkpoint_folder'
+        )
+        raise InputError(msg)
     if kind is None:
         msg = f'{path}: this is not a {FORMAT}; train one with "two-manifold train"'
         raise InputError(msg)

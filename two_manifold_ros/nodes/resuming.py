@@ -55,7 +55,7 @@ class Resuming:
         self._clock = clock
         self._begun_s = self._written_s = clock()
         self._seen = 0
-        self._begun = self._learned = 0
+        self._saving = self._learned = 0
         self.resumed = 0
 
     @property
@@ -75,6 +75,21 @@ class Resuming:
         if self.trouble:
             values['checkpoint_trouble'] = self.trouble
         return values
+
+    @property
+    def begun(self) -> str:
+        """How it began, in words."""
+        if self._checkpoints.path is None:
+            return 'begins anew'
+        return f'resumed at {self.resumed} samples from {self._checkpoints.path}'
+
+    @property
+    def kept(self) -> str:
+        """What outlives the process, in words."""
+        values = self.values
+        if 'checkpoint' not in values:
+            return 'no checkpoint was written'
+        return f'checkpoint {values["checkpoint"]} at {values["checkpoint_samples"]} samples'
 
     def resume(self) -> list[str]:
         """
@@ -125,7 +140,7 @@ class Resuming:
         self._look_at_writer()
         self._writer.begin({'stream': stream, 'tracker': numbers}, arrays)
         self._begun_s = self._clock()
-        self._begun = session.adaptive.tracker.counters['learned']
+        self._saving = session.adaptive.tracker.counters['learned']
         return ''
 
     def end(self) -> None:
@@ -139,4 +154,4 @@ class Resuming:
         """Remember what is in the newest checkpoint once it is on the disk, and not before."""
         if self._writer.written != self._seen:
             self._seen, self._written_s = self._writer.written, self._clock()
-            self._learned = self._begun
+            self._learned = self._saving

@@ -87,6 +87,7 @@ class UpdaterNode(Node):
                 self.resuming.end()
                 if self.resuming.trouble:
                     self.get_logger().error(self.resuming.trouble)
+                self.get_logger().info(f'Stopped; {self.resuming.kept}')
         finally:
             super().destroy_node()
 
@@ -161,7 +162,7 @@ class UpdaterNode(Node):
         if self.resuming is not None:
             kept = (
                 f'a checkpoint in {chosen["checkpoint_folder"]} every '
-                f'{chosen["checkpoint_s"]:g} s, resumed at {self.resuming.resumed} samples'
+                f'{chosen["checkpoint_s"]:g} s, {self.resuming.begun}'
             )
         if self.handing_over is not None:
             heir = f'hands better models over to {chosen["filter_node"]}'

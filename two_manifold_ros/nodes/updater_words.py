@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.adaptive_tracker import NoBelief
+from two_manifold_ros.adapting.position_learning import ENOUGH
 from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.judging import Judgement
@@ -64,7 +65,8 @@ def judge_learning(
                 f'vehicle is cannot be told without'
             )
             return Judgement(Level.WARN, 'no_reference', why)
-        why = 'learning to read out positions: how much they err is not known yet'
+        held = tracker.locating.learning.counts.min()
+        why = f'learning to read out positions: {held} of {ENOUGH} held against the truth'
         return Judgement(Level.WARN, 'reading_out', why)
     return judgement
 
