@@ -110,6 +110,9 @@ def test_it_learns_and_publishes_and_what_it_learned_outlives_a_kill_in_a_checkp
     talk.until(forgot, 'what was learned to be forgotten')
     assert again.stop(signal.SIGTERM) == 0
     assert 'resumed at ' in again.log()
+    assert f'samples from {tmp_path}/updater.' in again.log()
+    assert 'Stopped; ' in again.log()
+    assert 'rosout' not in again.log()
     # Nothing half-written is left.
     assert all(each.name.count('.') == 2 for each in tmp_path.glob('*.npz*'))
 

@@ -75,8 +75,8 @@ def load_model(path: str | Path) -> ModelHead:
     kind = _KINDS.get(form)
     if form.startswith(CHECKPOINT_FORMAT):
         msg = (
-            f'{path}: this is a checkpoint of updater_node and not a model; that node goes on from '
-            'it where it finds it in its checkpoint_folder'
+            f'{path}: this is a checkpoint of updater_node and not a model; that node goes on '
+            'from it where it finds it in its checkpoint_folder'
         )
         raise InputError(msg)
     if kind is None:

@@ -80,16 +80,20 @@ class UpdaterNode(Node):
 
     def destroy_node(self) -> None:
         """Write the last checkpoint, then end."""
+        logger = self.get_logger()
         try:
             if self.handing_over is not None:
                 self.handing_over.close()
             if self.resuming is not None:
                 self.resuming.end()
-                if self.resuming.trouble:
-                    self.get_logger().error(self.resuming.trouble)
-                self.get_logger().info(f'Stopped; {self.resuming.kept}')
         finally:
             super().destroy_node()
+        # Not before: a node whose middleware is down already complains of each line it logs.
+        if self.resuming is not None:
+            if self.resuming.trouble:
+                logger.error(self.resuming.trouble)
+            farewell = f'Stopped; {self.resuming.kept}'
+            logger.info(farewell)
 
     def _make_session(self) -> UpdaterSession:
         chosen = self.chosen
@@ -160,10 +164,11 @@ class UpdaterNode(Node):
         head, chosen = self.session.head, self.chosen
         kept, heir = 'no checkpoints', 'hands over to nobody'
         if self.resuming is not None:
-            kept = (
-                f'a checkpoint in {chosen["checkpoint_folder"]} every '
-                f'{chosen["checkpoint_s"]:g} s, {self.resuming.begun}'
-            )
+            kept = f'a checkpoint in {chosen["checkpoint_folder"]} every '
+            kept += f'{chosen["checkpoint_s"]:g} s'
+            if self.resuming.trouble:
+                kept = 'no checkpoint can be written'
+            kept += f', {self.resuming.begun}'
         if self.handing_over is not None:
             heir = f'hands better models over to {chosen["filter_node"]}'
         return (
