@@ -84,6 +84,7 @@ class Lap:
             assert monotonic() < end, f'drove in vain until {what}'
             self._step()
             self._due = max(self._due + SAMPLE_S / SPEED, monotonic())
+            self._talk.spin()
             while monotonic() < self._due:
                 self._talk.spin(self._due - monotonic())
 
@@ -127,7 +128,7 @@ def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
         'updater_node', filter_node='filter_node', checkpoint_folder=tmp_path, **LEARNING
     )
     words = Words(talk)
-    positions = talk.listen(PoseWithCovarianceStamped, 'position')
+    positions = talk.listen(PoseWithCovarianceStamped, 'position', 1000)
     lap = Lap(talk)
     lap.moved = np.array([3.0, 0.0, 0.0])
     lap.until(lambda: words.of('filter_node', 'swaps') == '1', 'a better model was handed over')
