@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.contest import ContestSettings, Side, Verdict
+from two_manifold_ros.adapting.contest import Contest, ContestSettings, Side, Verdict
 from two_manifold_ros.adapting.rivals import make_rival, Rivals
 
 if TYPE_CHECKING:
@@ -142,6 +142,19 @@ def test_a_candidate_that_looks_no_better_makes_room_soon_and_another_one_late(
             if blocks == patience:
                 break
         assert rivals.spent
+
+
+def test_a_candidate_that_is_of_no_use_makes_room_soon(
+    tpsr_model: TpsrModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = moved(tpsr_model, 0.0)
+    rivals = begin(good, good)
+    monkeypatch.setattr(Contest, 'mean_error', 1.0)
+    for _ in range(SHORT.fewest):
+        assert not rivals.spent
+        rivals.contest.count(np.array([1.25, 0.7]))
+    assert rivals.verdict is Verdict.KEEP
+    assert rivals.spent
 
 
 def test_on_trial_nobody_makes_room(tpsr_model: TpsrModel) -> None:

@@ -230,7 +230,7 @@ class Contest:
         incumbent, candidate = np.array(self._scores).T
         needed = self.settings.fewest if self.on_trial else self.needed
         enough = len(incumbent) >= needed
-        allowed = enough and (self.on_trial or self._useful(candidate))
+        allowed = enough and (self.on_trial or self.useful(float(candidate.mean())))
         if allowed and better_by_more_than_chance(candidate, incumbent, self.settings):
             self.verdict = Verdict.TAKE_BACK if self.on_trial else Verdict.HAND_OVER
             return
@@ -240,10 +240,10 @@ class Contest:
             proven = enough and better_by_more_than_chance(incumbent, candidate, self.settings)
             self._end_trial(proven=proven)
 
-    def _useful(self, errors: Floats) -> bool:
-        """Return whether errors are far below that of the mean position, if that is known."""
+    def useful(self, error: float) -> bool:
+        """Return whether an error is far below that of the mean position, if that is known."""
         mean_error = self.mean_error
-        return not mean_error or bool(errors.mean() <= self.settings.useful * mean_error)
+        return not mean_error or error <= self.settings.useful * mean_error
 
     def _end_trial(self, *, proven: bool) -> None:
         """End the trial if it has lasted long enough, or shown that the other one is worse."""

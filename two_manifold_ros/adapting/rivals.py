@@ -127,8 +127,8 @@ class Rivals:
         """
         Whether the candidate had its time and may make room for a newer one.
 
-        That is so if it does not even look better, or in all its time was not better by more than
-        chance. On trial it stays, because somebody has to be there to come back.
+        That is so if it does not even look better, or of use, or in all its time was not better by
+        more than chance. On trial it stays, because somebody has to be there to come back.
         """
         contest = self.contest
         if self.candidate is None:
@@ -136,7 +136,7 @@ class Rivals:
         if self.on_trial or contest.verdict is not Verdict.KEEP:
             return False
         old, new = self.errors
-        looks_better = new <= self._settings.margin * old
+        looks_better = new <= self._settings.margin * old and contest.useful(new)
         patience = self._settings.most if looks_better else self._settings.fewest
         return contest.blocks >= patience
 
