@@ -7,6 +7,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.threads import one_blas_thread
+
+# As in every program of the package, and before anything imports NumPy.
+one_blas_thread()
+
 from frozen_tpsr import learn_tpsr
 import hypothesis
 import numpy as np
