@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 from time import thread_time
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from two_manifold_ros.adapting.learning import Learning
 from two_manifold_ros.adapting.locating import BROKEN, FADED, Locating
 from two_manifold_ros.adapting.quarantine import Verdict
 from two_manifold_ros.adapting.readout_sums import reach
+from two_manifold_ros.adapting.seen import NoBelief, Seen
 from two_manifold_ros.adapting.warm_up import WarmUp
 from two_manifold_ros.filtering.recent_window import RecentWindow
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART, Step
@@ -32,39 +33,6 @@ if TYPE_CHECKING:
 
 FIRST_SAMPLES = 2
 """Times the rank that has to be learned before there is a belief: with less, states run wild."""
-
-
-@dataclass
-class NoBelief:
-    """
-    What is believed before anything was learned.
-
-    Parameters
-    ----------
-    state : (k,)
-        Zeros.
-
-    """
-
-    state: Floats
-
-
-@dataclass
-class Seen:
-    """
-    What was seen, and whether it is enough for an estimate.
-
-    Parameters
-    ----------
-    count
-        Ticks in a row.
-    full
-        Whether a whole window was seen and the read-out has shown how much it errs.
-
-    """
-
-    count: int = 0
-    full: bool = False
 
 
 class AdaptiveTracker:
@@ -178,7 +146,7 @@ class AdaptiveTracker:
         if learning is None or senses is None:
             self._warm(values)
             return Step(0.0, accepted=True, familiarity=math.nan, restarted=False)
-        observation, features = self._sense(senses, values)
+        observation, features = senses.sense(values)
         evidence, accepted, restarted = self._believe(features)
         self._look(learning, values, observation, features, accepted=accepted)
         began = thread_time()
@@ -229,12 +197,6 @@ class AdaptiveTracker:
         self._recent = RecentWindow(
             self._settings.window, int(np.count_nonzero(senses.channels.live))
         )
-
-    def _sense(self, senses: Senses, values: Floats) -> tuple[Floats, Floats]:
-        channels = senses.channels
-        near = np.clip(values, channels.mean - channels.limit, channels.mean + channels.limit)
-        observation = channels.standardise(near)
-        return observation, senses.observation_features.transform(observation[None])[0]
 
     def _believe(self, features: Floats) -> tuple[float, bool, bool]:
         belief = self._tpsr_belief

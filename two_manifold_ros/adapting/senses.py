@@ -38,6 +38,21 @@ class Senses:
     window_features: FeatureMap
     most_still: Ints
 
+    def sense(self, values: Floats) -> tuple[Floats, Floats]:
+        """
+        Return a standardised observation (d,) and its features (p,).
+
+        Parameters
+        ----------
+        values : (c,)
+            Means of a tick in the units of the samples; what is out of range is taken as its end.
+
+        """
+        channels = self.channels
+        near = np.clip(values, channels.mean - channels.limit, channels.mean + channels.limit)
+        observation = channels.standardise(near)
+        return observation, self.observation_features.transform(observation[None])[0]
+
     def believable(self, values: Floats) -> bool:
         """Return whether the (c,) means of a tick are within the range of the channels."""
         channels = self.channels
