@@ -338,7 +338,10 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     """What was reported as written is never lost, and what is read is one that was written."""
     program = Path(__file__).with_name('killed_writer.py')
     command = [sys.executable, str(program), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    environment = os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=60, env=environment
+    )
     rounds = done.stdout.splitlines()
     assert len(rounds) == 10
     before = half_written = 0
