@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
+import os
 import sys
 from typing import Any, NoReturn, TYPE_CHECKING
 
@@ -44,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
+        # Or the interpreter would complain when it flushes what could not be written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except ModuleNotFoundError as error:
         if (error.name or '').startswith('two_manifold_ros'):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -56,5 +57,6 @@ def whitening(features: Floats, passes: Ints, settled: Ints) -> Floats:
     scatter *= 1.0 - SHRINKAGE
     np.fill_diagonal(scatter, variances)
     root = np.linalg.cholesky(scatter)
-    inverse: Floats = np.linalg.inv(root).T
+    # Triangular to the last digit, which a general inverse is only by luck of the rounding.
+    inverse: Floats = solve_triangular(root, np.eye(len(root)), lower=True).T
     return inverse
