@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.adapting.seen import NoBelief
 from two_manifold_ros.adapting.position_learning import ENOUGH
+from two_manifold_ros.adapting.seen import NoBelief
 from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.judging import Judgement
