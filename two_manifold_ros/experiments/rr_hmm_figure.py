@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 from matplotlib.figure import Figure
 import numpy as np
 
+from two_manifold_ros.experiments.drawing import Axes, GREEN, GREY, save, VERMILION
 from two_manifold_ros.experiments.rr_hmm_chain import TRANSITION
 from two_manifold_ros.experiments.rr_hmm_trial import errors_of
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 STYLES: tuple[dict[str, Any], ...] = (
     {'color': '#9cc4e0', 'marker': 'o', 'ms': 13.0, 'lw': 7.0},
-    {'color': '#D55E00', 'marker': 's', 'ms': 6.0, 'lw': 2.0},
-    {'color': '#009E73', 'marker': '^', 'ms': 11.0, 'mfc': 'none', 'mew': 2.0, 'lw': 0.0},
+    {'color': VERMILION, 'marker': 's', 'ms': 6.0, 'lw': 2.0},
+    {'color': GREEN, 'marker': '^', 'ms': 11.0, 'mfc': 'none', 'mew': 2.0, 'lw': 0.0},
 )
-"""They lie on each other, so the first ones are broad; the colours are Okabe and Ito's."""
+"""They lie on each other, so the first ones are broad."""
 
 SHADES = ('#cfe3f1', '#9cc4e0', '#4f93c4', '#08306b')
 """Of the clouds of estimates, the more samples the darker."""
@@ -64,12 +65,12 @@ def draw(curves: Sequence[Curve], reference: Mapping[int, float], path: Path) ->
     plane, errors = figure.subplots(1, 2)
     _draw_plane(plane, curves[1])
     _draw_errors(errors, curves, reference)
-    figure.savefig(path, dpi=110, metadata={'Software': None})
+    save(figure, path)
 
 
-def _draw_plane(axes: Any, curve: Curve) -> None:  # noqa: ANN401 - matplotlib is untyped
+def _draw_plane(axes: Axes, curve: Curve) -> None:
     angles = np.linspace(-np.pi, np.pi, 400)
-    axes.plot(np.cos(angles), np.sin(angles), color='#a6a6a6', lw=0.8)
+    axes.plot(np.cos(angles), np.sin(angles), color=GREY, lw=0.8)
     for index, samples in enumerate(curve.samples):
         found = curve.eigenvalues[:, index].ravel()
         shade = SHADES[index + len(SHADES) - len(curve.samples)]
@@ -83,12 +84,12 @@ def _draw_plane(axes: Any, curve: Curve) -> None:  # noqa: ANN401 - matplotlib i
     axes.grid(alpha=0.3)
 
 
-def _draw_errors(axes: Any, curves: Sequence[Curve], reference: Mapping[int, float]) -> None:  # noqa: ANN401
+def _draw_errors(axes: Axes, curves: Sequence[Curve], reference: Mapping[int, float]) -> None:
     for curve, style in zip(curves, STYLES, strict=True):
         axes.plot(curve.samples, curve.mean_errors, label=curve.name, **style)
     each = errors_of(curves[1].eigenvalues)
     for row in each:
-        axes.plot(curves[1].samples, row, '.', color='#D55E00', alpha=0.3, ms=4.0)
+        axes.plot(curves[1].samples, row, '.', color=VERMILION, alpha=0.3, ms=4.0)
     shown = {samples: reference[samples] for samples in curves[0].samples}
     axes.plot([*shown], [*shown.values()], 'kx', ms=7, label='batch, an earlier prototype')
     axes.set(xscale='log', yscale='log', xlabel='samples', ylabel='RMS error of eigenvalues')

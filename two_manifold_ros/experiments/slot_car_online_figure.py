@@ -10,6 +10,8 @@ from typing import Any, TYPE_CHECKING
 from matplotlib.figure import Figure
 import numpy as np
 
+from two_manifold_ros.experiments.drawing import Axes, BLUE, GREEN, save, VERMILION
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -23,11 +25,11 @@ MOST_IN_ROW = 3
 
 STYLES: dict[str, dict[str, Any]] = {
     'mean': {'color': '#7f7f7f', 'ls': '-.', 'label': 'mean measurement'},
-    'hmm': {'color': '#009E73', 'ls': (0, (1, 1)), 'label': 'HMM by EM'},
-    'hse': {'color': '#D55E00', 'lw': 3.5, 'alpha': 0.55, 'label': 'HSE-HMM'},
-    'online': {'color': '#0072B2', 'lw': 1.4, 'label': 'online TPSR'},
+    'hmm': {'color': GREEN, 'ls': (0, (1, 1)), 'label': 'HMM by EM'},
+    'hse': {'color': VERMILION, 'lw': 3.5, 'alpha': 0.55, 'label': 'HSE-HMM'},
+    'online': {'color': BLUE, 'lw': 1.4, 'label': 'online TPSR'},
 }
-"""Okabe and Ito's colours; the two that should coincide differ in width, to show both."""
+"""The two that should coincide differ in width, to show both."""
 
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
@@ -37,10 +39,10 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout='constrained')
     for index, outcome in enumerate(outcomes):
         _draw_panel(figure.add_subplot(rows, columns, index + 1), outcome)
-    figure.savefig(path, dpi=120, metadata={'Software': None})
+    save(figure, path)
 
 
-def _draw_panel(axes: Any, outcome: Outcome) -> None:  # noqa: ANN401
+def _draw_panel(axes: Axes, outcome: Outcome) -> None:
     course, protocol, rate = outcome.course, outcome.course.protocol, outcome.course.rate_hz
     seconds = np.arange(1, protocol.horizons + 1) / rate
     for name, style in STYLES.items():

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, Rectangle
 import numpy as np
 
+from two_manifold_ros.experiments.drawing import Axes, BLUE, GREY, save, VERMILION
 from two_manifold_ros.experiments.video_scores import FIRST
 from two_manifold_ros.simulation.room import SIZE, TABLE
 from two_manifold_ros.simulation.room_walk import FRAME_RATE_HZ
@@ -17,12 +18,11 @@ from two_manifold_ros.simulation.room_walk import FRAME_RATE_HZ
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.collections import PathCollection
+
     from two_manifold_ros.experiments.video_found import Found
 
-ONE_WAY, OTHER_WAY = '#D55E00', '#0072B2'
-"""Okabe and Ito's."""
-
-WAYS = {1: ('counterclockwise', ONE_WAY), -1: ('clockwise', OTHER_WAY)}
+WAYS = {1: ('counterclockwise', VERMILION), -1: ('clockwise', BLUE)}
 
 _DOTS: dict[str, Any] = {'marker': '.', 'ls': 'none', 'ms': 2.5}
 _SHOWN_FRAMES = 1500
@@ -49,16 +49,16 @@ def draw(found: Found, path: Path) -> None:
     _draw_states(states[0], found, (2, 3))
     _draw_states(states[1], found, (4, 5))
     _draw_reading(reading, found)
-    figure.savefig(path, dpi=100, metadata={'Software': None})
+    save(figure, path)
 
 
-def _draw_room(axes: Any, found: Found) -> None:  # noqa: ANN401 - matplotlib is untyped
+def _draw_room(axes: Axes, found: Found) -> None:
     width, depth, _ = SIZE
     axes.add_patch(Rectangle((-width / 2, -depth / 2), width, depth, fill=False, lw=2.5))
     axes.add_patch(Ellipse((0, 0), 2 * TABLE[0], 2 * TABLE[1], color='#c8b28e'))
     axes.text(0, 0, 'table', ha='center', va='center')
     places = np.array(found.diary.places)
-    axes.plot(*places.T, color='#a6a6a6', lw=0.4, label='path of the camera')
+    axes.plot(*places.T, color=GREY, lw=0.4, label='path of the camera')
     place = places[found.diary.window - 1]
     axes.plot(*place, 'k^', ms=8, label='the frames on the right')
     axes.annotate('', 0.55 * place, place, arrowprops={'arrowstyle': '->', 'lw': 1.5})
@@ -67,9 +67,9 @@ def _draw_room(axes: Any, found: Found) -> None:  # noqa: ANN401 - matplotlib is
     axes.legend(loc='lower left', fontsize='x-small')
 
 
-def _draw_map(axes: Any, found: Found, steps: int) -> Any:  # noqa: ANN401
+def _draw_map(axes: Axes, found: Found, steps: int) -> PathCollection:
     views = found.maps[steps]
-    dots = axes.scatter(
+    dots: PathCollection = axes.scatter(
         views[:, 1],
         views[:, 2],
         c=np.degrees(found.view_angles[: len(views)]),
@@ -85,11 +85,11 @@ def _draw_map(axes: Any, found: Found, steps: int) -> Any:  # noqa: ANN401
     return dots
 
 
-def _draw_gaps(axes: Any, found: Found) -> None:  # noqa: ANN401
+def _draw_gaps(axes: Axes, found: Found) -> None:
     axes.plot(np.arange(1, len(found.gaps) + 1), found.gaps, color='black', lw=1.3)
-    axes.axvline(found.returned, color=ONE_WAY, ls='--', label='the camera is back')
+    axes.axvline(found.returned, color=VERMILION, ls='--', label='the camera is back')
     for steps in found.maps:
-        axes.axvline(steps, color='#a6a6a6', lw=0.8, zorder=0)
+        axes.axvline(steps, color=GREY, lw=0.8, zorder=0)
     axes.set(
         xlabel='steps',
         ylabel='newest view to the circuit before\n(typical distances)',
@@ -99,7 +99,7 @@ def _draw_gaps(axes: Any, found: Found) -> None:  # noqa: ANN401
     axes.legend(fontsize='x-small')
 
 
-def _draw_states(axes: Any, found: Found, coordinates: tuple[int, int]) -> None:  # noqa: ANN401
+def _draw_states(axes: Axes, found: Found, coordinates: tuple[int, int]) -> None:
     first = round(FIRST * len(found.states))
     states, ways = found.states[first:], found.state_directions[first:]
     for way, (name, colour) in WAYS.items():
@@ -118,12 +118,12 @@ def _draw_states(axes: Any, found: Found, coordinates: tuple[int, int]) -> None:
     axes.legend(loc='upper right', fontsize='x-small', markerscale=4)
 
 
-def _draw_reading(axes: Any, found: Found) -> None:  # noqa: ANN401
+def _draw_reading(axes: Axes, found: Found) -> None:
     reading = found.reading
     count = min(_SHOWN_FRAMES, len(reading.angles))
     seconds = np.arange(count) / FRAME_RATE_HZ
     true = np.degrees(found.diary.angles[-len(reading.angles) :][:count])
-    axes.plot(seconds, true, '.', color='#a6a6a6', ms=6, label='true angle')
+    axes.plot(seconds, true, '.', color=GREY, ms=6, label='true angle')
     for way, (name, colour) in WAYS.items():
         chosen = reading.directions[:count] == way
         angles = np.degrees(reading.angles[:count][chosen])
