@@ -16,7 +16,7 @@ import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.methods import methods_named, NAMES
-from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car
+from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car, SLOT_CAR
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
@@ -36,8 +36,8 @@ TOLD = ('previous', 'imu-only')
 
 def errors_of(plan: Plan) -> dict[str, Floats]:
     """Return the RMSE of each method at every horizon, NaN for one that failed."""
-    settings = 'slot-car' if plan.protocol == 'slot-car' else 'share'
-    result = compare(plan, methods_named(NAMES, settings))
+    settled = SLOT_CAR if plan.protocol == 'slot-car' else None
+    result = compare(plan, methods_named(NAMES, settled))
     horizons = len(result.horizons)
     found = {}
     for each in result.results:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.comparison.methods import methods_named, NAMES
+from two_manifold_ros.comparison.protocol import SLOT_CAR
 from two_manifold_ros.comparison.trial import Failure, try_method
 from two_manifold_ros.errors import InputError
 
@@ -37,7 +38,7 @@ def test_an_unknown_name_is_refused(names: list[str]) -> None:
 
 
 def test_the_opponents_are_as_in_the_paper_on_its_slot_car() -> None:
-    kalman, hmm = methods_named(['kalman', 'hmm'], 'slot-car')
+    kalman, hmm = methods_named(['kalman', 'hmm'], SLOT_CAR)
     assert vars(kalman) == {'states': 20, 'block_rows': 150}
     assert vars(hmm) == {'states': (20,)}
     assert vars(methods_named(['kalman'])[0]) != vars(kalman)

@@ -24,7 +24,13 @@ from two_manifold_ros.cli.train import parse_horizons
 from two_manifold_ros.comparison.cache import Cache, usual_folder
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.methods import methods_named, NAMES
-from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car, SHARE
+from two_manifold_ros.comparison.protocol import (
+    plan_bags,
+    plan_share,
+    plan_slot_car,
+    SHARE,
+    SLOT_CAR,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -114,7 +120,7 @@ def run(args: Namespace) -> int:
         If no method worked; nothing is written then.
 
     """
-    methods = methods_named(args.methods.split(','), args.protocol or '')
+    methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} runs nothing; give 1 or more'
         raise InputError(msg)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.comparison.method import Method
+    from two_manifold_ros.comparison.protocol import SlotCarProtocol
 
 _FOLDER = __package__
 
@@ -36,14 +37,8 @@ NAMES = tuple(_PLACES)
 OURS = 'default'
 """The one that all others are compared with."""
 
-AS_IN_PAPER: dict[str, dict[str, Any]] = {
-    'kalman': {'states': 20, 'block_rows': 150},
-    'hmm': {'states': (20,)},
-}
-"""What the paper settles of a method that otherwise chooses for itself."""
 
-
-def methods_named(names: Sequence[str], protocol: str = 'share') -> list[Method]:
+def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
     """
     Make methods, in the order of ``NAMES``.
 
@@ -52,7 +47,7 @@ def methods_named(names: Sequence[str], protocol: str = 'share') -> list[Method]
     names
         Some of ``NAMES``, each at most once.
     protocol
-        With ``'slot-car'`` the opponents have the paper's settings.
+        Settles what the opponents otherwise choose for themselves.
 
     Raises
     ------
@@ -64,8 +59,16 @@ def methods_named(names: Sequence[str], protocol: str = 'share') -> list[Method]
     if unknown or not names:
         msg = f'there is no method {", ".join(unknown) or "named"}; choose from {",".join(NAMES)}'
         raise InputError(msg)
-    settled = AS_IN_PAPER if protocol == 'slot-car' else {}
+    settled = {} if protocol is None else _settled(protocol)
     return [_make(name, settled.get(name, {})) for name in NAMES if name in names]
+
+
+def _settled(protocol: SlotCarProtocol) -> dict[str, dict[str, Any]]:
+    """Return what the paper settles of methods that otherwise choose for themselves."""
+    return {
+        'kalman': {'states': protocol.states, 'block_rows': protocol.window},
+        'hmm': {'states': (protocol.states,)},
+    }
 
 
 def _make(name: str, settings: dict[str, Any]) -> Method:

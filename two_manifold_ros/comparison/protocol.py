@@ -27,15 +27,49 @@ if TYPE_CHECKING:
 SHARE = 0.3
 """Of a single recording, at its end, that is followed and not learned from."""
 
-RATE_HZ = 10.0
-SLOT_CAR = TrainingSettings(
-    rate_hz=RATE_HZ, window=150, states=20, neighbours=50, horizons=tuple(range(101))
-)
-"""Of the paper's slot car; its horizons are 1 to 100, and 0 comes with every training."""
 
-LEARNED_TICKS, FOLLOWED_TICKS, ALL_TICKS = 2_000, 500, 3_000
-EXTENTS = (100, 350)
-"""Fewest and most ticks that the paper filters before it predicts."""
+@dataclass(frozen=True)
+class SlotCarProtocol:
+    """
+    How a slot car is learned and followed; the numbers of the paper unless others are given.
+
+    Parameters
+    ----------
+    rate_hz, window, states, neighbours
+        See ``TrainingSettings``.
+    farthest
+        Ticks ahead to predict; every fewer number is predicted too.
+    learned_ticks, followed_ticks, all_ticks
+        Learned from at the beginning, followed at the end, and in the whole run.
+    extents
+        Fewest and most ticks that are filtered before it is predicted.
+
+    """
+
+    rate_hz: float = 10.0
+    window: int = 150
+    states: int = 20
+    neighbours: int = 50
+    farthest: int = 100
+    learned_ticks: int = 2_000
+    followed_ticks: int = 500
+    all_ticks: int = 3_000
+    extents: tuple[int, int] = (100, 350)
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """Settings of a training; horizon 0 comes with every one."""
+        return TrainingSettings(
+            rate_hz=self.rate_hz,
+            window=self.window,
+            states=self.states,
+            neighbours=self.neighbours,
+            horizons=tuple(range(self.farthest + 1)),
+        )
+
+
+SLOT_CAR = SlotCarProtocol()
+"""That of the paper."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +156,19 @@ def _plan(
     return Plan(protocol, lesson, exams, _notes(lesson, exams))
 
 
-def plan_slot_car(recording: Recording) -> Plan:
+def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) -> Plan:
     """
     Do as the paper does with its slot car: 2,000 ticks learned, the last 500 of 3,000 followed.
 
     The first 100 to 350 ticks of the part that is followed are filtered, and positions 1 to 100
     ticks later are predicted from each.
+
+    Parameters
+    ----------
+    recording
+        At least as long as the protocol.
+    protocol
+        For other numbers than those of the paper.
 
     Raises
     ------
@@ -135,21 +176,24 @@ def plan_slot_car(recording: Recording) -> Plan:
         If the recording is too short or too slow, or a gap is in the part to follow.
 
     """
-    learned = recording.between(None, LEARNED_TICKS / RATE_HZ)
-    followed = recording.between((ALL_TICKS - FOLLOWED_TICKS) / RATE_HZ, ALL_TICKS / RATE_HZ)
-    lesson = Lesson((learned,), build_dataset([learned], SLOT_CAR), SLOT_CAR)
+    fewest, most = protocol.extents
+    all_s = protocol.all_ticks / protocol.rate_hz
+    followed_s = protocol.followed_ticks / protocol.rate_hz
+    learned = recording.between(None, protocol.learned_ticks / protocol.rate_hz)
+    followed = recording.between(all_s - followed_s, all_s)
+    lesson = Lesson((learned,), build_dataset([learned], protocol.settings), protocol.settings)
     exams = list(cut_exams(followed, lesson)) if len(followed.imu.stamps) else []
-    needed = EXTENTS[1] + SLOT_CAR.horizons[-1]
+    needed = most + protocol.farthest
     if max((len(exam.segment) for exam in exams), default=0) < needed:
         msg = (
-            f'{recording.name}: the protocol of the slot car needs {ALL_TICKS / RATE_HZ:g} s, '
-            f'{needed / RATE_HZ:g} s without a gap among the last {FOLLOWED_TICKS / RATE_HZ:g} s '
-            'of them; record longer, or leave out --protocol'
+            f'{recording.name}: the protocol of the slot car needs {all_s:g} s, '
+            f'{needed / protocol.rate_hz:g} s without a gap among the last {followed_s:g} s of '
+            'them; record longer, or leave out --protocol'
         )
         raise InputError(msg)
     longest = max(exams, key=lambda exam: len(exam.segment))
     filtered = np.arange(1, len(longest.segment) + 1)
-    exam = replace(longest, scored=(filtered >= EXTENTS[0]) & (filtered <= EXTENTS[1]))
+    exam = replace(longest, scored=(filtered >= fewest) & (filtered <= most))
     if not exam.answerable:
         msg = f'{recording.name}: no position is known where the slot car is followed'
         raise InputError(msg)
