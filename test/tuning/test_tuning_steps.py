@@ -36,7 +36,7 @@ def steps(usual: TrainingSettings, native_hz: float = 100.0) -> Steps:
         ('neighbours', {}, [15, 60]),
         ('neighbours', {'kernel': 'gaussian'}, []),
         ('kernel', {}, ['gaussian']),
-        ('coupling', {}, ['gram-product', 'canonical']),
+        ('coupling', {}, ['gram-product', 'canonical', 'reduced-rank']),
         ('dimension', {}, [50, 200]),
         ('readout', {}, ['ridge']),
         ('observation', {}, ['ridge']),

@@ -1,0 +1,135 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every coupling against a dense computation of what it stands for."""
+
+import naive
+import numpy as np
+import pytest
+from two_views import cosines, coupled_features, ridged_covariance
+
+from two_manifold_ros.two_manifold.couplings import couple, COUPLINGS
+
+
+def test_cross_covariance_is_the_kernel_svd() -> None:
+    first, second = coupled_features()
+    found = couple(first, second, 'cross-covariance')
+    left, values, right = np.linalg.svd(first.T @ second / len(first), full_matrices=False)
+    np.testing.assert_allclose(found.singular_values, values, rtol=1e-12)
+    signs = naive.align(left, found.first_map)
+    np.testing.assert_allclose(found.first_map * signs, left, atol=1e-12)
+    np.testing.assert_allclose(found.second_map * signs, right.T, atol=1e-12)
+    products = np.linalg.eigvals(second @ second.T @ first @ first.T)  # (4.4)
+    squares = np.sort(np.real(products))[::-1][:5] / len(second) ** 2
+    np.testing.assert_allclose(found.singular_values**2, squares, rtol=1e-11)
+
+
+def test_gram_product_is_the_dense_svd() -> None:
+    first, second = coupled_features()
+    found = couple(first, second, 'gram-product')
+    left, values, right = np.linalg.svd(first @ first.T @ second @ second.T)  # C_X C_Y
+    np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-12)
+    directions = first @ found.first_map / np.sqrt(len(first))  # (4.5)
+    signs = naive.align(left[:, :5], directions)
+    np.testing.assert_allclose(directions * signs, left[:, :5], atol=1e-11)
+    directions = second @ found.second_map / np.sqrt(len(second))
+    np.testing.assert_allclose(directions * signs, right[:5].T, atol=1e-11)
+
+
+def test_gram_product_of_repeated_and_constant_columns() -> None:
+    first, second = coupled_features()
+    wider = np.hstack([first, first[:, :2], np.zeros((len(first), 1))])
+    found = couple(wider, second, 'gram-product')
+    left, values, _ = np.linalg.svd(wider @ wider.T @ second @ second.T)
+    np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-10)
+    np.testing.assert_allclose(cosines(wider @ found.first_map, left[:, :5]), 1.0, atol=1e-10)
+
+
+def test_canonical_is_the_dense_canonical_correlation() -> None:
+    """Against the eigenvalue problem C_XX^-1 C_XY C_YY^-1 C_YX a = rho^2 a."""
+    first, second = coupled_features()
+    found = couple(first, second, 'canonical')
+    own, other = ridged_covariance(first), ridged_covariance(second)
+    cross = first.T @ second / len(first)
+    squares, maps = np.linalg.eig(np.linalg.inv(own) @ cross @ np.linalg.inv(other) @ cross.T)
+    order = np.argsort(-np.real(squares))[:5]
+    correlations = np.sqrt(np.real(squares)[order])
+    np.testing.assert_allclose(found.singular_values, correlations, rtol=1e-9)
+    wanted = np.real(maps[:, order])
+    wanted /= np.sqrt((wanted * (own @ wanted)).sum(axis=0))  # of variance one, ridge included
+    signs = naive.align(wanted, found.first_map)
+    np.testing.assert_allclose(found.first_map * signs, wanted, atol=1e-9)
+    variates = np.linalg.solve(other, cross.T @ wanted) / correlations
+    np.testing.assert_allclose(found.second_map * signs, variates, rtol=1e-8, atol=1e-9)
+
+
+def test_reduced_rank_is_the_best_regression_of_its_rank() -> None:
+    """Which is the leading part of what ordinary (here ridge) regression predicts."""
+    first, second = coupled_features()
+    found = couple(first, second, 'reduced-rank')
+    rows = len(first)
+    # A ridge regression is an ordinary one on rows of the ridge below the data.
+    ridge = rows * (ridged_covariance(second) - second.T @ second / rows)
+    inputs = np.vstack([second, np.linalg.cholesky(ridge).T])
+    outputs = np.vstack([first, np.zeros((5, 7))])
+    told = inputs @ np.linalg.lstsq(inputs, outputs, rcond=None)[0]
+    left, values, right = np.linalg.svd(told / np.sqrt(rows), full_matrices=False)
+    np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-10)
+    best = (left[:, :3] * values[:3]) @ right[:3] * np.sqrt(rows)
+    first_map, second_map = found.first_map[:, :3], found.second_map[:, :3]
+    ours = inputs @ (second_map * found.singular_values[:3]) @ first_map.T
+    np.testing.assert_allclose(ours, best, atol=1e-9)
+
+
+def test_couplings_span_the_same_at_full_rank() -> None:
+    first, second = coupled_features()
+    exact, product, canonical, reduced = (
+        couple(first, second, coupling).first_map for coupling in COUPLINGS
+    )
+    assert exact.shape == product.shape == canonical.shape == reduced.shape == (7, 5)
+    np.testing.assert_allclose(cosines(exact, product), 1.0, atol=1e-12)
+    np.testing.assert_allclose(cosines(exact, reduced), 1.0, atol=1e-12)
+
+
+def test_what_each_coupling_does_with_loudness() -> None:
+    """Of two hidden signals the first is told well, the second is loud in both views."""
+    rng = np.random.default_rng(4)
+    hidden = rng.normal(size=(5000, 2))
+    second = (hidden + [0.1, 1.0] * rng.normal(size=(5000, 2))) * [1.0, 5.0]
+    first = (hidden + [0.1, 1.0] * rng.normal(size=(5000, 2))) * [1.0, 1.2]
+
+    def chosen(coupling: str, first: np.ndarray) -> tuple[int, int]:
+        found = couple(first, second, coupling)
+        pairs = ((found.first_map, first), (found.second_map, second))
+        return tuple(int(np.abs(one[:, 0] * view.std(axis=0)).argmax()) for one, view in pairs)
+
+    assert chosen('cross-covariance', first) == chosen('gram-product', first) == (1, 1)
+    assert chosen('canonical', first) == chosen('reduced-rank', first) == (0, 0)
+    # What varies in the first view counts for reduced-rank regression, for canonical it does not.
+    louder = first * [1.0, 5.0]
+    assert chosen('canonical', louder) == (0, 0)
+    assert chosen('reduced-rank', louder) == (1, 1)
+
+
+@pytest.mark.parametrize('coupling', COUPLINGS)
+def test_signs_are_fixed(coupling: str) -> None:
+    first, second = coupled_features()
+    found = couple(first, second, coupling)
+    assert (found.first_map[np.abs(found.first_map).argmax(axis=0), np.arange(5)] > 0.0).all()
+    again = couple(-first, second, coupling)
+    np.testing.assert_allclose(again.first_map, found.first_map, atol=1e-12)
+    np.testing.assert_allclose(again.second_map, -found.second_map, atol=1e-12)
+
+
+@pytest.mark.parametrize('coupling', COUPLINGS)
+def test_noise_of_one_side_averages_out(coupling: str) -> None:
+    rng = np.random.default_rng(2)
+    hidden = rng.normal(size=(20_000, 1))
+    noise = [3.0 * rng.normal(size=(20_000, 1)) for _ in range(2)]
+    # The loudest coordinate of the first is noise, which principal components would choose.
+    first = np.hstack([hidden, noise[0]])
+    second = np.hstack([noise[1], hidden])
+    found = couple(first, second, coupling)
+    loudness = np.abs(found.first_map[:, 0]) * first.std(axis=0)
+    assert loudness[0] > 5.0 * loudness[1]
+    loudness = np.abs(found.second_map[:, 0]) * second.std(axis=0)
+    assert loudness[1] > 5.0 * loudness[0]
