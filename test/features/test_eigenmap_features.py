@@ -13,6 +13,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.features.eigenmap_features import eigenmap_features, EigenmapFeatures
+from two_manifold_ros.kernels.affinity import NearAffinity
 from two_manifold_ros.kernels.gaussian import GaussianKernel
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.windows.window_set import WindowSet
@@ -90,10 +91,9 @@ def test_of_a_trained_model(slot_car_model: Model) -> None:
         ('windows', {'starts': np.array([-1, 3])}, 'starts lie outside'),
         ('windows', {'starts': np.array([], dtype=int)}, 'starts has the shape'),
         ('windows', {'width': 95}, 'starts lie outside'),
-        ('windows', {'starts': np.arange(10)}, 'members lie outside'),
-        ('extension', {'bandwidth': 0.0}, 'bandwidth is 0.0'),
-        ('extension', {'neighbours': -1}, 'neighbours is -1'),
-        ('extension', {'members': np.zeros(85)}, 'members holds float64'),
+        ('windows', {'starts': np.arange(10)}, 'table has the shape'),
+        ('extension', {'response': NearAffinity(0.0, 8)}, 'bandwidth is 0.0'),
+        ('extension', {'table': np.zeros((85, 4), dtype=int)}, 'table holds int64'),
         ('extension', {'table': np.zeros((85, 5))}, 'table has the shape'),
         ('extension', {'offset': np.full(4, np.inf)}, 'offset holds numbers'),
     ],

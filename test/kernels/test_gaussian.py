@@ -61,7 +61,7 @@ def test_landmarks_stand_for_many_windows(
     windows = make_windows()
     monkeypatch.setattr(module, 'LANDMARKS', 31)
     embedding = GaussianKernel(12).fit(windows)
-    members = embedding.extension.members
+    members = embedding.extension.response.members
     assert len(members) == 31
     assert members[0] == 0
     assert members[-1] == 89
@@ -87,8 +87,9 @@ def test_equal_blocks_keep_all_their_eigenvalues() -> None:
     place = np.arange(40)
     block = np.exp(-((place[:, None] - place) ** 2) / 50.0)
     kernel = np.kron(np.eye(3), block)
-    found = np.linalg.norm(module._projection(kernel, 8), axis=0) ** -2
-    np.testing.assert_allclose(found, np.linalg.eigvalsh(kernel)[:-9:-1], rtol=1e-9)
+    table, values = module._projection(kernel, 8)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(kernel)[:-9:-1], rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(table, axis=0) ** -2, values, rtol=1e-9)
 
 
 def test_signs_are_fixed(make_windows: MakeWindows) -> None:
@@ -104,7 +105,7 @@ def test_few_distinct_windows_give_fewer_dimensions() -> None:
 
 
 def test_too_few_windows(make_windows: MakeWindows) -> None:
-    with pytest.raises(InputError, match='10 windows are too few for 10 dimensions'):
+    with pytest.raises(InputError, match='10 points are too few for 10 dimensions;'):
         GaussianKernel(10).fit(make_windows(count=10))
 
 

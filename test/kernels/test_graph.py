@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import connected_components
 
 from two_manifold_ros.kernels import graph as module
 from two_manifold_ros.kernels.graph import affinity_graph, connect
-from two_manifold_ros.windows.neighbours import nearest_neighbours
 from two_manifold_ros.windows.window_set import WindowSet
 
 
@@ -25,14 +24,14 @@ def scattered(centres: list[float], each: int = 12) -> WindowSet:
 def test_affinities(make_windows: Callable[..., WindowSet]) -> None:
     windows = make_windows(count=50)
     rows = windows.rows(np.arange(50))
-    graph = affinity_graph(*nearest_neighbours(windows, 6), 1.7)
+    graph = affinity_graph(*windows.neighbours(6), 1.7)
     expected = naive.affinities(naive.squared_distances(rows, rows), 6, 1.7)
     np.testing.assert_allclose(graph.toarray(), expected, atol=1e-13)
 
 
 def test_connected_graph_is_left_alone(make_windows: Callable[..., WindowSet]) -> None:
     windows = make_windows(count=50)
-    graph = affinity_graph(*nearest_neighbours(windows, 6), 1.7)
+    graph = affinity_graph(*windows.neighbours(6), 1.7)
     joined, components = connect(graph, windows, 1.7)
     assert components == 1
     assert (joined != graph).nnz == 0
@@ -42,7 +41,7 @@ def test_connected_graph_is_left_alone(make_windows: Callable[..., WindowSet]) -
 def test_pieces_are_joined(probes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, 'PROBES', probes)
     windows = scattered([0.0, 10.0, 25.0, 60.0])
-    graph = affinity_graph(*nearest_neighbours(windows, 4), 2.0)
+    graph = affinity_graph(*windows.neighbours(4), 2.0)
     joined, components = connect(graph, windows, 2.0)
     assert components == 4
     assert connected_components(joined, directed=False)[0] == 1
@@ -55,7 +54,7 @@ def test_pieces_are_joined(probes: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_bridge_is_the_shortest() -> None:
     windows = scattered([0.0, 10.0])
-    graph = affinity_graph(*nearest_neighbours(windows, 4), 5.0)
+    graph = affinity_graph(*windows.neighbours(4), 5.0)
     joined, _ = connect(graph, windows, 5.0)
     added = (joined - graph).tocoo()
     values = windows.series[0]
@@ -71,7 +70,7 @@ def test_window_far_from_all_others_is_joined() -> None:
     # Its affinities underflow to zero, which would leave a row without any weight.
     values = np.append(np.random.default_rng(0).uniform(size=20), 1e6)
     windows = WindowSet(values[None], np.arange(21), 1)
-    graph = affinity_graph(*nearest_neighbours(windows, 4), 0.5)
+    graph = affinity_graph(*windows.neighbours(4), 0.5)
     joined, components = connect(graph, windows, 0.5)
     assert components == 2
     assert joined.sum(axis=1).min() > 0.0

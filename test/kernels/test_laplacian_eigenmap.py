@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.affinity import NearAffinity
 from two_manifold_ros.kernels.laplacian_eigenmap import (
     _leading,
     LaplacianEigenmap,
@@ -31,7 +32,8 @@ def test_coordinates_are_dense_eigenvectors(make_windows: MakeWindows) -> None:
     windows = make_windows()
     embedding = LaplacianEigenmap(10, KAPPA).fit(windows)
     weights = affinities_of(windows, embedding.bandwidth)
-    _, _, expected = naive.eigenmap(weights, 10)
+    eigenvalues, _, expected = naive.eigenmap(weights, 10)
+    np.testing.assert_allclose(embedding.eigenvalues, eigenvalues, atol=1e-12)
     expected = expected - expected.mean(axis=0)
     signs = naive.align(embedding.coordinates, expected)
     np.testing.assert_allclose(embedding.coordinates, expected * signs, atol=1e-9)
@@ -61,7 +63,7 @@ def test_extension_reproduces_training_windows(make_windows: MakeWindows) -> Non
     extended = mu > SMALLEST_MODE
     rows = windows.rows(np.arange(len(windows)))
     # A training window's row of W holds neighbours of the symmetrised graph, and not itself.
-    whole = replace(embedding.extension, neighbours=len(windows))
+    whole = replace(embedding.extension, response=NearAffinity(embedding.bandwidth, len(windows)))
     degrees = weights.sum(axis=1)
     for i in (0, 33, 89):
         squared = naive.squared_distances(rows[i : i + 1], rows)[0]
@@ -133,7 +135,7 @@ def test_signs_are_fixed(make_windows: MakeWindows) -> None:
 
 @pytest.mark.parametrize(('dimension', 'neighbours'), [(29, 5), (5, 30)])
 def test_too_few_windows(dimension: int, neighbours: int, make_windows: MakeWindows) -> None:
-    with pytest.raises(InputError, match='30 windows are too few'):
+    with pytest.raises(InputError, match='30 points are too few'):
         LaplacianEigenmap(dimension, neighbours).fit(make_windows(count=30))
 
 

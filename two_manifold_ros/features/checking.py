@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
+PRECISIONS = {'double': np.float64, 'single': np.float32}
+
 LARGEST_SIZE = 1_000_000
 """Features beyond which a product of maps or a set of words is refused as a slip."""
 
@@ -111,3 +113,18 @@ def check_positive(name: str, value: object) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
         refuse(f'{name} is {value!r}, not a positive number')
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """
+    Refuse what is not one of some names.
+
+    Raises
+    ------
+    InputError
+        Naming them.
+
+    """
+    if value not in choices:
+        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
+        raise InputError(msg)

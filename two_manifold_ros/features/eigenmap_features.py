@@ -14,16 +14,16 @@ from two_manifold_ros.features.checking import (
     check_array,
     check_count,
     check_points,
-    check_positive,
     refuse,
 )
+from two_manifold_ros.kernels.extension_form import check_extension
 from two_manifold_ros.windows.distances import direct_distances
 from two_manifold_ros.windows.window_set import WindowSet
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.extension import Extension
     from two_manifold_ros.model.model import Model
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -107,19 +107,13 @@ def _check_windows(windows: WindowSet) -> None:
     check_count('width', windows.width)
     check_array('series', windows.series, (None, None), 'float64')
     check_array('starts', windows.starts, (None,), 'int64')
-    _check_indices('starts', windows.starts, windows.series.shape[1] - windows.width + 1)
+    count = windows.series.shape[1] - windows.width + 1
+    if not (windows.starts.min() >= 0 and windows.starts.max() < count):
+        refuse('starts lie outside the series')
 
 
 def _check_extension(extension: Extension, count: int) -> None:
-    check_positive('bandwidth', extension.bandwidth)
-    check_count('neighbours', extension.neighbours, least=0)
-    check_array('members', extension.members, (None,), 'int64')
-    check_array('offset', extension.offset, (None,), 'float64')
-    shape = (len(extension.members), len(extension.offset))
-    check_array('table', extension.table, shape, 'float64')
-    _check_indices('members', extension.members, count)
-
-
-def _check_indices(name: str, indices: Ints, count: int) -> None:
-    if not (indices.min() >= 0 and indices.max() < count):
-        refuse(f'{name} lie outside the training windows')
+    try:
+        check_extension(extension, count)
+    except ValueError as error:
+        refuse(str(error))

@@ -12,9 +12,11 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.features.checking import (
     check_array,
+    check_choice,
     check_count,
     check_points,
     check_positive,
+    PRECISIONS,
 )
 from two_manifold_ros.features.cosines import cosine_features
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 KERNELS = ('gaussian', 'laplacian')
-PRECISIONS = {'double': np.float64, 'single': np.float32}
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,8 @@ def fourier_features(
     check_count('size', size)
     check_positive('bandwidth', bandwidth)
     check_count('seed', seed, least=0)
-    _check_choice('kernel', kernel, KERNELS)
-    _check_choice('precision', precision, tuple(PRECISIONS))
+    check_choice('kernel', kernel, KERNELS)
+    check_choice('precision', precision, tuple(PRECISIONS))
     if kernel == 'laplacian' and precision == 'single':
         msg = 'features of the Laplacian kernel need double precision; do not ask for single'
         raise InputError(msg)
@@ -138,9 +139,3 @@ def fourier_features(
         row[:] = draw(size) / bandwidth
     phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(frequencies.dtype)
     return FourierFeatures(frequencies, phases)
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
-        raise InputError(msg)

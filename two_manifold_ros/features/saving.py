@@ -17,6 +17,7 @@ from two_manifold_ros.features.indicator import IndicatorFeatures
 from two_manifold_ros.features.structured_fourier import StructuredFourierFeatures
 from two_manifold_ros.features.with_constant import WithConstant
 from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.extension_form import extension_from, extension_to
 from two_manifold_ros.windows.window_set import WindowSet
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ _MAPS: dict[str, type[Any]] = {
     'structured-fourier': StructuredFourierFeatures,
     'with-constant': WithConstant,
 }
-_OTHERS: dict[str, type[Any]] = {'extension': Extension, 'windows': WindowSet}
-"""Parts of maps that are no maps themselves, by the field's name."""
+_OTHERS: dict[str, type[Any]] = {'windows': WindowSet}
+"""Parts of maps that are no maps themselves, by the field's name; extensions are made apart."""
 
 
 def features_to(features: FeatureMap) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -80,6 +81,8 @@ def features_from(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 
 
 def _taken_apart(field: str, part: object) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    if isinstance(part, Extension):
+        return extension_to(part)
     numbers: dict[str, Any] = {}
     if field not in _OTHERS:
         kinds = [kind for kind, made in _MAPS.items() if made is type(part)]
@@ -102,6 +105,8 @@ def _taken_apart(field: str, part: object) -> tuple[dict[str, Any], dict[str, ND
 def _put_together(
     field: str, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> object:
+    if field == 'extension':
+        return extension_from(numbers, arrays)
     plain = dict(numbers)
     made = _OTHERS[field] if field in _OTHERS else _MAPS[plain.pop('kind')]
     own: dict[str, Any] = {}

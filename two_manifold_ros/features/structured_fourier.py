@@ -12,9 +12,11 @@ from scipy.fft import dct
 
 from two_manifold_ros.features.checking import (
     check_array,
+    check_choice,
     check_count,
     check_points,
     check_positive,
+    PRECISIONS,
     refuse,
 )
 from two_manifold_ros.features.cosines import cosine_features
@@ -48,8 +50,8 @@ class StructuredFourierFeatures:
     ----------
     signs : (blocks, 3, inputs) int8
         :math:`E_1, E_2, E_3` of each block, +1 or -1.
-    phases : (D,)
-        :math:`\beta`.
+    phases : (D,) float64 or float32
+        :math:`\beta`; with float32 the transforms and the cosine are taken in float32.
     bandwidth
         :math:`\sigma`.
 
@@ -67,7 +69,7 @@ class StructuredFourierFeatures:
     def __post_init__(self) -> None:
         """Check the parameters."""
         check_positive('bandwidth', self.bandwidth)
-        check_array('phases', self.phases, (None,), 'float64')
+        check_array('phases', self.phases, (None,), 'float64', 'float32')
         check_array('signs', self.signs, (None, ROUNDS, None), 'int8')
         if len(self.signs) != -(-self.size // self.inputs):
             refuse(f'{len(self.signs)} blocks of {self.inputs} do not give {self.size} features')
@@ -96,20 +98,17 @@ class StructuredFourierFeatures:
 
         """
         points = check_points(points, self.inputs)
-        angles = np.empty((len(points), self.size))
         with np.errstate(over='ignore', invalid='ignore'):
-            for point, row in zip(points, angles, strict=True):
-                self._fill(point * (self.inputs**0.5 / self.bandwidth), row)
+            scaled = (points * (self.inputs**0.5 / self.bandwidth)).astype(self.phases.dtype)
+            mixed = scaled[:, None]
+            for flips in self.signs.transpose(1, 0, 2):
+                mixed = dct(mixed * flips, norm='ortho', overwrite_x=True)
+        angles = mixed.reshape(len(points), -1)[:, : self.size].copy()
         return cosine_features(angles, self.phases)
-
-    def _fill(self, mixed: Floats, row: Floats) -> None:
-        for block, signs in enumerate(self.signs):
-            part = row[block * self.inputs : (block + 1) * self.inputs]
-            part[:] = _mixed(mixed, signs)[: len(part)]
 
 
 def structured_fourier_features(
-    inputs: int, size: int, bandwidth: float, seed: int
+    inputs: int, size: int, bandwidth: float, seed: int, precision: str = 'double'
 ) -> StructuredFourierFeatures:
     """
     Draw structured random features of the Gaussian kernel.
@@ -125,6 +124,9 @@ def structured_fourier_features(
         Of the kernel, in units of the distance between points.
     seed
         Of PCG64. The numbers drawn are part of a model, so that another NumPy changes nothing.
+    precision
+        ``double``, or ``single`` for a quarter of the time: features are rounded by less than
+        XXX.
 
     Raises
     ------
@@ -136,13 +138,9 @@ def structured_fourier_features(
     check_count('size', size)
     check_positive('bandwidth', bandwidth)
     check_count('seed', seed, least=0)
+    check_choice('precision', precision, tuple(PRECISIONS))
     rng = np.random.Generator(np.random.PCG64(seed))
     shape = (-(-size // inputs), ROUNDS, inputs)
     signs = 2 * rng.integers(0, 2, shape, dtype=np.int8) - 1
-    return StructuredFourierFeatures(signs, rng.uniform(0.0, 2.0 * np.pi, size), bandwidth)
-
-
-def _mixed(point: Floats, signs: NDArray[Any]) -> Floats:
-    for flips in signs:
-        point = dct(point * flips, norm='ortho', overwrite_x=True)
-    return point
+    phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(PRECISIONS[precision])
+    return StructuredFourierFeatures(signs, phases, bandwidth)

@@ -11,23 +11,23 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from two_manifold_ros.windows.window_set import WindowSet
+    from two_manifold_ros.kernels.samples import Samples
 
 PAIRS = 20_000
 
 
-def median_distance(windows: WindowSet) -> float:
+def median_distance(samples: Samples) -> float:
     """
-    Return the median distance between two different windows, over randomly drawn pairs.
+    Return the median distance between two different points, over randomly drawn pairs.
 
     Raises
     ------
     InputError
-        If at least half of the windows are identical, so that there is no scale.
+        If at least half of the points are identical, so that there is no scale.
 
     """
-    bandwidth = float(np.sqrt(np.median(windows.pair_distances(PAIRS))))
+    bandwidth = float(np.sqrt(np.median(samples.pair_distances(PAIRS))))
     if not bandwidth > 0.0:
-        msg = 'most windows are identical; record while the vehicle drives'
+        msg = 'most points are identical; leave out the copies (of windows: record while driving)'
         raise InputError(msg)
     return bandwidth

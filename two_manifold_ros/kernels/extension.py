@@ -1,42 +1,56 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The out-of-sample part of an embedding: coordinates of a window it was not fitted on."""
+"""The out-of-sample part of an embedding: coordinates of a point it was not fitted on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from two_manifold_ros.windows.neighbours import nearest
+from typing import Protocol, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
-SMALLEST_DEGREE = 1e-12
-"""Below this total affinity a window resembles nothing in training (section 8 of the note)."""
+
+class Response(Protocol):
+    """
+    What a new point is to the training points, as numbers that are linear in its coordinates.
+
+    A response is a frozen dataclass whose fields are an ``int``, a ``float``, ``Ints`` or
+    ``Floats`` and not called ``table`` or ``offset``, so that `extension_form` can write it.
+    """
+
+    def weights(self, squared: Floats) -> Floats | None:
+        """
+        Return (l,) weights of a point from its (n,) squared distances to all training points.
+
+        ``None`` if the point resembles no training point.
+        """
+        ...
+
+    def check(self, count: int) -> int:
+        """
+        Return how many weights there are, l, where there are ``count`` training points.
+
+        Raises
+        ------
+        ValueError
+            If the fields, which have their types and are finite, do not fit together.
+
+        """
+        ...
 
 
 @dataclass(frozen=True)
 class Extension:
     r"""
-    Coordinates of a new window from its squared distances to the training windows.
+    Coordinates of a new point from its squared distances to the training points.
 
-    .. math:: z(x) = \sum_{i \in \mathcal N(x)} a_i(x)\, T_i + c, \qquad
-              w_i(x) = \exp(-d_i^2(x) / 2\sigma^2)
-
-    with :math:`a_i = w_i` over all members (kernel PCA, eq. 2.1), or
-    :math:`a_i = w_i / \sqrt{\sum_j w_j}` over the nearest ones (Nystrom, eq. 8.1).
+    .. math:: z(x) = \sum_i a_i(x)\, T_i + c
 
     Parameters
     ----------
-    bandwidth
-        :math:`\sigma`.
-    neighbours
-        How many nearest members count, or 0 for all of them without dividing by the degree.
-    members : (l,) int64
-        Training windows that the table's rows belong to.
+    response
+        :math:`a`, of the kind that belongs to the learner.
     table : (l, m)
         :math:`T`.
     offset : (m,)
@@ -44,30 +58,21 @@ class Extension:
 
     """
 
-    bandwidth: float
-    neighbours: int
-    members: Ints
+    response: Response
     table: Floats
     offset: Floats
 
     def transform(self, squared: Floats) -> Floats | None:
         """
-        Return the (m,) coordinates of a window with (n,) squared distances.
+        Return the (m,) coordinates of a point with (n,) squared distances.
 
-        ``None`` if the window resembles no training window: there is nothing to divide by.
+        ``None`` if the point resembles no training point: there is nothing to extend from.
         """
-        squared = squared[self.members]
-        if not self.neighbours:
-            affinity = np.exp(squared / (-2.0 * self.bandwidth**2))
-            whole: Floats = affinity @ self.table + self.offset
-            return whole
-        close = nearest(squared, self.neighbours)
-        affinity = np.exp(squared[close] / (-2.0 * self.bandwidth**2))
-        degree = affinity.sum()
-        if not degree > SMALLEST_DEGREE:
+        weights = self.response.weights(squared)
+        if weights is None:
             return None
-        near: Floats = (affinity / np.sqrt(degree)) @ self.table[close] + self.offset
-        return near
+        coordinates: Floats = weights @ self.table + self.offset
+        return coordinates
 
     def followed_by(self, linear: Floats, offset: Floats) -> Extension:
         """Return the extension of ``z @ linear + offset`` with linear (m, k)."""

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.affinity import affinity, MemberAffinity
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.samples import require_more_than
 from two_manifold_ros.kernels.signs import fix_signs
 from two_manifold_ros.kernels.start_vector import start_vector
 
 if TYPE_CHECKING:
+    from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats, Ints
-    from two_manifold_ros.windows.window_set import WindowSet
 
 LANDMARKS = 2_000
-"""Beyond this many windows the eigenvectors come from evenly spread ones (Nystrom)."""
+"""Beyond this many points the eigenvectors come from evenly spread ones (Nystrom)."""
 
 
 @dataclass(frozen=True)
@@ -39,42 +40,36 @@ class GaussianKernel:
 
     dimension: int
 
-    def fit(self, windows: WindowSet) -> Embedding:
+    def fit(self, samples: Samples) -> Embedding:
         """
-        Embed the windows; memory is n times the number of landmarks.
+        Embed the points; memory is n times the number of landmarks.
 
         Raises
         ------
         InputError
-            If there are no more windows than dimensions.
+            If there are no more points than dimensions.
 
         """
-        if len(windows) <= self.dimension:
-            msg = (
-                f'{len(windows)} windows are too few for {self.dimension} dimensions; '
-                'record longer or shorten the window'
-            )
-            raise InputError(msg)
-        bandwidth = median_distance(windows)
-        members = _spread(len(windows), LANDMARKS)
-        kernel = np.exp(windows.distances_to(members) / (-2.0 * bandwidth**2))
-        table = _projection(kernel[members], self.dimension)
+        require_more_than(samples, self.dimension)
+        bandwidth = median_distance(samples)
+        members = _spread(len(samples), LANDMARKS)
+        kernel = affinity(samples.distances_to(members), bandwidth)
+        table, eigenvalues = _projection(kernel[members], self.dimension)
         features = kernel @ table
         mean = features.mean(axis=0)
-        extension = Extension(bandwidth, 0, members, table, -mean)
-        return Embedding(features - mean, extension, bandwidth)
+        extension = Extension(MemberAffinity(bandwidth, members), table, -mean)
+        return Embedding(features - mean, extension, eigenvalues, bandwidth)
 
 
 def _spread(count: int, most: int) -> Ints:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
-def _projection(kernel: Floats, dimension: int) -> Floats:
-    """Return V Lambda^{-1/2} of the leading eigenpairs of a symmetric kernel matrix (2.1)."""
+def _projection(kernel: Floats, dimension: int) -> tuple[Floats, Floats]:
+    """Return V Lambda^{-1/2} and Lambda of the leading eigenpairs of a kernel matrix (2.1)."""
     symmetric = 0.5 * (kernel + kernel.T)
     values, vectors = eigsh(symmetric, k=dimension, which='LA', v0=start_vector(len(kernel)))
     order = np.argsort(values)[::-1]
     values, vectors = values[order], fix_signs(vectors[:, order])
     keep = values > 1e-10 * values[0]
-    projection: Floats = vectors[:, keep] / np.sqrt(values[keep])
-    return projection
+    return vectors[:, keep] / np.sqrt(values[keep]), values[keep]

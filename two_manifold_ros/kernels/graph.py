@@ -11,11 +11,11 @@ from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
+    from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats, Ints
-    from two_manifold_ros.windows.window_set import WindowSet
 
 PROBES = 200
-"""Windows of a small component that are compared with all others to find its bridge."""
+"""Points of a small component that are compared with all others to find its bridge."""
 
 
 def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matrix:
@@ -27,7 +27,7 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
     indices, squared : (n, kappa)
         Nearest neighbours and their squared distances.
     bandwidth
-        :math:`\sigma`; entries are :math:`\exp(-d^2/2\sigma^2)` where either window is a
+        :math:`\sigma`; entries are :math:`\exp(-d^2/2\sigma^2)` where either point is a
         neighbour of the other.
 
     """
@@ -38,9 +38,9 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
     return graph.maximum(graph.T).tocsr()
 
 
-def connect(graph: csr_matrix, windows: WindowSet, bandwidth: float) -> tuple[csr_matrix, int]:
+def connect(graph: csr_matrix, samples: Samples, bandwidth: float) -> tuple[csr_matrix, int]:
     """
-    Join the components of a graph, each by one edge to its nearest window outside.
+    Join the components of a graph, each by one edge to its nearest point outside.
 
     Every extra component would add a null vector to the Laplacian, whose inverse root explodes.
 
@@ -57,7 +57,7 @@ def connect(graph: csr_matrix, windows: WindowSet, bandwidth: float) -> tuple[cs
     while components > 1:
         sizes = np.bincount(labels)
         bridges = [
-            _bridge(windows, labels == label)
+            _bridge(samples, labels == label)
             for label in range(components)
             if label != sizes.argmax()
         ]
@@ -69,11 +69,11 @@ def connect(graph: csr_matrix, windows: WindowSet, bandwidth: float) -> tuple[cs
     return graph, found
 
 
-def _bridge(windows: WindowSet, inside: Floats) -> tuple[int, int, float]:
+def _bridge(samples: Samples, inside: Floats) -> tuple[int, int, float]:
     members = np.flatnonzero(inside)
     step = max(1, len(members) // PROBES)
     probes = members[::step][:PROBES]
-    distances = windows.distances_to(probes)
+    distances = samples.distances_to(probes)
     distances[members] = np.inf
     outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
     return int(probes[probe]), int(outside), float(distances[outside, probe])

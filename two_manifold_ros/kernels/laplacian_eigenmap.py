@@ -11,20 +11,20 @@ import numpy as np
 from scipy.sparse import diags
 from scipy.sparse.linalg import eigsh
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.affinity import NearAffinity
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.samples import require_more_than
 from two_manifold_ros.kernels.signs import fix_signs
 from two_manifold_ros.kernels.start_vector import start_vector
-from two_manifold_ros.windows.neighbours import nearest_neighbours
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats
-    from two_manifold_ros.windows.window_set import WindowSet
 
 SMALLEST_MODE = 0.3
 """Modes with a smaller eigenvalue of S are not extended: 1/mu amplifies noise (section 8)."""
@@ -50,41 +50,35 @@ class LaplacianEigenmap:
     dimension: int
     neighbours: int
 
-    def fit(self, windows: WindowSet) -> Embedding:
+    def fit(self, samples: Samples) -> Embedding:
         """
-        Embed the windows through their neighbour graph; no n x n dense matrix is formed.
+        Embed the points through their neighbour graph; no n x n dense matrix is formed.
 
         Raises
         ------
         InputError
-            If there are too few windows for the dimension or the neighbours.
+            If there are too few points for the dimension or the neighbours.
 
         """
-        if len(windows) <= max(self.dimension + 1, self.neighbours):
-            msg = (
-                f'{len(windows)} windows are too few for {self.dimension} dimensions and '
-                f'{self.neighbours} neighbours; record longer or shorten the window'
-            )
-            raise InputError(msg)
-        bandwidth = median_distance(windows)
-        graph = affinity_graph(*nearest_neighbours(windows, self.neighbours), bandwidth)
-        graph, components = connect(graph, windows, bandwidth)
+        # One more for the constant mode, which is not kept.
+        require_more_than(samples, self.dimension + 1, self.neighbours)
+        bandwidth = median_distance(samples)
+        graph = affinity_graph(*samples.neighbours(self.neighbours), bandwidth)
+        graph, components = connect(graph, samples, bandwidth)
         notes = () if components == 1 else (_disconnected(components, self.neighbours),)
         degrees = np.asarray(graph.sum(axis=1)).ravel()
         eigenvalues, vectors = _leading(graph, degrees, self.dimension)
-        scale = np.sqrt(len(windows) / (1.0 - eigenvalues))
+        scale = np.sqrt(len(samples) / (1.0 - eigenvalues))
         coordinates = vectors * scale
         mean = coordinates.mean(axis=0)
         extended = eigenvalues > SMALLEST_MODE
         gain = np.where(extended, scale / np.where(extended, eigenvalues, 1.0), 0.0)
         extension = Extension(
-            bandwidth,
-            self.neighbours,
-            np.arange(len(windows), dtype=np.int64),
+            NearAffinity(bandwidth, self.neighbours),
             vectors / np.sqrt(degrees)[:, None] * gain,
             -mean,
         )
-        return Embedding(coordinates - mean, extension, bandwidth, notes)
+        return Embedding(coordinates - mean, extension, eigenvalues, bandwidth, notes)
 
 
 def _leading(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
@@ -99,6 +93,6 @@ def _leading(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats
 
 def _disconnected(components: int, neighbours: int) -> str:
     return (
-        f'the neighbour graph fell into {components} pieces, joined by their nearest windows; '
+        f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
         f'more than {neighbours} neighbours would connect it'
     )

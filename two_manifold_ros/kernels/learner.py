@@ -9,23 +9,25 @@ from typing import Protocol, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.extension import Extension
+    from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats
-    from two_manifold_ros.windows.window_set import WindowSet
 
 
 @dataclass(frozen=True)
 class Embedding:
     """
-    A low-rank centred embedding of a set of windows.
+    A low-rank centred embedding of a set of points.
 
     Parameters
     ----------
     coordinates : (n, m)
         Rows whose inner products are the learned, centred kernel; column means are zero.
     extension
-        The same coordinates for new windows.
+        The same coordinates for new points; a training point gets its own row.
+    eigenvalues : (m,)
+        Of the learner's own operator, leading first.
     bandwidth
-        Of the Gaussian weights, in units of standardised window distance.
+        Of the Gaussian weights, in units of distance; 0 where there are none.
     notes
         Sentences that have to be said aloud.
 
@@ -33,21 +35,22 @@ class Embedding:
 
     coordinates: Floats
     extension: Extension
-    bandwidth: float
+    eigenvalues: Floats
+    bandwidth: float = 0.0
     notes: tuple[str, ...] = ()
 
 
 class ManifoldLearner(Protocol):
-    """Turns a set of windows into an embedding."""
+    """Turns a set of points into an embedding."""
 
-    def fit(self, windows: WindowSet) -> Embedding:
+    def fit(self, samples: Samples) -> Embedding:
         """
-        Embed the windows.
+        Embed the points.
 
         Raises
         ------
         InputError
-            If there are too few windows for the dimension asked for.
+            If there are too few points for the dimension asked for.
 
         """
         ...

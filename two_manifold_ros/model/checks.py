@@ -10,6 +10,7 @@ import numpy as np
 
 from two_manifold_ros.hse_hmm.observation import RawKernel
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
+from two_manifold_ros.kernels.extension_form import check_extension
 from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
 from two_manifold_ros.model.head_checks import check_head
 from two_manifold_ros.model.readout_checks import check_readout, readout_shapes
@@ -39,6 +40,7 @@ def check_model(model: Model) -> None:
     _check_familiarity(model)
     check_shapes(_shapes(model))
     _check_indices(model)
+    _check_warm_start(model)
     check_finite(_groups(model))
     matrix = transition(model.tables.weights, model.tables.states)
     first = np.eye(len(matrix))[0]
@@ -59,11 +61,8 @@ def _check_numbers(model: Model) -> None:
             'familiarity.squared': model.familiarity.squared,
             'state_bound': model.state_bound,
             'observation bandwidth': model.operator.bandwidth,
-            'warm start bandwidth': model.warm_start.bandwidth,
         }
     )
-    if model.warm_start.neighbours < 0:
-        refuse('its warm start has a negative number of neighbours')
 
 
 def _check_familiarity(model: Model) -> None:
@@ -83,10 +82,6 @@ def _shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
         'tables.states': (model.tables.states, (count, states)),
         'starts': (model.starts, (count,)),
         'warm_start.offset': (model.warm_start.offset, (states - 1,)),
-        'warm_start.table': (
-            model.warm_start.table,
-            (len(model.warm_start.members), states - 1),
-        ),
         'kernel points': (
             model.operator.kernel_points,
             (len(model.operator.kernel_points), live),
@@ -110,14 +105,18 @@ def _check_indices(model: Model) -> None:
     last = model.series.shape[1] - model.window
     if model.starts.min() < 0 or model.starts.max() > last:
         refuse('its windows lie outside its series')
-    count = len(model.tables.weights)
-    if model.warm_start.members.min() < 0 or model.warm_start.members.max() >= count:
-        refuse('its warm start names windows that are not there')
+
+
+def _check_warm_start(model: Model) -> None:
+    try:
+        check_extension(model.warm_start, len(model.starts))
+    except ValueError as error:
+        refuse(f'its warm start does not fit: {error}')
 
 
 def _groups(model: Model) -> list[object]:
     """Return what holds arrays."""
-    groups: list[object] = [model, model.tables, model.operator, model.warm_start, model.readout]
+    groups: list[object] = [model, model.tables, model.operator, model.readout]
     if model.route is not None:
         groups += [model.route, model.route.paces]
         groups += [model.route.signs] if model.route.signs is not None else []

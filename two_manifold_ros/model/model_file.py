@@ -39,7 +39,7 @@ TPSR_FORMAT = 'two_manifold_ros tpsr model'
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
 _KINDS = {
-    FORMAT: _Kind(Model, 4, check_model, trained_numbers, trained_arrays, trained_from),
+    FORMAT: _Kind(Model, 5, check_model, trained_numbers, trained_arrays, trained_from),
     TPSR_FORMAT: _Kind(TpsrModel, 1, check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
 }
 

@@ -9,7 +9,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.hse_hmm.observation import RawKernel, RidgeKernel
 from two_manifold_ros.hse_hmm.tables import Tables
-from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.extension_form import extension_from, extension_to
 from two_manifold_ros.model.head_form import group, head_from
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.route_form import route_arrays, route_from, route_numbers
@@ -33,10 +33,7 @@ def trained_numbers(model: Model) -> dict[str, Any]:
         'state_bound': model.state_bound,
         'observation_bandwidth': model.operator.bandwidth,
         'familiarity': asdict(model.familiarity),
-        'warm_start': {
-            'bandwidth': model.warm_start.bandwidth,
-            'neighbours': model.warm_start.neighbours,
-        },
+        'warm_start': extension_to(model.warm_start)[0],
         'route': route_numbers(model.route) if model.route else None,
     }
 
@@ -45,10 +42,8 @@ def trained_arrays(model: Model) -> dict[str, NDArray[Any]]:
     """Return the arrays by name."""
     arrays: dict[str, NDArray[Any]] = {'series': model.series, 'starts': model.starts}
     arrays |= {f'tables.{name}': value for name, value in vars(model.tables).items()}
-    arrays |= {
-        f'warm_start.{name}': getattr(model.warm_start, name)
-        for name in ('members', 'table', 'offset')
-    }
+    warm_start = extension_to(model.warm_start)[1]
+    arrays |= {f'warm_start.{name}': value for name, value in warm_start.items()}
     arrays |= {
         f'operator.{name}': value
         for name, value in vars(model.operator).items()
@@ -70,7 +65,6 @@ def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Mod
         If anything is missing or too much.
 
     """
-    warm_start = header['warm_start']
     return Model(
         **head_from(header, arrays),
         kernel=header['kernel'],
@@ -82,11 +76,7 @@ def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Mod
         operator=_operator(group(arrays, 'operator'), header['observation_bandwidth']),
         readout=_readout(arrays),
         route=_route(header['route'], arrays),
-        warm_start=Extension(
-            float(warm_start['bandwidth']),
-            int(warm_start['neighbours']),
-            **group(arrays, 'warm_start'),
-        ),
+        warm_start=extension_from(header['warm_start'], group(arrays, 'warm_start')),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.windows.distances import direct_distances, slide
+from two_manifold_ros.windows.neighbours import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,6 +73,26 @@ class WindowSet:
             part = slice(begin, begin + 1024)
             result[part] = np.square(self.rows(first[part]) - self.rows(second[part])).sum(axis=1)
         return result
+
+    def neighbours(self, count: int) -> tuple[Ints, Floats]:
+        """
+        Find the nearest other windows of every window, exactly.
+
+        Returns
+        -------
+        indices : (n, count) int64, squared : (n, count)
+            Smallest distance first; n - 1 columns if there are no more others.
+
+        """
+        count = min(count, len(self) - 1)
+        indices = np.empty((len(self), count), dtype=np.int64)
+        squared = np.empty((len(self), count))
+        for index, row in self.distance_rows():
+            row[index] = np.inf
+            found = nearest(row, count)
+            indices[index] = found
+            squared[index] = row[found]
+        return indices, squared
 
     def distance_rows(self) -> Iterator[tuple[int, Floats]]:
         """

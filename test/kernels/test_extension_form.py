@@ -1,0 +1,93 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Extensions taken apart for a file and put together again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.kernels.affinity import MemberAffinity, NearAffinity
+from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.extension_form import (
+    check_extension,
+    extension_from,
+    extension_to,
+    RESPONSES,
+)
+
+OFFSET = np.array([0.5, -0.5])
+MEMBERS = Extension(MemberAffinity(0.1 + 0.2, np.array([0, 3])), np.eye(2), OFFSET)
+NEAR = Extension(NearAffinity(1.5, 2), np.arange(8.0).reshape(4, 2), OFFSET)
+
+
+@pytest.mark.parametrize('extension', [MEMBERS, NEAR], ids=['members', 'near'])
+def test_there_and_back(extension: Extension) -> None:
+    check_extension(extension, 4)
+    numbers, arrays = extension_to(extension)
+    again = extension_from(json.loads(json.dumps(numbers)), arrays)
+    assert type(again.response) is type(extension.response)
+    squared = np.array([2.0, 0.0, 4.0, 9.0])
+    np.testing.assert_array_equal(again.transform(squared), extension.transform(squared))
+
+
+def test_fields_of_responses_have_names_of_their_own() -> None:
+    taken = {'kind', 'table', 'offset'}
+    for made in RESPONSES.values():
+        assert not taken & set(made.__dataclass_fields__)
+        assert {each.type for each in made.__dataclass_fields__.values()} <= {
+            'int', 'float', 'Ints', 'Floats',
+        }  # fmt: skip
+
+
+def test_no_form() -> None:
+    class Foreign:
+        """A response that no file knows."""
+
+    with pytest.raises(TypeError, match='Foreign has no form'):
+        extension_to(replace(NEAR, response=Foreign()))
+
+
+@pytest.mark.parametrize(
+    ('numbers', 'arrays'),
+    [
+        ({'kind': 'eval'}, {}),
+        ({'kind': ['near-affinity']}, {}),
+        ({'more': 1.0}, {}),
+        ({}, {'more': np.ones(2)}),
+        ({}, {'bandwidth': np.ones(2)}),
+    ],
+)
+def test_other_content(numbers: dict[str, Any], arrays: dict[str, Any]) -> None:
+    known = extension_to(NEAR)
+    with pytest.raises((KeyError, TypeError)):
+        extension_from(known[0] | numbers, known[1] | arrays)
+    for name in known[1]:
+        with pytest.raises(KeyError, match=name):
+            extension_from(known[0], {key: known[1][key] for key in known[1] if key != name})
+
+
+@pytest.mark.parametrize(
+    ('changed', 'words'),
+    [
+        ({'response': NearAffinity(np.nan, 2)}, 'bandwidth is nan, not a finite number'),
+        ({'response': NearAffinity('1.0', 2)}, "bandwidth is '1.0', not a finite number"),
+        ({'response': NearAffinity(1.0, 2.5)}, 'neighbours is 2.5, not a whole number'),
+        ({'response': NearAffinity(1.0, True)}, 'neighbours is True, not a whole number'),
+        ({'response': NearAffinity(0.0, 2)}, 'bandwidth is 0.0, not a positive number'),
+        ({'response': MemberAffinity(1.0, np.zeros(4))}, 'members holds float64 instead of int64'),
+        ({'response': MemberAffinity(1.0, 3)}, 'members is no array'),
+        ({'table': np.zeros((3, 2))}, r'table has the shape \(3, 2\) instead of \(4, 2\)'),
+        ({'table': np.full((4, 2), np.nan)}, 'table holds numbers that are not finite'),
+        ({'table': np.zeros((4, 2), dtype=np.float32)}, 'table holds float32 instead of'),
+        ({'offset': np.zeros((2, 1))}, 'offset has the shape'),
+        ({'offset': np.zeros(0)}, 'offset has the shape'),
+    ],
+)
+def test_what_does_not_fit(changed: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        check_extension(replace(NEAR, **changed), 4)

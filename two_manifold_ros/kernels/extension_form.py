@@ -1,0 +1,111 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The form of extensions in files: numbers for a JSON header, and arrays by name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.kernels.affinity import MemberAffinity, NearAffinity
+from two_manifold_ros.kernels.extension import Extension
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+RESPONSES: dict[str, type[Any]] = {
+    'member-affinity': MemberAffinity,
+    'near-affinity': NearAffinity,
+}
+"""Every kind of response, by its name in files."""
+
+_OWN = ('table', 'offset')
+_DTYPES = {'Floats': np.dtype(np.float64), 'Ints': np.dtype(np.int64)}
+
+
+def extension_to(extension: Extension) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """
+    Return an extension as JSON values and arrays, from which ``extension_from`` makes it again.
+
+    Raises
+    ------
+    TypeError
+        If the response is of a kind that has no form.
+
+    """
+    made = type(extension.response)
+    kinds = [kind for kind, known in RESPONSES.items() if known is made]
+    if not kinds:
+        msg = f'{made.__name__} has no form in files'
+        raise TypeError(msg)
+    numbers: dict[str, Any] = {'kind': kinds[0]}
+    arrays: dict[str, NDArray[Any]] = {name: getattr(extension, name) for name in _OWN}
+    for name, value in vars(extension.response).items():
+        (arrays if isinstance(value, np.ndarray) else numbers)[name] = value
+    return numbers, arrays
+
+
+def extension_from(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Extension:
+    """
+    Return the extension of what ``extension_to`` gave; ``check_extension`` says if it fits.
+
+    Raises
+    ------
+    KeyError, TypeError
+        If anything is missing, too much, or of no known kind.
+
+    """
+    plain, others = dict(numbers), dict(arrays)
+    own = {name: others.pop(name) for name in _OWN}
+    # Whatever is left over or there twice is an argument that the class does not take.
+    response = RESPONSES[plain.pop('kind')](**plain, **others)
+    return Extension(response, **own)
+
+
+def check_extension(extension: Extension, count: int) -> None:
+    """
+    Refuse an extension that cannot be used with so many training points.
+
+    Raises
+    ------
+    ValueError
+        Naming the first thing that does not fit, as the end of a sentence.
+
+    """
+    for part in (extension.response, extension):
+        for field in fields(part):  # type: ignore[arg-type]  # every response is a dataclass
+            _check_field(field.name, str(field.type), getattr(part, field.name))
+    rows = extension.response.check(count)
+    if extension.offset.ndim != 1 or not extension.offset.size:
+        msg = f'offset has the shape {extension.offset.shape} instead of (any,)'
+        raise ValueError(msg)
+    shape = (rows, len(extension.offset))
+    if extension.table.shape != shape:
+        msg = f'table has the shape {extension.table.shape} instead of {shape}'
+        raise ValueError(msg)
+
+
+def _check_field(name: str, kind: str, value: Any) -> None:  # noqa: ANN401 - from a file
+    if kind in _DTYPES:
+        _check_array(name, value, _DTYPES[kind])
+    elif kind in {'int', 'float'}:
+        numbers = int if kind == 'int' else (int, float)
+        if isinstance(value, bool) or not isinstance(value, numbers) or not np.isfinite(value):
+            msg = f'{name} is {value!r}, not a {"whole" if kind == "int" else "finite"} number'
+            raise ValueError(msg)
+
+
+def _check_array(name: str, value: Any, dtype: np.dtype[Any]) -> None:  # noqa: ANN401 - the same
+    if not isinstance(value, np.ndarray):
+        msg = f'{name} is no array'
+        raise ValueError(msg)  # noqa: TRY004 - one kind of error for all that does not fit
+    if value.dtype != dtype:
+        msg = f'{name} holds {value.dtype} instead of {dtype}'
+        raise ValueError(msg)
+    if not np.isfinite(value).all():
+        msg = f'{name} holds numbers that are not finite'
+        raise ValueError(msg)
