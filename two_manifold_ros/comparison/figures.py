@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.typing import Floats
+
+Axes: TypeAlias = Any
+"""Axes of a figure, which matplotlib hands out as anything."""
 
 # Okabe and Ito's colours, which colour-blind people tell apart; dashes and labels help as well.
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00')
@@ -57,19 +60,15 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
     lines = max(1, math.ceil(len(drawn) / MOST_IN_ROW))
     columns = max(1, math.ceil(len(drawn) / lines))
     true = _joined(comparison.tracks)
-    low, high = _limits(true)
     figure = Figure(figsize=_size(true, lines, columns), layout='constrained')
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for index, axes in enumerate(panels.flat):
         if index and index >= len(drawn):
             axes.set_visible(False)
             continue
-        axes.plot(*true.T, color=TRUE, lw=3.5, label='true position')
-        axes.set_aspect('equal')
-        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        axes.grid(alpha=0.3)
+        draw_truth(axes, comparison)
         if index < len(drawn):
-            _draw_track(axes, comparison, drawn[index])
+            draw_reading(axes, comparison, drawn[index])
         if index + columns >= len(drawn):
             axes.tick_params(labelbottom=True)
             axes.set_xlabel('x (m)')
@@ -96,18 +95,22 @@ def draw_errors(comparison: Comparison, path: Path) -> None:
         axes.plot(seconds, values, marker=marker, ms=4.0, **style)
         if np.isfinite(values).any():
             ends.append((float(values[np.isfinite(values)][-1]), result.title, style['color']))
+    dress_errors(axes, comparison.rate_hz)
+    label_ends(axes, ends)
+    _save(figure, path)
+
+
+def dress_errors(axes: Axes, rate_hz: float) -> None:
+    """Give axes of errors in metres against seconds ahead their scales and names."""
     axes.set_yscale('log')
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter('{x:g}')
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel='how far ahead (s)', ylabel='RMS error of the position (m)')
     axes.grid(which='both', alpha=0.25)
-    rate_hz = comparison.rate_hz
     scales = (lambda seconds: seconds * rate_hz, lambda ticks: ticks / rate_hz)
     ticks = axes.secondary_xaxis('top', scales)
     ticks.set_xlabel('ticks ahead')
-    _label(axes, ends)
-    _save(figure, path)
 
 
 def _caption(comparison: Comparison, width: float) -> str:
@@ -133,18 +136,27 @@ def _size(true: Floats, lines: int, columns: int) -> tuple[float, float]:
     return max(5.0, (PANEL * shape + 0.3) * columns + 0.6), (PANEL / shape + 0.6) * lines + 1.0
 
 
-def _draw_track(axes: Any, comparison: Comparison, result: Result) -> None:  # noqa: ANN401
-    known = [np.where(np.isfinite(true), 1.0, np.nan) for true in comparison.tracks]
-    read = _joined([each * mask for each, mask in zip(result.linear or (), known, strict=True)])
+def draw_truth(axes: Axes, comparison: Comparison) -> None:
+    """Draw the true track, all of it in sight."""
+    true = _joined(comparison.tracks)
+    axes.plot(*true.T, color=TRUE, lw=3.5, label='true position')
+    axes.set_aspect('equal')
+    low, high = _limits(true)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    axes.grid(alpha=0.3)
+
+
+def draw_reading(axes: Axes, comparison: Comparison, result: Result) -> None:
+    """Draw what is read linearly from the states of a method, with its error as the title."""
+    read = _joined(comparison.readings(result))
     axes.plot(*read.T, color=READ, lw=0.9, label='linear reading of the state')
-    away = np.linalg.norm(read - _joined(comparison.tracks), axis=1)
-    rmse = math.sqrt(np.nanmean(np.square(away)))
     low, high = _limits(_joined(comparison.tracks))
     beyond = np.maximum(low - read, read - high).max(axis=1)
-    outside = float(np.mean(beyond[np.isfinite(away)] > 0.0))
+    outside = float(np.mean(beyond[np.isfinite(beyond)] > 0.0))
     if outside > MUCH:
         axes.text(0.5, 0.02, f'{outside:.0%} outside', transform=axes.transAxes, ha='center')
-    axes.set_title(f'{result.title}\nRMSE of this reading {rmse:.2f} m', fontsize='medium')
+    rmse_m = comparison.reading_rmse_m(result)
+    axes.set_title(f'{result.title}\nRMSE of this reading {rmse_m:.2f} m', fontsize='medium')
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:
@@ -167,8 +179,18 @@ def _rmse(result: Result) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def _label(axes: Any, ends: Sequence[tuple[float, str, str]]) -> None:  # noqa: ANN401
-    """Write the name of every line at its right end, moved apart where lines end together."""
+def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """
+    Write the name of every line at its right end, moved apart where lines end together.
+
+    Parameters
+    ----------
+    axes
+        With a logarithmic ordinate.
+    ends
+        For each line its last value, its name and its colour.
+
+    """
     low, high = np.log(axes.get_ylim())
     shares = [(math.log(value) - low) / (high - low) for value, _, _ in ends]
     order = np.argsort(shares, kind='stable')

@@ -133,6 +133,18 @@ class Comparison:
         """The methods with scores."""
         return tuple(result for result in self.results if result.scores is not None)
 
+    def readings(self, result: Result) -> list[Floats]:
+        """Return for each segment what is read linearly from states, NaN as in ``tracks``."""
+        return [
+            np.where(np.isfinite(true), read, np.nan)
+            for read, true in zip(result.linear or (), self.tracks, strict=True)
+        ]
+
+    def reading_rmse_m(self, result: Result) -> float:
+        """Return the root mean square error of those readings, metres."""
+        away = np.concatenate(self.readings(result)) - np.concatenate(self.tracks)
+        return float(np.sqrt(np.nanmean(np.square(away).sum(axis=1))))
+
     def to_json(self) -> dict[str, Any]:
         """Return the object described above; no number is NaN."""
         return {
