@@ -50,6 +50,19 @@ def test_equation() -> None:
     assert (made.inputs, made.size) == (inputs, size)
 
 
+def test_single_precision() -> None:
+    points = points_at_all_distances()
+    double, single = (
+        structured_fourier_features(INPUTS, 4_000, BANDWIDTH, 0, precision)
+        for precision in ('double', 'single')
+    )
+    assert single.phases.dtype == np.float32
+    features = single.transform(points)
+    assert features.dtype == np.float64
+    difference = np.abs(features - double.transform(points)).max()
+    assert 1e-10 < difference < 1e-7
+
+
 def test_the_seed_decides() -> None:
     first, again, other = (structured_fourier_features(50, 90, 1.0, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.signs, again.signs)
@@ -70,7 +83,8 @@ def test_points_too_far_out_or_not_finite() -> None:
 
 
 @pytest.mark.parametrize(
-    'changed', [{'inputs': 0}, {'size': -1}, {'bandwidth': -2.0}, {'seed': 1.5}]
+    'changed',
+    [{'inputs': 0}, {'size': -1}, {'bandwidth': -2.0}, {'seed': 1.5}, {'precision': 'half'}],
 )
 def test_bad_settings(changed: dict[str, object]) -> None:
     given = {'inputs': 3, 'size': 4, 'bandwidth': 1.0, 'seed': 0} | changed
