@@ -42,6 +42,9 @@ class Svd(Protocol):
     def right(self) -> Floats:
         """The (r, h) directions of histories."""
 
+    def right_coordinates(self, y: Floats) -> Floats:
+        """Return the (c, r) products of (c, h) vectors with them, at less cost than they have."""
+
 
 class Learner(ABC):
     """
@@ -218,17 +221,12 @@ class Learner(ABC):
 
         """
         states = self._count_states()
+        ends = np.stack([self.constant, self.history_sum])
         return make_parameters(
             self.svd.values[:states],
-            self.svd.right[:states],
+            self.svd.right_coordinates(ends)[:, :states],
             self.moments[:, :states, :states],
-            Sums(
-                self.constant,
-                self.history_sum,
-                self.covariance.inverse,
-                self.weight,
-                self.test_square,
-            ),
+            Sums(self.covariance.inverse, self.weight, self.test_square),
         )
 
     def _count_states(self) -> int:

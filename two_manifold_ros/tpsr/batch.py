@@ -48,7 +48,8 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
         triples.observations,
         triples.histories @ right.T,
     )
-    return make_parameters(values, right, tensor.moments, _sums(triples, constant, ridge))
+    ends = np.stack([constant, triples.importance @ triples.histories])
+    return make_parameters(values, ends @ right.T, tensor.moments, _sums(triples, ridge))
 
 
 def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
@@ -57,7 +58,7 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
 
     Parameters and result are those of `learn`, and so are the numbers, to rounding.
     """
-    sums = _sums(triples, constant, ridge)
+    sums = _sums(triples, ridge)
     weighted = triples.tests * triples.importance[:, None]
     covariance = weighted.T @ triples.histories
     _, left, _ = _leading(triples, states)
@@ -73,7 +74,7 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
     pseudo_inverse = np.linalg.pinv(left @ covariance)
     operators = left @ moments @ pseudo_inverse
     start = left @ covariance @ constant
-    normaliser = sums.history_sum @ pseudo_inverse
+    normaliser = triples.importance @ triples.histories @ pseudo_inverse
     return Tpsr(
         start=start / float(normaliser @ start),
         normaliser=normaliser,
@@ -84,13 +85,11 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
     )
 
 
-def _sums(triples: Triples, constant: Floats, ridge: float) -> Sums:
+def _sums(triples: Triples, ridge: float) -> Sums:
     observations, importance = triples.observations, triples.importance
     weight = float(importance.sum())
     total = (observations * importance[:, None]).T @ observations
     return Sums(
-        constant=constant,
-        history_sum=importance @ triples.histories,
         inverse=np.linalg.inv(total + ridge * weight * np.eye(len(total))),
         weight=weight,
         test_square=float(importance @ np.square(triples.tests).sum(axis=1)),

@@ -58,6 +58,11 @@ class WholeSvd:
         self.total += other.total
         return self._decompose()
 
+    def right_coordinates(self, y: Floats) -> Floats:
+        """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
+        coordinates: Floats = y @ self.right.T
+        return coordinates
+
     def restore(self, left: Floats, values: Floats, right: Floats, total: Floats) -> None:
         """Take over a sum and its decomposition."""
         self.left, self.values, self.right = left.copy(), values.copy(), right.copy()

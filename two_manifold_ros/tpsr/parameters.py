@@ -87,10 +87,6 @@ class Sums:
 
     Parameters
     ----------
-    constant : (h,)
-        The constant written in history features: its product with each history is one.
-    history_sum : (h,)
-        Sum of the histories.
     inverse : (p, p)
         :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`.
     weight, test_square
@@ -98,8 +94,6 @@ class Sums:
 
     """
 
-    constant: Floats
-    history_sum: Floats
     inverse: Floats
     weight: float
     test_square: float
@@ -110,7 +104,7 @@ class Sums:
         return _SLACK * math.sqrt(self.test_square / self.weight)
 
 
-def make_parameters(values: Floats, right: Floats, moments: Floats, sums: Sums) -> Tpsr:
+def make_parameters(values: Floats, ends: Floats, moments: Floats, sums: Sums) -> Tpsr:
     """
     Return the parameters, eq. (7a-c).
 
@@ -118,8 +112,9 @@ def make_parameters(values: Floats, right: Floats, moments: Floats, sums: Sums) 
     ----------
     values : (k,)
         Singular values.
-    right : (k, h)
-        Their vectors of histories, as rows.
+    ends : (2, k)
+        Coordinates, by their vectors of histories, of the constant as it is written in history
+        features and of the weighted sum of the histories.
     moments : (p + 1, k, k)
         See `OperatorTensor.moments`.
     sums
@@ -131,8 +126,7 @@ def make_parameters(values: Floats, right: Floats, moments: Floats, sums: Sums) 
         If the histories do not hold the constant.
 
     """
-    start = values * (right @ sums.constant)
-    normaliser = (right @ sums.history_sum) / values
+    start, normaliser = values * ends[0], ends[1] / values
     whole = float(normaliser @ start)
     if not whole > LEAST_CONSTANT * sums.weight:
         msg = (

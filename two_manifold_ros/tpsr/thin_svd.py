@@ -112,6 +112,10 @@ class ThinSvd:
         """Return the (c, r) coordinates of (c, rows) vectors in the left basis."""
         return self._across.coordinates(x)
 
+    def right_coordinates(self, y: Floats) -> Floats:
+        """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
+        return self._down.coordinates(y)
+
     def orthonormalise(self) -> Move:
         """Make the bases orthonormal to the last digit, and return the move: next to nothing."""
         none = np.zeros(0)
