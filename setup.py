@@ -70,7 +70,7 @@ setup(
     # but whoever installs by pip gets the fast path without having to know about it.
     install_requires=['setuptools', 'numpy', 'scipy', 'numba'],
     extras_require={
-        # Bags, tables with progress, figures, a rival method: never needed by the filter node.
+        # Bags, tables with progress, figures, a rival method, estimators: never needed by a node.
         'train': [
             'rosbags',
             'ruamel.yaml',
@@ -78,6 +78,7 @@ setup(
             'rich',
             'matplotlib',
             'hmmlearn',
+            'scikit-learn',
         ],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from catkin_pkg.package import Package
 
-# Names under which rosdep knows what Python imports under another name.
-ROSDEP_KEYS = {
+# Names under which rosdep or pip knows what Python imports under another name.
+OTHER_NAMES = {
     'numba': 'python3-numba',
     'numpy': 'python3-numpy',
     'scipy': 'python3-scipy',
+    'sklearn': 'scikit-learn',
     'yaml': 'python3-yaml',
 }
 # Always there where rclpy is; and a folder of Python itself from 3.14 on.
@@ -83,9 +84,9 @@ def test_package_xml_names_what_is_imported(
     declared = {dependency.name for dependency in manifest.exec_depends}
     # Offline work only: rosdep has no key for a package that comes from pip alone.
     offline = setup_arguments['extras_require']['train']
-    declared |= {re.split(r'\W', requirement)[0] for requirement in offline}
+    declared |= {re.split(r'[^\w-]', requirement)[0] for requirement in offline}
     used = imported([checkout / 'two_manifold_ros', checkout / 'launch']) - GIVEN
-    assert {ROSDEP_KEYS.get(name, name) for name in used} <= declared
+    assert {OTHER_NAMES.get(name, name) for name in used} <= declared
 
 
 def test_package_xml_names_the_packages_of_the_messages(
@@ -104,7 +105,7 @@ def test_package_xml_names_nothing_that_is_not_used(checkout: Path, manifest: 'P
     sources = [*checkout.glob('two_manifold_ros/**/*.py'), *checkout.glob('launch/*.py')]
     words = set(re.findall(r'\w+', ' '.join(path.read_text() for path in sources)))
     # The launch files' own commands; what only tests use is a test_depend.
-    used = {ROSDEP_KEYS.get(word, word) for word in words} | {'ros2bag', 'ros2launch'}
+    used = {OTHER_NAMES.get(word, word) for word in words} | {'ros2bag', 'ros2launch'}
     assert {dependency.name for dependency in manifest.exec_depends} <= used
 
 

@@ -53,12 +53,14 @@ class TwoSubspacePCA(TwoViews):
     @property
     def components_(self) -> Floats:
         """What centred rows of X are multiplied with, shape (k, D_X)."""
-        return self._first_map.T
+        components: Floats = self._first_map.T
+        return components
 
     @property
     def second_components_(self) -> Floats:
         """What centred rows of Y are multiplied with, shape (k, D_Y)."""
-        return self._second_map.T
+        components: Floats = self._second_map.T
+        return components
 
     def _embed(self, first: Floats, second: Floats) -> tuple[CentredRows, CentredRows]:
         views = CentredRows.of(first), CentredRows.of(second)

@@ -47,6 +47,8 @@ class TwoViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     n_components: int
     coupling: str
+    _first_map: Floats
+    _second_map: Floats
 
     @abstractmethod
     def _embed(self, first: Floats, second: Floats) -> tuple[Embedded, Embedded]:
