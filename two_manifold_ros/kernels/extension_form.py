@@ -10,7 +10,10 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.kernels.affinity import MemberAffinity, NearAffinity
+from two_manifold_ros.kernels.barycentric import Barycentric
 from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.geodesic import Geodesic
+from two_manifold_ros.kernels.transition import Transition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 RESPONSES: dict[str, type[Any]] = {
     'member-affinity': MemberAffinity,
     'near-affinity': NearAffinity,
+    'geodesic': Geodesic,
+    'barycentric': Barycentric,
+    'transition': Transition,
 }
 """Every kind of response, by its name in files."""
 

@@ -1,0 +1,106 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Landmark Isomap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import eigh
+
+from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bridges import find_bridges
+from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.geodesic import Geodesic, geodesic_lengths
+from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.signs import fix_signs
+
+if TYPE_CHECKING:
+    from two_manifold_ros.kernels.samples import Samples
+    from two_manifold_ros.typing import Floats, Ints
+
+LANDMARKS = 200
+"""Evenly spread points whose geodesics are found: time and size of a model grow with them."""
+
+SMALLEST_SHARE = 1e-10
+"""Of the first eigenvalue; smaller ones are rounding, and negative ones no distances."""
+
+
+@dataclass(frozen=True)
+class Isomap:
+    r"""
+    Classical scaling of geodesic distances between landmarks; all others by triangulation.
+
+    With squared geodesics :math:`\delta^2(x)` of a point to the l landmarks,
+    :math:`\Delta` those between landmarks, and H the centring matrix,
+
+    .. math:: -\tfrac12 H \Delta H = V \Lambda V^\top, \qquad
+              z(x) = -\tfrac12 \Lambda^{-1/2} V^\top (\delta^2(x) - \bar\Delta),
+
+    which gives a landmark its row of :math:`V \Lambda^{1/2}`. Where all points are landmarks this
+    is Isomap itself. The eigenvalues are those of the leading modes of :math:`\Lambda`;
+    coordinates are fewer than asked for where fewer of these are positive.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+    neighbours
+        :math:`\kappa`; a point is joined to those that it is nearest to as well.
+    landmarks
+        At most so many.
+
+    References
+    ----------
+    J. B. Tenenbaum, V. de Silva, J. C. Langford: A global geometric framework for nonlinear
+    dimensionality reduction. Science 290, 2000. V. de Silva, J. B. Tenenbaum: Sparse
+    multidimensional scaling using landmark points. Stanford, 2004.
+
+    """
+
+    dimension: int
+    neighbours: int
+    landmarks: int = LANDMARKS
+
+    def fit(self, samples: Samples) -> Embedding:
+        """
+        Embed the points; the model keeps their (n, l) geodesics.
+
+        Raises
+        ------
+        InputError
+            If there are too few points, or most are identical.
+
+        """
+        require_more_than(samples, self.dimension, self.neighbours)
+        # Only refuses a set without any scale: lengths need no bandwidth.
+        median_distance(samples)
+        indices, squared = samples.neighbours(self.neighbours)
+        bridges = find_bridges(samples, indices)
+        members = _spread(len(samples), self.landmarks)
+        lengths = geodesic_lengths(indices, squared, bridges, members)
+        eigenvalues, vectors = _scaling(np.square(lengths[members]), self.dimension)
+        table = -0.5 * vectors / np.sqrt(eigenvalues)
+        coordinates = np.square(lengths) @ table
+        mean = coordinates.mean(axis=0)
+        extension = Extension(Geodesic(self.neighbours, lengths), table, -mean)
+        return Embedding(coordinates - mean, extension, eigenvalues, notes=bridges.notes)
+
+
+def _spread(count: int, most: int) -> Ints:
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _scaling(squared: Floats, dimension: int) -> tuple[Floats, Floats]:
+    """Return the leading eigenpairs of (l, l) squared distances centred twice."""
+    gram = -0.25 * (squared + squared.T)
+    gram -= gram.mean(axis=0)
+    gram -= gram.mean(axis=1)[:, None]
+    first = max(0, len(gram) - dimension)
+    values, vectors = eigh(gram, subset_by_index=[first, len(gram) - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    keep = values > SMALLEST_SHARE * values[0]
+    return values[keep], fix_signs(vectors[:, keep])

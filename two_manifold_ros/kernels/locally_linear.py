@@ -1,0 +1,109 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Locally linear embedding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_matrix, identity
+
+from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.barycentric import Barycentric, pair_keys, usual_weights
+from two_manifold_ros.kernels.bridges import find_bridges
+from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.smallest_modes import smallest_modes
+
+if TYPE_CHECKING:
+    from two_manifold_ros.kernels.bridges import Bridges
+    from two_manifold_ros.kernels.samples import Samples
+    from two_manifold_ros.typing import Floats, Ints
+
+
+@dataclass(frozen=True)
+class LocallyLinear:
+    r"""
+    Coordinates in which every point is the same mixture of its neighbours as it is in space.
+
+    With weights W, whose rows sum to one and minimise the errors of the mixtures,
+
+    .. math:: M = (I - W)^\top (I - W) = \sum_r \lambda_r v_r v_r^\top, \qquad
+              E = \sqrt n\,[v_1, \dots, v_m],
+
+    the smallest eigenvalues first and without the constant mode: columns of unit variance.
+    A new point is a mixture of its nearest training point and the neighbours of that.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+    neighbours
+        :math:`\kappa`.
+
+    References
+    ----------
+    S. T. Roweis, L. K. Saul: Nonlinear dimensionality reduction by locally linear embedding.
+    Science 290, 2000. L. K. Saul, S. T. Roweis: Think globally, fit locally. JMLR 4, 2003 (the
+    mixture of a new point).
+
+    """
+
+    dimension: int
+    neighbours: int
+
+    def fit(self, samples: Samples) -> Embedding:
+        """
+        Embed the points; the model keeps the distances within neighbourhoods, each pair once.
+
+        Raises
+        ------
+        InputError
+            If there are too few points, or most are identical.
+
+        """
+        # One more for the constant mode, which is not kept.
+        require_more_than(samples, self.dimension + 1, self.neighbours)
+        # Only refuses a set without any scale: mixtures need no bandwidth.
+        median_distance(samples)
+        indices, _ = samples.neighbours(self.neighbours)
+        bridges = find_bridges(samples, indices)
+        response, weights = _mixtures(samples, indices, bridges)
+        count = len(samples)
+        error = identity(count) - weights
+        null = np.full(count, 1.0 / np.sqrt(count))
+        eigenvalues, vectors = smallest_modes((error.T @ error).tocsc(), null, self.dimension)
+        coordinates = np.sqrt(count) * vectors
+        extension = Extension(response, coordinates, np.zeros(self.dimension))
+        return Embedding(coordinates, extension, eigenvalues, notes=bridges.notes)
+
+
+def _mixtures(samples: Samples, indices: Ints, bridges: Bridges) -> tuple[Barycentric, csr_matrix]:
+    """Return the response, and W; a point at the end of a bridge is mixed of the other end too."""
+    count, kappa = indices.shape
+    neighbourhoods = np.column_stack([np.arange(count), indices])
+    upper = np.triu_indices(kappa + 1, 1)
+    columns, weights, between = [], [], []
+    for point, members in enumerate(neighbourhoods):
+        others = np.append(members[1:], bridges.second[bridges.first == point])
+        away = samples.rows(np.append(point, others))
+        away -= away[0]
+        gram = away @ away.T
+        columns.append(others)
+        weights.append(usual_weights(gram[1:, 1:]))
+        between.append(_apart(gram)[upper])
+    keys, first = np.unique(pair_keys(neighbourhoods, count), return_index=True)
+    response = Barycentric(neighbourhoods, keys, np.concatenate(between)[first])
+    places = (
+        np.repeat(np.arange(count), [len(each) for each in columns]),
+        np.concatenate(columns),
+    )
+    return response, csr_matrix((np.concatenate(weights), places), shape=(count, count))
+
+
+def _apart(gram: Floats) -> Floats:
+    squared = np.diagonal(gram)
+    return np.maximum(squared[:, None] + squared - 2.0 * gram, 0.0)
