@@ -51,26 +51,6 @@ def test_rows_follow_turns_whether_they_are_asked_for_or_not(size: int, count: i
     np.testing.assert_allclose(basis.rows, rows, atol=1e-10)
 
 
-@pytest.mark.parametrize('settles', [False, True])
-def test_a_vector_that_was_asked_for_before_is_split_like_any_other(*, settles: bool) -> None:
-    rng = np.random.default_rng(1)
-    basis, asked = Basis(3, 30), Basis(3, 30)
-    vector = rng.normal(size=(1, 30))
-    for step in range(2 * PENDING):
-        coordinates = asked.coordinates(vector)
-        if settles and step % 3 == 0:
-            np.testing.assert_allclose(coordinates, vector @ asked.rows.T, atol=1e-13)
-            assert len(basis.rows) == min(step, 3)
-        splits = [each.split(vector) for each in (basis, asked)]
-        for ours, plain in zip(*splits, strict=True):
-            np.testing.assert_array_equal(ours, plain)
-        for each, split in zip((basis, asked), splits, strict=True):
-            each.turn(split.recipe[-3:], split, vector)
-        np.testing.assert_array_equal(asked.coordinates(vector), basis.coordinates(vector))
-        vector = rng.normal(size=(1, 30))
-    np.testing.assert_array_equal(asked.rows, basis.rows)
-
-
 def test_defect_is_the_largest_entry() -> None:
     basis = Basis(2, 3)
     basis.set_rows(np.array([[1.0, 0.0, 0.0], [0.25, 1.0, 0.0]]))

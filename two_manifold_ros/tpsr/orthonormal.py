@@ -59,9 +59,7 @@ class Basis:
 
     What is stored are the rows of some time ago and the vectors since then; the rows of now are a
     small matrix times these. So a single vector costs one pass over what is stored, and only when
-    there are enough of them, or when the rows are asked for, are the rows turned. Online, the
-    vector that is split next is often the one whose coordinates were asked for last, as the next
-    test of a sample is the test of the next sample: that costs no pass.
+    there are enough of them, or when the rows are asked for, are the rows turned.
 
     Parameters
     ----------
@@ -78,7 +76,6 @@ class Basis:
         self._turned = False
         self._matrix = np.zeros((0, 0))
         self._products = np.zeros((0, 0))
-        self._asked: tuple[Floats, Floats] | None = None
 
     @property
     def rows(self) -> Floats:
@@ -94,10 +91,7 @@ class Basis:
 
     def coordinates(self, vectors: Floats) -> Floats:
         """Return the (c, r) products of (c, d) vectors with the rows."""
-        held = self._with_held(vectors)
-        if len(vectors) == 1:
-            self._asked = vectors.copy(), held
-        products: Floats = held @ self._matrix.T
+        products: Floats = (vectors @ self._held.T) @ self._matrix.T
         return products
 
     def split(self, vectors: Floats) -> Split:
@@ -105,7 +99,7 @@ class Basis:
         held, matrix = len(self._products), self._matrix
         products = np.zeros((held + len(vectors), held + len(vectors)))
         products[:held, :held] = self._products
-        products[held:, :held] = self._with_held(vectors)
+        products[held:, :held] = vectors @ self._held.T
         products[:held, held:] = products[held:, :held].T
         products[held:, held:] = vectors @ vectors.T
         triangle = np.linalg.cholesky(matrix @ self._products @ matrix.T)
@@ -144,7 +138,6 @@ class Basis:
 
         """
         before, held, settled = len(self._matrix), len(self._products), self._settled
-        self._asked = None
         matrix = np.hstack([matrix[:, :before] @ self._matrix, matrix[:, before:]])
         longest = split.products.diagonal()[settled:].max(initial=0.0)
         rounding = EPSILON * float(longest) * float(np.square(matrix[:, settled:]).sum())
@@ -161,11 +154,9 @@ class Basis:
         rows = self.rows
         return float(np.abs(rows @ rows.T - np.eye(len(rows))).max(initial=0.0))
 
-    def _with_held(self, vectors: Floats) -> Floats:
-        if self._asked is not None and np.array_equal(vectors, self._asked[0]):
-            return self._asked[1]
-        products: Floats = vectors @ self._stored[: len(self._products)].T
-        return products
+    @property
+    def _held(self) -> Floats:
+        return self._stored[: len(self._products)]
 
     def _settle(self, matrix: Floats, vectors: Floats) -> None:
         count, held = len(matrix), matrix.shape[1] - len(vectors)
@@ -178,5 +169,5 @@ class Basis:
 
     def _measure(self, count: int) -> None:
         rows = self._stored[:count]
-        self._settled, self._turned, self._asked = count, False, None
+        self._settled, self._turned = count, False
         self._matrix, self._products = np.eye(count), rows @ rows.T
