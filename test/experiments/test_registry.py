@@ -33,7 +33,9 @@ def test_every_experiment_has_a_module_and_a_sentence(experiment: Experiment) ->
 def test_by_name_and_all() -> None:
     assert experiments_named(ALL) == EXPERIMENTS
     assert [each.name for each in experiments_named('video')] == ['video']
-    with pytest.raises(InputError, match='no experiment vidoe; choose from rr-hmm'):
+    with pytest.raises(
+        InputError, match=f'no experiment vidoe; choose from {EXPERIMENTS[0].name}, '
+    ):
         experiments_named('vidoe')
 
 

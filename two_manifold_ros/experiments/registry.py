@@ -9,6 +9,11 @@ from two_manifold_ros.experiments.experiment import Experiment
 
 EXPERIMENTS = (
     Experiment(
+        'slot-car',
+        'A manifold HSE-HMM foretells where a slot car will be better than its opponents do.',
+        'Boots & Gordon 2012, Fig. 3',
+    ),
+    Experiment(
         'rr-hmm',
         'Learned eigenvalues of a reduced-rank HMM close in on the true ones as samples add up.',
         'Boots & Gordon 2011, Fig. 1',

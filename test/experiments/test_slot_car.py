@@ -1,0 +1,105 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The experiment of the slot car in small, and what its claims are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+pytest.importorskip('hmmlearn')
+pytest.importorskip('matplotlib')
+
+from two_manifold_ros.comparison.outcome import Comparison, Errors, Result
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.experiments import slot_car
+from two_manifold_ros.experiments.registry import experiments_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAR = 1e3
+"""Metres at horizon 0, which counts for nothing."""
+
+
+def comparison_of(
+    errors: dict[str, tuple[float, float]], readings: dict[str, float]
+) -> Comparison:
+    """Return a comparison with an error for each of two horizons, and readings that far off."""
+    track = np.zeros((3, 2))
+    results = tuple(
+        Result(
+            name,
+            name,
+            told=False,
+            scores=tuple(Errors(rmse_m, rmse_m, rmse_m) for rmse_m in (FAR, *pair)),
+            linear=(track + np.array([readings[name], 0.0]),) if name in readings else None,
+        )
+        for name, pair in errors.items()
+    )
+    about = ((('car', 1.0),),) * 2
+    return Comparison('slot-car', 10.0, 150, (0, 1, 2), *about, (3, 3, 3), (), (track,), results)
+
+
+ERRORS = {
+    'mean': (5.0, 5.0),
+    'previous': (4.0, 8.0),
+    'kalman': (3.0, 3.0),
+    'hmm': (2.8, 3.0),
+    'gaussian': (2.0, 2.0),
+    'manifold': (1.0, 1.0),
+}
+READINGS = {'kalman': 3.0, 'gaussian': 2.0, 'manifold': 1.0}
+
+
+def test_the_quick_form_passes(tmp_path: Path) -> None:
+    (experiment,) = experiments_named('slot-car')
+    told: list[float] = []
+    claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
+    assert [claim.what for claim in claims if not claim.passed] == []
+    assert len(claims) == 8
+    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ('name', 'pair', 'failed'),
+    [
+        ('manifold', (1.0, 1.0), []),
+        ('kalman', (9.0, 9.0), [0]),
+        ('mean', (2.0, 2.5), [0, 1]),
+        ('hmm', (9.0, 9.0), [1]),
+        ('gaussian', (3.5, 2.8), [2, 3]),
+        ('gaussian', (2.9, 3.0), [3]),
+        ('manifold', (2.1, 2.0), [4, 5]),
+        ('manifold', (2.1, 1.0), [5]),
+    ],
+)
+def test_each_claim_fails_where_its_order_is_broken(
+    name: str, pair: tuple[float, float], failed: list[int]
+) -> None:
+    claims = slot_car.claims_of([comparison_of({**ERRORS, name: pair}, READINGS)], 1.0)
+    assert [index for index, claim in enumerate(claims) if not claim.passed] == failed
+
+
+def test_means_are_over_cars_and_the_cars_are_counted() -> None:
+    worse = comparison_of({**ERRORS, 'manifold': (4.0, 4.0)}, {**READINGS, 'gaussian': 5.0})
+    cars = [comparison_of(ERRORS, READINGS), worse, comparison_of(ERRORS, READINGS)]
+    claims = slot_car.claims_of(cars, 1.0)
+    assert [claim.ours for claim in claims[4:]] == [
+        '1, smaller on 2 of 3 cars',
+        '1',
+        '1, smaller on 2 of 3 cars',
+        '0.333, smaller on 3 of 3 cars',
+    ]
+
+
+def test_a_method_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slot_car, 'METHODS', ('kalman',))
+    tiny = replace(slot_car.QUICK.protocol, learned_ticks=90, window=40)
+    with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):
+        slot_car.compare_on(3, tiny, lambda *_: None)
