@@ -1,0 +1,166 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The diffusion of Singer & Coifman in the variables behind the points, not in the points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import diags
+from scipy.sparse.linalg import eigsh, LinearOperator
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.anisotropic_affinity import AnisotropicAffinity
+from two_manifold_ros.kernels.anisotropic_graph import anisotropic_graph, places
+from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bridges import disconnected
+from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.graph import connect
+from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.signs import fix_signs
+from two_manifold_ros.kernels.start_vector import start_vector
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from two_manifold_ros.kernels.local_metric import MetricSource
+    from two_manifold_ros.kernels.samples import Samples
+    from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class AnisotropicDiffusion:
+    r"""
+    Eigenfunctions of a random walk over the points, in distances of the variables behind them.
+
+    With the covariance :math:`\Gamma_i = J_i J_i^\top` of the motion at each point, where J is
+    the Jacobian of the unknown map from the variables to the points, and pseudo-inverses,
+
+    .. math:: d_{ij}^2 = \tfrac12 (y_i - y_j)^\top (\Gamma_i^\dagger + \Gamma_j^\dagger)
+              (y_i - y_j), \qquad W_{ij} = \exp(-d_{ij}^2 / 2\varepsilon), \quad (20)
+
+    between neighbours and with oneself. From W on it is a ``DiffusionMap``: the same density
+    normalisation, the same walk P, :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as
+    eigenvalues :math:`\mu`. Of variables in n dimensions,
+    :math:`-2 \log(\mu) / \varepsilon` are those of the generator.
+
+    A new point has no covariance; it takes that of the nearest training point and is compared
+    with the neighbours of that one, which gives a training point its own row, unless it ends an
+    edge that joins pieces of the graph.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+    neighbours
+        :math:`\kappa`; either point may be the neighbour of the other.
+    metric
+        Where the covariances come from, and the rank of the pseudo-inverses.
+    density
+        :math:`\alpha`, see ``DiffusionMap``. 0 is the paper's; with 1/2 the limit is the
+        generator of the process itself where the points are its stationary distribution, and
+        errors at the edge of the points are an order smaller.
+    power
+        Of the mean of the two squared distances of a pair. Every mean of them is right to
+        second order: the paper's, 1, is too long where the map bends, the geometric, 0, hardly.
+    epsilon
+        :math:`\varepsilon`; by default half the median squared distance of a point to the last
+        of its neighbours.
+
+    References
+    ----------
+    A. Singer, R. R. Coifman: Non-linear independent component analysis with diffusion maps.
+    Applied and Computational Harmonic Analysis 25, 2008.
+
+    """
+
+    dimension: int
+    neighbours: int
+    metric: MetricSource
+    density: float = 0.0
+    power: float = 1.0
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not 0.0 <= self.density <= 1.0:
+            msg = f'density is {self.density}, but must be between 0 and 1'
+            raise InputError(msg)
+        if self.epsilon is not None and not self.epsilon > 0.0:
+            msg = f'epsilon is {self.epsilon}, but must be positive'
+            raise InputError(msg)
+
+    def fit(self, samples: Samples) -> Embedding:
+        """
+        Embed the points through their neighbour graph; no n x n dense matrix is formed.
+
+        Raises
+        ------
+        InputError
+            If there are too few points, most are identical, or the metric does not fit them.
+
+        """
+        # One more for the constant mode, which is not kept.
+        require_more_than(samples, self.dimension + 1, self.neighbours)
+        typical = median_distance(samples)
+        metric = self.metric.measure(samples)
+        steps = anisotropic_graph(samples, metric, self.neighbours, self.power)
+        bandwidth = self._bandwidth(steps.radii)
+        weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
+        graph, components = connect(steps.matrix(weights), samples, typical)
+        notes = () if components == 1 else (disconnected(components, self.neighbours),)
+        factors = np.asarray(graph.sum(axis=1)).ravel() ** -self.density
+        eigenvalues, functions = _leading(diags(factors) @ graph @ diags(factors), self.dimension)
+        mean = (functions * eigenvalues).mean(axis=0)
+        response = AnisotropicAffinity(
+            bandwidth,
+            self.power,
+            metric.members,
+            metric.coefficients,
+            metric.offsets,
+            steps.begins,
+            steps.targets,
+            places(samples, metric, steps.begins, steps.targets),
+            factors,
+        )
+        return Embedding(
+            functions * eigenvalues - mean,
+            Extension(response, functions, -mean),
+            eigenvalues,
+            bandwidth,
+            notes,
+        )
+
+    def _bandwidth(self, radii: Floats) -> float:
+        if self.epsilon is not None:
+            return float(np.sqrt(self.epsilon))
+        bandwidth = float(np.sqrt(0.5 * np.median(radii)))
+        if not bandwidth > 0.0:
+            msg = (
+                'most points have as many identical copies as there are neighbours; leave out '
+                'the copies or ask for more neighbours'
+            )
+            raise InputError(msg)
+        return bandwidth
+
+
+def _leading(graph: csr_matrix, dimension: int) -> tuple[Floats, Floats]:
+    """Return mu_1.. and psi_1.. of the walk on a symmetric graph."""
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    root = diags(1.0 / np.sqrt(degrees))
+    symmetric = root @ graph @ root
+    constant = np.sqrt(degrees / degrees.sum())
+    # By products and not by factors, which of a graph with many neighbours are dense; without
+    # the constant mode, lest another with an eigenvalue of almost 1 be mixed with it.
+    without = LinearOperator(
+        graph.shape,
+        matvec=lambda vector: symmetric @ vector - constant * (constant @ vector),
+        dtype=float,
+    )
+    values, vectors = eigsh(without, k=dimension, which='LA', v0=start_vector(len(degrees)))
+    order = np.argsort(values)[::-1]
+    functions = fix_signs(vectors[:, order]) / constant[:, None]
+    return np.minimum(values[order], 1.0), functions

@@ -1,0 +1,186 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Local metrics from covariances that are given, or from the neighbours in time of windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import qr
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.local_metric import BLOCK, with_offsets
+from two_manifold_ros.windows.window_set import WindowSet
+
+if TYPE_CHECKING:
+    from two_manifold_ros.kernels.local_metric import LocalMetric
+    from two_manifold_ros.kernels.samples import Samples
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+SMALLEST_VARIANCE = 1e-9
+"""Relative to the largest at a point; directions with less are no directions."""
+
+
+@dataclass(frozen=True)
+class GivenCovariances:
+    """
+    Covariances known at every point, for instance of bursts, see ``local_covariances``.
+
+    Parameters
+    ----------
+    covariances : (n, D, D)
+        Symmetric, one a point.
+    rank
+        Of the pseudo-inverses: the dimension of the manifold.
+
+    """
+
+    covariances: Floats
+    rank: int
+
+    def measure(self, samples: Samples) -> LocalMetric:
+        """
+        Return the metric; a point without any variance has that of the nearest that has some.
+
+        Raises
+        ------
+        InputError
+            If there is not one covariance a point, or all are zero.
+
+        """
+        _check_rank(self.rank)
+        rows = samples.rows(np.arange(len(samples)))
+        count, width = rows.shape
+        if self.covariances.shape != (count, width, width):
+            msg = (
+                f'covariances have the shape {self.covariances.shape} instead of '
+                f'{(count, width, width)}; give one for each of the points'
+            )
+            raise InputError(msg)
+        variances, directions = np.linalg.eigh(self.covariances)
+        variances, directions = variances[:, ::-1], directions[:, :, ::-1]
+        scaled = directions[:, :, : self.rank] * _gains(variances, self.rank)[:, None]
+        anchors, combine = _anchors(rows)
+        coefficients = np.einsum('kd,ndm->nkm', combine, scaled)
+        return _completed(samples, np.tile(anchors, (count, 1)), coefficients)
+
+
+@dataclass(frozen=True)
+class NeighboursInTime:
+    """
+    Covariances of the steps in time around every point.
+
+    Of windows, those within reach count that overlap with the window; other points are taken to
+    follow each other in time without a gap.
+
+    Parameters
+    ----------
+    reach
+        Steps counted on either side.
+    rank
+        Of the pseudo-inverses.
+
+    """
+
+    reach: int
+    rank: int
+
+    def measure(self, samples: Samples) -> LocalMetric:
+        """
+        Return the metric; a point at rest has that of the nearest one that moves.
+
+        Raises
+        ------
+        InputError
+            If all points are at rest.
+
+        """
+        _check_rank(self.rank)
+        count = len(samples)
+        first, last = _in_reach(samples)
+        steps = np.arange(-self.reach, self.reach + 1)
+        members = np.clip(np.arange(count)[:, None] + steps, first[:, None], last[:, None])
+        coefficients = np.empty((*members.shape, self.rank))
+        for begin in range(0, count, BLOCK):
+            block = members[begin : begin + BLOCK]
+            rows = samples.rows(block.ravel()).reshape(*block.shape, -1)
+            coefficients[begin : begin + BLOCK] = _of_steps(np.diff(rows, axis=1), self.rank)
+        return _completed(samples, members, coefficients)
+
+
+def _check_rank(rank: int) -> None:
+    if rank < 1:
+        msg = f'the rank of a local covariance is {rank}, but must be at least 1'
+        raise InputError(msg)
+
+
+def _in_reach(samples: Samples) -> tuple[Ints, Ints]:
+    """Return the first and the last point that may count as neighbours in time of each."""
+    count = len(samples)
+    if isinstance(samples, WindowSet):
+        # No window crosses a seam, so two that overlap lie on the same side of it.
+        apart = max(samples.width, 2)
+        first = np.searchsorted(samples.starts, samples.starts - apart, side='right')
+        last = np.searchsorted(samples.starts, samples.starts + apart, side='left') - 1
+        return first.astype(np.int64), last.astype(np.int64)
+    return np.zeros(count, dtype=np.int64), np.full(count, count - 1)
+
+
+def _gains(variances: Floats, rank: int) -> Floats:
+    """Return (n, r) inverse roots of (n, c) variances, largest first; 0 where there is none."""
+    kept = variances[:, :rank]
+    counted = kept > SMALLEST_VARIANCE * np.maximum(variances[:, :1], 0.0)
+    return np.where(counted, 1.0 / np.sqrt(np.where(counted, kept, 1.0)), 0.0)
+
+
+def _of_steps(steps: Floats, rank: int) -> Floats:
+    """Return (n, c, r) coefficients of the rows between which (n, c - 1, D) steps lie."""
+    # The left singular vectors need only the small Gram matrices, however wide the rows are.
+    variances, mixes = np.linalg.eigh(steps @ steps.transpose(0, 2, 1))
+    variances, mixes = variances[:, ::-1], mixes[:, :, ::-1]
+    gains = _gains(variances, rank)
+    # Of the steps there are as many as there are variances, but some lie outside.
+    moved = np.maximum(np.count_nonzero(np.square(steps).sum(axis=2), axis=1), 1)
+    scale = np.square(gains) * np.sqrt(moved)[:, None]
+    between = np.zeros((len(steps), steps.shape[1] + 1, gains.shape[1]))
+    between[:, 1:] = mixes[:, :, :rank] * scale[:, None]
+    between[:, :-1] -= mixes[:, :, :rank] * scale[:, None]
+    coefficients = np.zeros((*between.shape[:2], rank))
+    coefficients[:, :, : between.shape[2]] = between
+    return coefficients
+
+
+def _anchors(rows: Floats) -> tuple[Ints, Floats]:
+    """Return the fewest points that span all, and (a, D) how they make up any direction."""
+    first = int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())
+    _, upper, order = qr((rows - rows[first]).T, mode='economic', pivoting=True)
+    sizes = np.abs(np.diag(upper))
+    others = order[: len(sizes)][sizes > 1e-10 * sizes[0]]
+    combine = np.linalg.pinv(rows[others] - rows[first]).T
+    return (
+        np.concatenate([[first], others]).astype(np.int64),
+        np.concatenate([-combine.sum(axis=0, keepdims=True), combine]),
+    )
+
+
+def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
+    """Return the metric, with those of the nearest other points where there is none."""
+    moving = np.abs(coefficients).max(axis=(1, 2)) > 0.0
+    if not moving.any():
+        msg = 'no point moves, all of a burst are identical; give bursts or windows that do'
+        raise InputError(msg)
+    source = _nearest_of(samples, moving)
+    return with_offsets(samples, members[source], coefficients[source])
+
+
+def _nearest_of(samples: Samples, moving: Bools) -> Ints:
+    source = np.arange(len(samples))
+    still = np.flatnonzero(~moving)
+    for begin in range(0, len(still), BLOCK):
+        block = still[begin : begin + BLOCK]
+        distances = samples.distances_to(block)
+        distances[~moving] = np.inf
+        source[block] = distances.argmin(axis=0)
+    return source
