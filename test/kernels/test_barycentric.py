@@ -1,0 +1,83 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Mixtures of neighbours."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.kernels.barycentric import (
+    Barycentric,
+    pair_keys,
+    relative_weights,
+    usual_weights,
+)
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(12, 2))
+APART = np.square(POINTS[:, None] - POINTS).sum(axis=2)
+NEAREST = np.argsort(APART, axis=1)[:, :5]
+PAIRS = np.unique(pair_keys(NEAREST, 12))
+RESPONSE = Barycentric(NEAREST, PAIRS, APART[PAIRS // 12, PAIRS % 12])
+
+
+def test_weights_minimise_their_objective() -> None:
+    point = POINTS[3] + 0.1
+    squared = np.square(POINTS - point).sum(axis=1)
+    weights = RESPONSE.weights(squared)
+    assert set(np.flatnonzero(weights)) == set(NEAREST[squared.argmin()])
+    assert weights.sum() == pytest.approx(1.0)
+    # 1e-3 of the trace where all neighbours are equally far.
+    penalties = 5e-3 * squared
+
+    def objective(tried: np.ndarray) -> float:
+        return np.square(point - tried @ POINTS).sum() + penalties @ np.square(tried)
+
+    for first, second in RNG.permuted(np.tile(NEAREST[3], (8, 1)), axis=1)[:, :2]:
+        moved = weights.copy()
+        moved[first] += 1e-4
+        moved[second] -= 1e-4
+        assert objective(moved) > objective(weights)
+
+
+def test_nearly_on_a_training_point() -> None:
+    squared = np.square(POINTS - POINTS[3]).sum(axis=1)
+    np.testing.assert_array_equal(RESPONSE.weights(squared), np.arange(12) == 3)
+    squared = np.square(POINTS - POINTS[3] - 1e-7).sum(axis=1)
+    np.testing.assert_allclose(RESPONSE.weights(squared), np.arange(12) == 3, atol=1e-6)
+
+
+def test_copies_share() -> None:
+    apart = APART[np.ix_([3, 3, 4], [3, 3, 4])]
+    np.testing.assert_array_equal(relative_weights(APART[3, [3, 3, 4]], apart), [0.5, 0.5, 0.0])
+
+
+def test_usual_weights() -> None:
+    away = RNG.normal(size=(4, 2))
+    gram = away @ away.T
+    expected = np.linalg.inv(gram + 1e-3 * np.trace(gram) * np.eye(4)).sum(axis=1)
+    np.testing.assert_allclose(usual_weights(gram), expected / expected.sum())
+    np.testing.assert_array_equal(usual_weights(np.zeros((4, 4))), 0.25)
+
+
+def test_no_distances() -> None:
+    assert RESPONSE.weights(np.full(12, np.nan)) is None
+
+
+@pytest.mark.parametrize(
+    ('changed', 'words'),
+    [
+        ({'neighbourhoods': NEAREST[:, :1]}, r'neighbourhoods has the shape \(12, 1\)'),
+        ({'neighbourhoods': NEAREST[:11]}, r'neighbourhoods has the shape \(11, 5\)'),
+        ({'neighbourhoods': NEAREST + 1}, 'neighbourhoods lie outside'),
+        ({'neighbourhoods': np.roll(NEAREST, 1)}, 'miss some of a neighbourhood'),
+        ({'pairs': PAIRS + 100}, 'pairs lie outside'),
+        ({'pairs': PAIRS[::-1]}, 'do not increase'),
+        ({'between': np.zeros(3)}, 'between has the shape'),
+    ],
+)
+def test_what_does_not_fit(changed: dict[str, np.ndarray], words: str) -> None:
+    assert RESPONSE.check(12) == 12
+    with pytest.raises(ValueError, match=words):
+        replace(RESPONSE, **changed).check(12)

@@ -1,0 +1,82 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Diffusion maps beside a dense computation, and what the density does to them."""
+
+from collections.abc import Callable
+
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.diffusion_map import DiffusionMap
+from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.windows.window_set import WindowSet
+
+KAPPA = 8
+
+
+@pytest.mark.parametrize('density', [0.0, 0.5, 1.0])
+def test_dense_eigenvectors(density: float, make_windows: Callable[..., WindowSet]) -> None:
+    windows = make_windows()
+    embedding = DiffusionMap(6, KAPPA, density).fit(windows)
+    rows = windows.rows(np.arange(len(windows)))
+    squared = naive.squared_distances(rows, rows)
+    last = np.sort(squared, axis=1)[:, KAPPA]
+    assert embedding.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
+    weights = naive.affinities(squared, KAPPA, embedding.bandwidth)
+    np.fill_diagonal(weights, 1.0)
+    sums = weights.sum(axis=1)
+    weights /= np.outer(sums, sums) ** density
+    walk = weights / weights.sum(axis=1, keepdims=True)
+    values, functions = np.linalg.eig(walk)
+    order = np.argsort(-values.real)[1:7]
+    np.testing.assert_allclose(embedding.eigenvalues, values.real[order], rtol=1e-9)
+    stationary = weights.sum(axis=1) / weights.sum()
+    expected = functions.real[:, order]
+    expected /= np.sqrt(stationary @ np.square(expected))
+    expected = expected * values.real[order]
+    expected -= expected.mean(axis=0)
+    signs = naive.align(embedding.coordinates, expected)
+    np.testing.assert_allclose(embedding.coordinates, expected * signs, atol=1e-8)
+
+
+def test_new_point_gets_the_mean_over_a_step(make_windows: Callable[..., WindowSet]) -> None:
+    windows = make_windows()
+    embedding = DiffusionMap(3, KAPPA, 1.0).fit(windows)
+    rows = windows.rows(np.arange(len(windows)))
+    squared = np.square(rows - rows[50] - 0.1).sum(axis=1)
+    found = embedding.extension.transform(squared)
+    functions = (embedding.coordinates - embedding.extension.offset) / embedding.eigenvalues
+    step = embedding.extension.response.weights(squared)
+    np.testing.assert_allclose(found, step @ functions + embedding.extension.offset)
+
+
+def unevenness(density: float) -> float:
+    """Return how unequal the radii are of a circle whose points are crowded on one side."""
+    share = 2.0 * np.pi * (np.arange(300) + 0.5) / 300.0
+    angles = share.copy()
+    for _ in range(60):  # its density is (1 + .7 cos) / 2 pi
+        angles -= (angles + 0.7 * np.sin(angles) - share) / (1.0 + 0.7 * np.cos(angles))
+    circle = PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    embedding = DiffusionMap(2, 20, density).fit(circle)
+    # Eigenfunctions of the circle are its coordinates, which are centred over the circle.
+    radii = np.linalg.norm(embedding.coordinates - embedding.extension.offset, axis=1)
+    return radii.std() / radii.mean()
+
+
+def test_only_laplace_beltrami_passes_over_the_density() -> None:
+    graph, potential, beltrami = (unevenness(density) for density in (0.0, 0.5, 1.0))
+    assert beltrami < 0.06
+    assert graph > potential > 3.0 * beltrami
+
+
+def test_density_out_of_range() -> None:
+    with pytest.raises(InputError, match=r'density is 1\.5, but must be between 0 and 1'):
+        DiffusionMap(2, 5, 1.5)
+
+
+def test_copies_as_many_as_neighbours() -> None:
+    copies = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 6, axis=0)
+    with pytest.raises(InputError, match='as many identical copies'):
+        DiffusionMap(2, 4).fit(PointSet(copies))
