@@ -12,6 +12,7 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.cli.main import main
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.claim import at_least, Claim
 from two_manifold_ros.experiments.registry import EXPERIMENTS
 
@@ -59,15 +60,79 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(
     assert main(arguments) == 1
     content = json.loads(capsys.readouterr().out)['experiments']
     assert [each['name'] for each in content] == [each.name for each in EXPERIMENTS]
-    (failed,) = (each for each in content if each['name'] == 'rr-hmm')
+    assert [each['name'] for each in content if not each['passed']] == ['rr-hmm']
+    (failed,) = [each for each in content if each['name'] == 'rr-hmm']
     assert failed['claims'] == [
         {'what': 'R2 of rr-hmm, at least 0.5', 'paper': 'Fig. 7', 'ours': '0', 'passed': False}
     ]
+    assert failed['error'] is None
+    assert all(0.0 <= each['seconds'] < 60.0 for each in content)
     assert all((tmp_path / each['picture']).exists() for each in content)
     assert main([*arguments, '--quick']) == 0
-    assert [given['quick'] for _, given in calls] == len(EXPERIMENTS) * [False] + len(
-        EXPERIMENTS
-    ) * [True]
+    count = len(EXPERIMENTS)
+    assert [given['quick'] for _, given in calls] == [False] * count + [True] * count
+
+
+@pytest.mark.parametrize('quick', [False, True])
+def test_a_table_of_all_at_the_end(
+    calls: list[tuple[str, dict[str, Any]]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    quick: bool,
+) -> None:
+    pytest.importorskip('rich')
+    arguments = ['reproduce', 'all', '-o', str(tmp_path), *(['--quick'] if quick else [])]
+    assert main(arguments) == (0 if quick else 1)
+    output = capsys.readouterr().out
+    assert output.endswith(f'The pictures are in {tmp_path}.\n')
+    lines = [line.split() for line in output.splitlines() if 'of 1' in line]
+    assert [line[0] for line in lines] == [name for name, _ in calls]
+    (line,) = [line for line in lines if line[0] == 'rr-hmm']
+    passing = ['1', 'of', '1', '0', 'rr-hmm.png', 'pass']
+    assert line[1:] == (passing if quick else ['0', *passing[1:-1], 'fail'])
+
+
+@pytest.mark.parametrize('fault', [InputError('the track is too short'), ValueError('track')])
+def test_what_breaks_off_takes_no_other_with_it(
+    fault: Exception,
+    calls: list[tuple[str, dict[str, Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(*_: object, **__: object) -> list[Claim]:
+        raise fault
+
+    monkeypatch.setattr(sys.modules['two_manifold_ros.experiments.rr_hmm'], 'run', run)
+    arguments = ['-o', str(tmp_path), '--quick', '--json']
+    assert main(['reproduce', 'all', *arguments]) == 1
+    output = capsys.readouterr()
+    content = json.loads(output.out)['experiments']
+    (broken,) = [each for each in content if not each['passed']]
+    assert (broken['name'], broken['claims'], broken['picture']) == ('rr-hmm', [], None)
+    assert broken['error'] == f'{type(fault).__name__}: {fault}'
+    assert 'Traceback' in output.err
+    assert len(calls) == len(EXPERIMENTS) - 1
+    main(['reproduce', 'all', *arguments[:-1]])
+    words = capsys.readouterr().out.split()
+    assert ' '.join(words).count('rr-hmm broke off 0 fail') == 1
+
+
+def test_bad_input_to_one_alone_is_bad_input(
+    calls: list[tuple[str, dict[str, Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(*_: object, **__: object) -> list[Claim]:
+        msg = 'the track is too short'
+        raise InputError(msg)
+
+    monkeypatch.setattr(sys.modules['two_manifold_ros.experiments.rr_hmm'], 'run', run)
+    assert main(['reproduce', 'rr-hmm', '-o', str(tmp_path)]) == 2
+    assert capsys.readouterr().err == 'two-manifold: error: the track is too short\n'
+    assert calls == []
 
 
 def test_recordings_reach_the_experiment_that_takes_them(

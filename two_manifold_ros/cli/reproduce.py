@@ -5,18 +5,23 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 import json
 from pathlib import Path
+import sys
 from tempfile import TemporaryFile
-from typing import Any, TYPE_CHECKING
+import time
+from traceback import print_exception
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.experiments.attempt import Attempt
 from two_manifold_ros.experiments.registry import ALL, EXPERIMENTS, experiments_named
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.experiments.claim import Claim
     from two_manifold_ros.experiments.experiment import Experiment
@@ -24,7 +29,8 @@ if TYPE_CHECKING:
 
 HELP = (
     'Run experiments of the papers again: each prints its claims beside the figures of the paper '
-    'and writes a picture. The status is 0 if every claim passes, else 1.'
+    'and writes a picture. The status is 0 if every claim passes, else 1. One of several that '
+    'breaks off counts as failed, and the others go on.'
 )
 _FAILED = 1
 
@@ -56,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the experiments and report; return whether a claim failed."""
+    """Run the experiments and report; return whether one failed."""
     if args.list:
         _list(as_json=args.json)
         return 0
@@ -68,21 +74,23 @@ def run(args: Namespace) -> int:
     _load(chosen, tables=not args.json)
     folder = _make_folder(args.output)
     recordings = _recordings(args)
-    done = []
+    done: list[Attempt] = []
     for experiment in chosen:
-        with Progress(experiment.name) as progress:
-            claims = experiment.run(folder, progress, quick=args.quick, recordings=recordings)
-        done.append((experiment, claims))
+        place = f' ({len(done) + 1} of {len(chosen)})' if len(chosen) > 1 else ''
+        begin = partial(experiment.run, folder, quick=args.quick, recordings=recordings)
+        done.append(_attempt(experiment, begin, place))
         if not args.json:
-            _print(experiment, claims)
+            _print(done[-1])
     if args.json:
-        print(json.dumps({'experiments': [_to_json(*each) for each in done]}, indent=2))
-    return 0 if all(claim.passed for _, claims in done for claim in claims) else _FAILED
+        print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
+    elif len(done) > 1:
+        _print_summary(done, folder)
+    return 0 if all(each.passed for each in done) else _FAILED
 
 
 def _list(*, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({'experiments': [_to_json(each) for each in EXPERIMENTS]}, indent=2))
+        print(json.dumps({'experiments': [each.to_json() for each in EXPERIMENTS]}, indent=2))
         return
     width = max(len(each.name) for each in EXPERIMENTS)
     for each in EXPERIMENTS:
@@ -128,24 +136,53 @@ def _recordings(args: Namespace) -> list[Recording]:
     return recordings_of(wanted, need_positions=False, find_positions=False)
 
 
-def _print(experiment: Experiment, claims: Sequence[Claim]) -> None:
+def _attempt(experiment: Experiment, begin: Callable[..., list[Claim]], place: str) -> Attempt:
+    """Run an experiment; if it has a place among others, they go on when it breaks off."""
+    begun = time.monotonic()
+    what = f'{experiment.name}{place}'
+    try:
+        with Progress(what) as bar:
+            claims = begin(lambda part, share: bar(f'{what}, {part}', share))
+    except Exception as error:
+        if not place:
+            raise
+        print_exception(error)
+        seconds = time.monotonic() - begun
+        return Attempt(experiment, seconds, error=f'{type(error).__name__}: {error}')
+    return Attempt(experiment, time.monotonic() - begun, tuple(claims))
+
+
+def _print(attempt: Attempt) -> None:
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
+    experiment = attempt.experiment
     print(f'{experiment.name} ({experiment.paper})\n{experiment.shows}')
+    if attempt.error:
+        print(f'It broke off. {attempt.error}\n', flush=True)
+        return
     print_table(
         '',
         ['claim', 'paper', 'ours', ''],
-        [[claim.what, claim.paper, claim.ours, claim.verdict] for claim in claims],
+        [[claim.what, claim.paper, claim.ours, claim.verdict] for claim in attempt.claims],
     )
+    sys.stdout.flush()
 
 
-def _to_json(experiment: Experiment, claims: Sequence[Claim] | None = None) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        'name': experiment.name,
-        'shows': experiment.shows,
-        'paper': experiment.paper,
-    }
-    if claims is not None:
-        content['picture'] = experiment.picture
-        content['claims'] = [vars(claim) for claim in claims]
-    return content
+def _print_summary(done: Sequence[Attempt], folder: Path) -> None:
+    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - as above
+
+    print_table(
+        '',
+        ['experiment', 'claims that pass', 'seconds', 'picture', ''],
+        [
+            [
+                each.experiment.name,
+                each.score,
+                f'{each.seconds:.0f}',
+                each.picture or '',
+                'pass' if each.passed else 'fail',
+            ]
+            for each in done
+        ],
+    )
+    print(f'The pictures are in {folder}.')

@@ -61,6 +61,10 @@ class Experiment:
         """Name of the file that a run writes."""
         return f'{self.name}.png'
 
+    def to_json(self) -> dict[str, str]:
+        """Return what `two-manifold reproduce --list --json` says about it."""
+        return {'name': self.name, 'shows': self.shows, 'paper': self.paper}
+
     def load(self) -> Run:
         """
         Import what the experiment needs and return what runs it.
