@@ -164,7 +164,7 @@ def _every_horizon(curves: dict[str, Floats], slack: float) -> Claim:
     means = {name: curve.mean(axis=0) for name, curve in curves.items()}
     others = np.minimum.reduce([means[name] for name in means if name != 'manifold'])
     largest = float(np.max(means['manifold'] / others))
-    what = f'the same / least of all others, largest of {len(others)} horizons'
+    what = f'error of the manifold HSE-HMM / least other, largest of {len(others)} horizons'
     return at_most(what, 'Fig. 3(C): below 1', largest, slack)
 
 

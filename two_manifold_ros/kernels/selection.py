@@ -32,3 +32,16 @@ def make_learner(name: str, dimension: int, neighbours: int) -> ManifoldLearner:
         return GaussianKernel(dimension)
     msg = f'there is no kernel named {name!r}; choose one of {", ".join(KERNELS)}'
     raise InputError(msg)
+
+
+def has_neighbours(name: str) -> bool:
+    """
+    Return whether a learner works on a graph of nearest neighbours.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+
+    """
+    return hasattr(make_learner(name, 2, 2), 'neighbours')

@@ -51,7 +51,7 @@ class Candidate:
     ridge
         Ridge of the observation operator, or ``None`` for the raw kernel.
     neighbours
-        In the graph of the eigenmap; other kernels pass over it.
+        Of a window in a graph; kernels without one pass over it.
 
     """
 

@@ -64,7 +64,7 @@ class RouteCandidate:
     states
         Dimension of the state.
     neighbours
-        In the graph of the eigenmap; other kernels pass over it.
+        Of a window in a graph; kernels without one pass over it.
 
     """
 

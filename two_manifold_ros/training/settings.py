@@ -35,7 +35,7 @@ class TrainingSettings:
     kernel
         Manifold learner, one of ``KERNELS``.
     neighbours
-        Nearest neighbours in the graph of the eigenmap.
+        Nearest neighbours of a window, for kernels that have a graph of them.
     dimension
         Coordinates of each embedding, m; fewer where there are few training ticks.
     coupling

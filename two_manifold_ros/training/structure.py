@@ -100,7 +100,7 @@ def learn_structure(
     settings
         Kernel, dimension and coupling.
     neighbours
-        In the graph of the eigenmap.
+        Of a window, for kernels that have a graph of them.
 
     Raises
     ------

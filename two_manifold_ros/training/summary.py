@@ -8,6 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros import __version__
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
+from two_manifold_ros.kernels.selection import has_neighbours
 from two_manifold_ros.training.drive_summary import (
     count_all_laps,
     lag_summary,
@@ -84,7 +85,7 @@ def summarise(
         'samples': dict(dataset.counts),
         'method': settings.method,
         'chosen': candidate.as_json(),
-        'neighbours': candidate.neighbours if settings.kernel == 'laplacian-eigenmap' else None,
+        'neighbours': candidate.neighbours if has_neighbours(settings.kernel) else None,
         'coupling': settings.coupling,
         'readout': settings.readout if settings.method == 'spectral' else None,
         'states': states,

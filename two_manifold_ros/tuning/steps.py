@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.kernels.selection import has_neighbours, KERNELS
 from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.route_assembly import RouteCandidate
@@ -87,7 +87,7 @@ class Steps:
         if name == 'window':
             windows = [settings.window // 2, settings.window * 2] if settings.window else []
             return [replace(settings, window=w) for w in windows if w >= _SHORTEST_WINDOW]
-        if name == 'neighbours' and settings.kernel != 'laplacian-eigenmap':
+        if name == 'neighbours' and not has_neighbours(settings.kernel):
             return []
         if name == 'ridge' and settings.observation != 'ridge':
             return []
