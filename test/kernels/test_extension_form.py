@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.affinity import MemberAffinity, NearAffinity
+from two_manifold_ros.kernels.affinity import MemberAffinity
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.extension_form import (
     check_extension,
@@ -19,10 +19,17 @@ from two_manifold_ros.kernels.extension_form import (
     extension_to,
     RESPONSES,
 )
+from two_manifold_ros.kernels.transition import Transition
 
 OFFSET = np.array([0.5, -0.5])
 MEMBERS = Extension(MemberAffinity(0.1 + 0.2, np.array([0, 3])), np.eye(2), OFFSET)
-NEAR = Extension(NearAffinity(1.5, 2), np.arange(8.0).reshape(4, 2), OFFSET)
+RADII = np.array([2.0, 2.0, 5.0, 9.0])
+NEAR = Extension(Transition(1.5, 2, RADII, np.ones(4)), np.arange(8.0).reshape(4, 2), OFFSET)
+
+
+def near(**changed: object) -> dict[str, Any]:
+    """Return the response of ``NEAR`` with something changed."""
+    return {'response': replace(NEAR.response, **changed)}
 
 
 @pytest.mark.parametrize('extension', [MEMBERS, NEAR], ids=['members', 'near'])
@@ -56,7 +63,7 @@ def test_no_form() -> None:
     ('numbers', 'arrays'),
     [
         ({'kind': 'eval'}, {}),
-        ({'kind': ['near-affinity']}, {}),
+        ({'kind': ['transition']}, {}),
         ({'more': 1.0}, {}),
         ({}, {'more': np.ones(2)}),
         ({}, {'bandwidth': np.ones(2)}),
@@ -66,19 +73,24 @@ def test_other_content(numbers: dict[str, Any], arrays: dict[str, Any]) -> None:
     known = extension_to(NEAR)
     with pytest.raises((KeyError, TypeError)):
         extension_from(known[0] | numbers, known[1] | arrays)
-    for name in known[1]:
-        with pytest.raises(KeyError, match=name):
-            extension_from(known[0], {key: known[1][key] for key in known[1] if key != name})
+
+
+@pytest.mark.parametrize('name', ['table', 'offset', 'radii'])
+def test_a_missing_array(name: str) -> None:
+    numbers, arrays = extension_to(NEAR)
+    arrays.pop(name)
+    with pytest.raises((KeyError, TypeError), match=name):
+        extension_from(numbers, arrays)
 
 
 @pytest.mark.parametrize(
     ('changed', 'words'),
     [
-        ({'response': NearAffinity(np.nan, 2)}, 'bandwidth is nan, not a finite number'),
-        ({'response': NearAffinity('1.0', 2)}, "bandwidth is '1.0', not a finite number"),
-        ({'response': NearAffinity(1.0, 2.5)}, 'neighbours is 2.5, not a whole number'),
-        ({'response': NearAffinity(1.0, True)}, 'neighbours is True, not a whole number'),
-        ({'response': NearAffinity(0.0, 2)}, 'bandwidth is 0.0, not a positive number'),
+        (near(bandwidth=np.nan), 'bandwidth is nan, not a finite number'),
+        (near(bandwidth='1.0'), "bandwidth is '1.0', not a finite number"),
+        (near(neighbours=2.5), 'neighbours is 2.5, not a whole number'),
+        (near(neighbours=True), 'neighbours is True, not a whole number'),
+        (near(bandwidth=0.0), 'bandwidth is 0.0, not a positive number'),
         ({'response': MemberAffinity(1.0, np.zeros(4))}, 'members holds float64 instead of int64'),
         ({'response': MemberAffinity(1.0, 3)}, 'members is no array'),
         ({'table': np.zeros((3, 2))}, r'table has the shape \(3, 2\) instead of \(4, 2\)'),

@@ -48,7 +48,7 @@ def familiarity(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON va
 
 def warm_start(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
     """Return the part of a header about the warm start with something changed."""
-    numbers = {'kind': 'near-affinity', 'bandwidth': 1.0, 'neighbours': 5}
+    numbers = {'kind': 'near-modes', 'bandwidth': 1.0, 'neighbours': 5, 'normalised': 1}
     return {'warm_start': numbers | changed}
 
 
@@ -177,7 +177,7 @@ def test_other_channels_or_units_are_refused(
         ({'summary': None}, 'its summary is no table'),
         (warm_start(neighbours=0), 'warm start does not fit: neighbours is 0'),
         (warm_start(neighbours=2.5), 'warm start does not fit: neighbours is 2.5'),
-        (warm_start(bandwidth=0.0), 'warm start does not fit: bandwidth is 0.0'),
+        (warm_start(bandwidth=-1.0), 'warm start does not fit: bandwidth is -1.0'),
         (warm_start(kind='eval'), 'its content does not fit together'),
         (warm_start(more=1.0), 'its content does not fit together'),
         ({'warm_start': {}}, 'its content does not fit together'),

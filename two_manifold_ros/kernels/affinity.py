@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Responses by Gaussian affinity: to all members alike, or to the nearest training points."""
+"""Gaussian affinity, and the response by it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from two_manifold_ros.windows.neighbours import nearest
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -19,8 +17,8 @@ SMALLEST_DEGREE = 1e-12
 
 
 def affinity(squared: Floats, bandwidth: float) -> Floats:
-    r"""Return :math:`\exp(-d^2 / 2\sigma^2)` of squared distances."""
-    weights: Floats = np.exp(squared / (-2.0 * bandwidth**2))
+    r"""Return :math:`\exp(-d^2 / 2\sigma^2)` of squared distances; 1 where the bandwidth is 0."""
+    weights: Floats = np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
     return weights
 
 
@@ -50,41 +48,6 @@ class MemberAffinity:
         check_bandwidth(self.bandwidth)
         check_indices('members', self.members, count)
         return len(self.members)
-
-
-@dataclass(frozen=True)
-class NearAffinity:
-    r"""
-    Affinities to the nearest training points over the root of their sum, for (8.1).
-
-    Parameters
-    ----------
-    bandwidth
-        Of the affinity.
-    neighbours
-        How many count.
-
-    """
-
-    bandwidth: float
-    neighbours: int
-
-    def weights(self, squared: Floats) -> Floats | None:
-        """Return (n,) weights of a point; ``None`` if there is nothing to divide by."""
-        close = nearest(squared, self.neighbours)
-        near = affinity(squared[close], self.bandwidth)
-        degree = near.sum()
-        if not degree > SMALLEST_DEGREE:
-            return None
-        weights = np.zeros(len(squared))
-        weights[close] = near / np.sqrt(degree)
-        return weights
-
-    def check(self, count: int) -> int:
-        """Return ``count``; refuse what does not fit as many training points."""
-        check_bandwidth(self.bandwidth)
-        check_neighbours(self.neighbours)
-        return count
 
 
 def check_bandwidth(bandwidth: float) -> None:

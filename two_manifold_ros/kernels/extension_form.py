@@ -9,10 +9,11 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.kernels.affinity import MemberAffinity, NearAffinity
+from two_manifold_ros.kernels.affinity import MemberAffinity
 from two_manifold_ros.kernels.barycentric import Barycentric
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.geodesic import Geodesic
+from two_manifold_ros.kernels.near_modes import NearModes
 from two_manifold_ros.kernels.transition import Transition
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 RESPONSES: dict[str, type[Any]] = {
     'member-affinity': MemberAffinity,
-    'near-affinity': NearAffinity,
+    'near-modes': NearModes,
     'geodesic': Geodesic,
     'barycentric': Barycentric,
     'transition': Transition,

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from two_manifold_ros.kernels.affinity import affinity
+
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats, Ints
@@ -28,11 +30,11 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
         Nearest neighbours and their squared distances.
     bandwidth
         :math:`\sigma`; entries are :math:`\exp(-d^2/2\sigma^2)` where either point is a
-        neighbour of the other.
+        neighbour of the other, or 1 if it is 0.
 
     """
     count, kappa = indices.shape
-    weights = np.exp(squared / (-2.0 * bandwidth**2))
+    weights = affinity(squared, bandwidth)
     rows = np.repeat(np.arange(count), kappa)
     graph = csr_matrix((weights.ravel(), (rows, indices.ravel())), shape=(count, count))
     return graph.maximum(graph.T).tocsr()
@@ -62,7 +64,7 @@ def connect(graph: csr_matrix, samples: Samples, bandwidth: float) -> tuple[csr_
             if label != sizes.argmax()
         ]
         first, second, squared = (np.array(column) for column in zip(*bridges, strict=True))
-        weight = np.maximum(np.exp(squared / (-2.0 * bandwidth**2)), 1e-3)
+        weight = np.maximum(affinity(squared, bandwidth), 1e-3)
         edges = coo_matrix((weight, (first, second)), shape=graph.shape).tocsr()
         graph = graph.maximum(edges).maximum(edges.T).tocsr()
         components, labels = connected_components(graph, directed=False)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The normalised Laplacian eigenmap as a kernel, with its Nystrom extension (sections 2.3, 8)."""
+"""Laplacian eigenmaps as kernels, and their extension to new points (sections 2.3, 8)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ import numpy as np
 from scipy.sparse import diags
 from scipy.sparse.linalg import eigsh
 
-from two_manifold_ros.kernels.affinity import NearAffinity
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bridges import disconnected
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.near_modes import NearModes
 from two_manifold_ros.kernels.samples import require_more_than
 from two_manifold_ros.kernels.signs import fix_signs
+from two_manifold_ros.kernels.smallest_modes import smallest_modes
 from two_manifold_ros.kernels.start_vector import start_vector
 
 if TYPE_CHECKING:
@@ -26,29 +29,64 @@ if TYPE_CHECKING:
     from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats
 
-SMALLEST_MODE = 0.3
-"""Modes with a smaller eigenvalue of S are not extended: 1/mu amplifies noise (section 8)."""
+WEIGHTS = ('heat', 'binary')
+SMALLEST_EIGENVALUE = 1e-9
+"""Rounding may make one of a nearly split graph 0, where its inverse is infinite."""
 
 
 @dataclass(frozen=True)
 class LaplacianEigenmap:
     r"""
-    Features of the kernel :math:`\mathcal L^\dagger`, eq. (2.3).
+    Features of the pseudo-inverse of a graph Laplacian, eq. (2.3).
 
-    .. math:: S = D^{-1/2} W D^{-1/2} = \sum_r \mu_r v_r v_r^\top, \quad \lambda_r = 1 - \mu_r,
-              \quad E = \sqrt n\,[v_1/\sqrt{\lambda_1}, \dots, v_m/\sqrt{\lambda_m}]
+    With the symmetric affinities W of a neighbour graph and their row sums D,
+
+    .. math:: \mathcal L = I - D^{-1/2} W D^{-1/2} \quad\text{or}\quad \mathcal L = D - W, \qquad
+              \mathcal L = \sum_r \lambda_r v_r v_r^\top, \quad
+              E = \sqrt n\,[v_1/\sqrt{\lambda_1}, \dots, v_m/\sqrt{\lambda_m}],
+
+    without the mode of :math:`\lambda_0 = 0`, and then centred. The eigenvalues of the embedding
+    are those of :math:`\mathcal L`, smallest first.
 
     Parameters
     ----------
     dimension
         Coordinates kept, m.
     neighbours
-        :math:`\kappa`.
+        :math:`\kappa`; either point may be the neighbour of the other.
+    normalised
+        Whether the Laplacian is the normalised one, the first.
+    weights
+        Affinities, one of ``WEIGHTS``: :math:`\exp(-d^2/2\sigma^2)` with the median distance
+        :math:`\sigma`, or 1.
+    scaled
+        Whether modes are divided by :math:`\sqrt{\lambda}`; all count alike without.
+
+    Raises
+    ------
+    InputError
+        If there are no weights of that name.
+
+    References
+    ----------
+    M. Belkin, P. Niyogi: Laplacian eigenmaps for dimensionality reduction and data
+    representation. Neural Computation 15, 2003.
 
     """
 
     dimension: int
     neighbours: int
+    normalised: bool = True
+    weights: str = 'heat'
+    scaled: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the name of the weights."""
+        if self.weights not in WEIGHTS:
+            msg = (
+                f'there are no weights named {self.weights!r}; choose one of {", ".join(WEIGHTS)}'
+            )
+            raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
         """
@@ -57,42 +95,54 @@ class LaplacianEigenmap:
         Raises
         ------
         InputError
-            If there are too few points for the dimension or the neighbours.
+            If there are too few points for the dimension or the neighbours, or most are
+            identical.
 
         """
         # One more for the constant mode, which is not kept.
         require_more_than(samples, self.dimension + 1, self.neighbours)
-        bandwidth = median_distance(samples)
-        graph = affinity_graph(*samples.neighbours(self.neighbours), bandwidth)
-        graph, components = connect(graph, samples, bandwidth)
-        notes = () if components == 1 else (_disconnected(components, self.neighbours),)
+        # Refuses a set without any scale, whatever the weights.
+        distance = median_distance(samples)
+        bandwidth = distance if self.weights == 'heat' else 0.0
+        indices, squared = samples.neighbours(self.neighbours)
+        near = affinity_graph(indices, squared, bandwidth)
+        graph, components = connect(near, samples, bandwidth)
         degrees = np.asarray(graph.sum(axis=1)).ravel()
-        eigenvalues, vectors = _leading(graph, degrees, self.dimension)
-        scale = np.sqrt(len(samples) / (1.0 - eigenvalues))
+        solve = _normalised_modes if self.normalised else _plain_modes
+        eigenvalues, vectors = solve(graph, degrees, self.dimension)
+        scale = np.sqrt(len(samples) / (eigenvalues if self.scaled else np.ones(self.dimension)))
         coordinates = vectors * scale
         mean = coordinates.mean(axis=0)
-        extended = eigenvalues > SMALLEST_MODE
-        gain = np.where(extended, scale / np.where(extended, eigenvalues, 1.0), 0.0)
-        extension = Extension(
-            NearAffinity(bandwidth, self.neighbours),
-            vectors / np.sqrt(degrees)[:, None] * gain,
-            -mean,
+        bridges = (graph - near).tocoo()
+        response = NearModes(
+            bandwidth,
+            self.neighbours,
+            int(self.normalised),
+            squared[:, -1].copy(),
+            eigenvalues,
+            vectors / np.sqrt(degrees)[:, None] if self.normalised else vectors,
+            np.column_stack([bridges.row, bridges.col]).astype(np.int64),
+            bridges.data,
         )
-        return Embedding(coordinates - mean, extension, eigenvalues, bandwidth, notes)
+        return Embedding(
+            coordinates - mean,
+            Extension(response, np.diag(scale), -mean),
+            eigenvalues,
+            bandwidth,
+            () if components == 1 else (disconnected(components, self.neighbours),),
+        )
 
 
-def _leading(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
-    """Return mu_1.. and v_1.. of S, without the constant mode v_0."""
+def _normalised_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
+    """Return lambda_1.. and v_1.. from the largest eigenvalues of S = I - L, which come fast."""
     root = diags(1.0 / np.sqrt(degrees))
     start = start_vector(len(degrees))
     values, vectors = eigsh(root @ graph @ root, k=dimension + 1, which='LA', v0=start)
     order = np.argsort(values)[::-1][1:]
-    # Rounding may lift an eigenvalue of a nearly split graph to 1, where 1/lambda is infinite.
-    return np.minimum(values[order], 1.0 - 1e-9), fix_signs(vectors[:, order])
+    return np.maximum(1.0 - values[order], SMALLEST_EIGENVALUE), fix_signs(vectors[:, order])
 
 
-def _disconnected(components: int, neighbours: int) -> str:
-    return (
-        f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
-        f'more than {neighbours} neighbours would connect it'
-    )
+def _plain_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
+    constant = np.full(len(degrees), 1.0 / np.sqrt(len(degrees)))
+    values, vectors = smallest_modes((diags(degrees) - graph).tocsc(), constant, dimension)
+    return np.maximum(values, SMALLEST_EIGENVALUE * degrees.mean()), vectors
