@@ -14,6 +14,21 @@ EXPERIMENTS = (
         'Boots & Gordon 2012, Fig. 3',
     ),
     Experiment(
+        'mkdr-torus',
+        'A response on a torus is linear in one direction of the eigenvectors of its graph.',
+        'Nilsson, Sha & Jordan 2007, Figs. 1 to 3',
+    ),
+    Experiment(
+        'mkdr-sphere',
+        'A temperature on the globe is linear in one direction of the eigenvectors of its graph.',
+        'Nilsson, Sha & Jordan 2007, Figs. 4 and 5',
+    ),
+    Experiment(
+        'mkdr-images',
+        'Eigenvectors that show how an object is turned are found among many that do not.',
+        'Nilsson, Sha & Jordan 2007, Figs. 6 and 7',
+    ),
+    Experiment(
         'rr-hmm',
         'Learned eigenvalues of a reduced-rank HMM close in on the true ones as samples add up.',
         'Boots & Gordon 2011, Fig. 1',
