@@ -5,16 +5,36 @@
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.diffusion_map import DiffusionMap
 from two_manifold_ros.kernels.gaussian import GaussianKernel
+from two_manifold_ros.kernels.isomap import Isomap
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.kernels.selection import KERNELS, make_learner
+from two_manifold_ros.kernels.locally_linear import LocallyLinear
+from two_manifold_ros.kernels.selection import has_neighbours, KERNELS, make_learner
+
+LEARNERS = {
+    'laplacian-eigenmap': LaplacianEigenmap(7, 11),
+    'laplacian-eigenmap-binary': LaplacianEigenmap(7, 11, weights='binary'),
+    'laplacian-eigenmap-unscaled': LaplacianEigenmap(7, 11, scaled=False),
+    'laplacian-eigenmap-plain': LaplacianEigenmap(7, 11, normalised=False),
+    'gaussian': GaussianKernel(7),
+    'locally-linear': LocallyLinear(7, 11),
+    'isomap': Isomap(7, 11),
+    'diffusion-map': DiffusionMap(7, 11),
+    'diffusion-map-fokker-planck': DiffusionMap(7, 11, density=0.5),
+    'diffusion-map-beltrami': DiffusionMap(7, 11, density=1.0),
+}
 
 
 def test_every_name_makes_its_learner() -> None:
-    made = [make_learner(name, 7, 11) for name in KERNELS]
-    assert made == [LaplacianEigenmap(7, 11), GaussianKernel(7)]
+    assert {name: make_learner(name, 7, 11) for name in KERNELS} == LEARNERS
+
+
+def test_which_have_a_graph() -> None:
+    without = [name for name in KERNELS if not has_neighbours(name)]
+    assert without == ['gaussian']
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(InputError, match=r"'cubic'.*laplacian-eigenmap, gaussian"):
+    with pytest.raises(InputError, match=r"'cubic'.*laplacian-eigenmap, .*, gaussian"):
         make_learner('cubic', 7, 11)

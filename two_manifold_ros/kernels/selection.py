@@ -4,21 +4,39 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.diffusion_map import DiffusionMap
 from two_manifold_ros.kernels.gaussian import GaussianKernel
+from two_manifold_ros.kernels.isomap import Isomap
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.kernels.locally_linear import LocallyLinear
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from two_manifold_ros.kernels.learner import ManifoldLearner
 
-KERNELS = ('laplacian-eigenmap', 'gaussian')
+_LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
+    'laplacian-eigenmap': LaplacianEigenmap,
+    'laplacian-eigenmap-binary': partial(LaplacianEigenmap, weights='binary'),
+    'laplacian-eigenmap-unscaled': partial(LaplacianEigenmap, scaled=False),
+    'laplacian-eigenmap-plain': partial(LaplacianEigenmap, normalised=False),
+    'gaussian': lambda dimension, _: GaussianKernel(dimension),
+    'locally-linear': LocallyLinear,
+    'isomap': Isomap,
+    'diffusion-map': DiffusionMap,
+    'diffusion-map-fokker-planck': partial(DiffusionMap, density=0.5),
+    'diffusion-map-beltrami': partial(DiffusionMap, density=1.0),
+}
+KERNELS = tuple(_LEARNERS)
 
 
 def make_learner(name: str, dimension: int, neighbours: int) -> ManifoldLearner:
     """
-    Make a learner.
+    Make a learner; those without a graph pass over the neighbours.
 
     Raises
     ------
@@ -26,10 +44,8 @@ def make_learner(name: str, dimension: int, neighbours: int) -> ManifoldLearner:
         If there is none of that name.
 
     """
-    if name == 'laplacian-eigenmap':
-        return LaplacianEigenmap(dimension, neighbours)
-    if name == 'gaussian':
-        return GaussianKernel(dimension)
+    if name in _LEARNERS:
+        return _LEARNERS[name](dimension, neighbours)
     msg = f'there is no kernel named {name!r}; choose one of {", ".join(KERNELS)}'
     raise InputError(msg)
 
