@@ -9,7 +9,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from two_manifold_ros.experiments.video_learner import FrameBelief, LOST, Trail, VideoLearner
+from two_manifold_ros.experiments.video_learner import (
+    FrameBelief,
+    LOST,
+    TOGETHER,
+    Trail,
+    VideoLearner,
+)
 from two_manifold_ros.experiments.video_windows import (
     BREADTH,
     FADING,
@@ -100,16 +106,21 @@ def test_a_trail_moves_with_the_basis() -> None:
 
 
 def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndarray) -> None:
-    learner = VideoLearner(WindowSizes(4, 50, 10), 3, 1.0)
-    learned = [learner.see(picture) for picture in pictures]
-    assert learned == [False] * 8 + [True] * 24
-    assert learner.steps == len(learner.beliefs.rows) == 24
-    assert learner.views.rows.shape == (8, 3)
+    sizes = WindowSizes(4, 50, 10)
+    stream, learner = FrameWindows(sizes, 0), VideoLearner(sizes, 3, 1.0)
+    samples = [stream.push(picture) for picture in pictures]
+    known = []
+    for sample in samples[8:]:
+        assert sample is not None
+        learner.learn(sample)
+        known.append(len(learner.beliefs.rows))
+    assert known == [0] * (TOGETHER - 1) + list(range(1, 25 - TOGETHER + 1))
+    assert learner.views.rows.shape == (TOGETHER, 3)
     assert np.isfinite(learner.beliefs.rows).all()
     followed = learner.follow()
-    assert followed.shape == (24, 3)
+    assert followed.shape == learner.beliefs.rows.shape
     np.testing.assert_array_equal(followed, learner.follow())
-    assert not np.allclose(followed[:12], learner.beliefs.rows[:12])
+    assert not np.allclose(followed[:5], learner.beliefs.rows[:5])
 
 
 def test_a_belief_begins_anew_once_frames_contradict_it_for_long() -> None:

@@ -9,6 +9,16 @@ from two_manifold_ros.experiments.experiment import Experiment
 
 EXPERIMENTS = (
     Experiment(
+        'swiss-rolls',
+        'Two noisy Swiss rolls of one sheet are unrolled together where neither is alone.',
+        'Boots & Gordon 2012, Figs. 1 and 2',
+    ),
+    Experiment(
+        'linear-iv',
+        'A second view takes the bias of noise from principal components.',
+        'Boots & Gordon 2012, section 3.1',
+    ),
+    Experiment(
         'slot-car',
         'A manifold HSE-HMM foretells where a slot car will be better than its opponents do.',
         'Boots & Gordon 2012, Fig. 3',
@@ -41,7 +51,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         'video',
-        'Learned from frames one at a time, the map of a room closes when the camera returns.',
+        'Learned online from a film, the map of a room closes when the camera returns.',
         'Boots & Gordon 2011, Fig. 3',
     ),
 )

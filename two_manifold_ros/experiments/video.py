@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.experiments.claim import at_least, at_most
+from two_manifold_ros.experiments.reading_ahead import reading_ahead
 from two_manifold_ros.experiments.video_figure import draw
 from two_manifold_ros.experiments.video_found import Diary, Found
 from two_manifold_ros.experiments.video_learner import VideoLearner
 from two_manifold_ros.experiments.video_scores import gap, read
-from two_manifold_ros.experiments.video_windows import WindowSizes
+from two_manifold_ros.experiments.video_windows import FrameWindows, WindowSizes
 from two_manifold_ros.simulation.room_video import room_video
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.experiments.claim import Claim
     from two_manifold_ros.experiments.experiment import Progress
+    from two_manifold_ros.typing import Floats
 
 SEED = 2
 """Of the room and the walk; settings were chosen on 0 and 1."""
@@ -46,6 +48,10 @@ LIVE = 0.1
 """By how much less a state may tell that had to do with what was known at its time."""
 
 PAPER, MAP = 'Fig. 3B, by eye', 'Fig. 3C, by eye'
+
+_FEATURES = 0  # seed of the random features
+
+_AHEAD = 8  # frames that are rendered and written in features while others are learned
 
 _TOLD_EVERY = 100  # frames
 
@@ -108,16 +114,23 @@ def _watch(scale: Scale, progress: Progress) -> Found:
     window = scale.windows.window
     learner = VideoLearner(scale.windows, scale.states, scale.ridge)
     diary = Diary(window)
-    maps, gaps = {}, []
+    maps: dict[int, Floats] = {}
+    gaps: list[float] = []
     film = room_video(SEED, scale.width, scale.height, window)
-    for index, frame in enumerate(islice(film, scale.frames)):
+    windows = FrameWindows(scale.windows, _FEATURES)
+    seen = ((frame, windows.push(frame.picture)) for frame in islice(film, scale.frames))
+    for index, (frame, sample) in enumerate(reading_ahead(seen, _AHEAD)):
         if index % _TOLD_EVERY == 0:
             progress(f'frame {index:,} of {scale.frames:,}', index / scale.frames)
         diary.note(frame)
-        if learner.see(frame.picture) and learner.steps <= 2 * window:
-            gaps.append(gap(learner.views.rows, window // 2))
-            if learner.steps in [round(share * window) for share in MAPS]:
-                maps[learner.steps] = learner.views.rows
+        if sample is None:
+            continue
+        learner.learn(sample)
+        views = learner.views.rows
+        for steps in range(len(gaps) + 1, min(len(views), 2 * window) + 1):
+            gaps.append(gap(views[:steps], window // 2))
+            if steps in [round(share * window) for share in MAPS]:
+                maps[steps] = views[:steps]
     states = learner.follow()
     truth = (np.array(diary.angles[-len(states) :]), np.array(diary.directions[-len(states) :]))
     live = read(learner.beliefs.rows, *truth)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Learn from a film frame by frame, and filter it with what is known so far."""
+"""Learn from a film as it comes, and filter it with what is known so far."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.experiments.video_windows import FrameWindows
 from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from two_manifold_ros.experiments.video_windows import Sample, WindowSizes
     from two_manifold_ros.tpsr.move import Move
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
 
-ADOPT_EVERY = 1 / 32
-"""Windows after whose length the filter takes over what was learned: half a second."""
+TOGETHER = 10
+"""
+Frames that share an update of the bases, after which the filter takes over what was learned.
+
+Alone (eq. 9) each would cost twice as much, and take something from the states: what an update
+cuts off is lost.
+"""
 
 LOST = 12
 """Frames in a row, half a second, that a belief may contradict."""
 
 BUFFER = 1.3
 """Directions that are kept, in states: more than are used, as what is cut off is lost."""
-
-_SEED = 0  # of the random features
 
 
 class Trail:
@@ -41,30 +41,35 @@ class Trail:
     states
         Coordinates of each.
 
-    Attributes
-    ----------
-    rows : (n, states)
-        In the present basis.
-
     """
 
     def __init__(self, states: int) -> None:
-        self.rows = np.zeros((0, states))
+        self._rows = np.zeros((0, states))
+        self._newest: list[Floats] = []
+
+    @property
+    def rows(self) -> Floats:
+        """The (n, states) coordinates in the present basis."""
+        if self._newest:
+            self._rows = np.concatenate([self._rows, self._newest])
+            self._newest = []
+        return self._rows
 
     def move(self, matrix: Floats) -> None:
         """Express all rows in a new basis: new coordinates are the matrix times the old ones."""
-        states = self.rows.shape[1]
+        rows = self.rows
+        states = rows.shape[1]
         matrix = matrix[:states, :states]
-        moved = self.rows[:, : matrix.shape[1]] @ matrix.T
-        self.rows = np.zeros_like(self.rows)
-        self.rows[:, : moved.shape[1]] = moved
+        moved = rows[:, : matrix.shape[1]] @ matrix.T
+        self._rows = np.zeros_like(rows)
+        self._rows[:, : moved.shape[1]] = moved
 
     def append(self, coordinates: Floats) -> None:
         """Add a row; coordinates beyond the states are left out, missing ones are zero."""
-        row = np.zeros((1, self.rows.shape[1]))
-        coordinates = coordinates[: row.shape[1]]
-        row[0, : len(coordinates)] = coordinates
-        self.rows = np.concatenate([self.rows, row])
+        row = np.zeros(self._rows.shape[1])
+        coordinates = coordinates[: len(row)]
+        row[: len(coordinates)] = coordinates
+        self._newest.append(row)
 
 
 class FrameBelief(TpsrBelief):
@@ -94,7 +99,7 @@ class FrameBelief(TpsrBelief):
 
 class VideoLearner:
     """
-    An online TPSR of a film, one frame at a time (eq. 9), and a filter that follows.
+    An online TPSR of a film (eq. 8), and a filter that follows.
 
     What is learned lags a window behind the film, as tests need the frames to come. The filter
     does not lag, and at each frame it knows only what was there by then.
@@ -110,51 +115,40 @@ class VideoLearner:
 
     Attributes
     ----------
-    steps
-        Samples learned.
     beliefs
-        States of the filter, each with what was known at its frame, from the newest frame of the
-        first sample on.
+        States of the filter, each with what was known at its frame, from the frame on at which
+        there first was something to filter with.
     views
-        Coordinates of the first histories, as many as two windows have frames.
+        Coordinates of the first histories, at least as many as two windows have frames.
 
     """
 
     def __init__(self, sizes: WindowSizes, states: int, ridge: float) -> None:
-        self._windows = FrameWindows(sizes, _SEED)
         size = sizes.window_features + 1
         constant = np.zeros(size)
         constant[-1] = 1.0
         self._learner = OnlineLearner(
-            LearnerSettings(states, round(BUFFER * states), ridge, fold_every=1),
+            LearnerSettings(states, round(BUFFER * states), ridge, fold_every=TOGETHER),
             constant,
             size,
             sizes.frame_features,
         )
-        self._adopt_every = max(1, round(ADOPT_EVERY * sizes.window))
-        self._most_views = 2 * sizes.window
+        self._enough_views = 2 * sizes.window
         self._belief: FrameBelief | None = None
-        self._moved: Move | None = None
         self._observed: list[Floats] = []
-        self.steps = 0
         self.beliefs = Trail(states)
         self.views = Trail(states)
 
-    def see(self, picture: NDArray[np.uint8]) -> bool:
-        """Take the next picture; return whether there was something to learn from."""
-        sample = self._windows.push(picture)
-        if sample is None:
-            return False
+    def learn(self, sample: Sample) -> None:
+        """Take the next sample, and filter its newest frame with what is known by then."""
         move = self._learner.add(sample.test, sample.next_test, sample.history, sample.observation)
-        if move is None:
-            return False
-        self.steps += 1
-        self._moved = move if self._moved is None else move.after(self._moved)
-        if self.steps <= self._most_views:
-            self.views.move(move.right)
-            self.views.append(self._learner.svd.newest[-1])
-        self._filter(sample)
-        return True
+        if move is not None:
+            self._look(move)
+            self._adopt(move)
+        if self._belief is not None:
+            self._observed.append(sample.newest)
+            self._belief.update(sample.newest)
+            self.beliefs.append(self._belief.state)
 
     def follow(self) -> Floats:
         """Return the (n, states) beliefs at the same frames with all that is known by now."""
@@ -165,19 +159,16 @@ class VideoLearner:
             row[:] = belief.state
         return trail
 
-    def _filter(self, sample: Sample) -> None:
-        self._observed.append(sample.newest)
-        if self._belief is None or self.steps % self._adopt_every == 0:
-            self._adopt()
-        if self._belief is not None:
-            self._belief.update(sample.newest)
-            self.beliefs.append(self._belief.state)
+    def _look(self, move: Move) -> None:
+        if len(self.views.rows) < self._enough_views:
+            self.views.move(move.right)
+            for view in self._learner.svd.newest:
+                self.views.append(view)
 
-    def _adopt(self) -> None:
+    def _adopt(self, move: Move) -> None:
         tpsr = self._learner.parameters()
         if self._belief is None:
             self._belief = FrameBelief(tpsr)
-        elif self._moved is not None:
-            self._belief.adopt(tpsr, self._moved)
-            self.beliefs.move(self._moved.left)
-        self._moved = None
+        else:
+            self._belief.adopt(tpsr, move)
+            self.beliefs.move(move.left)

@@ -149,6 +149,7 @@ class FrameWindows:
                 sizes.window_features,
                 float(np.median(pdist(windows))),
                 self._seed,
+                'single',
             )
         ), fourier_features(
             CELLS**2,
