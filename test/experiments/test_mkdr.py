@@ -76,6 +76,9 @@ def test_a_snowman_moves_as_told() -> None:
     assert noses[0][19:22].min() > 0.2
     assert noses[1][57:60].min() > 0.2
     assert max(still[31, 19:22].max(), still[31, 57:60].max()) < 0.2
+    (behind,) = render(poses_of(turn=180.0))
+    assert still[27, 33:37].min() < 0.1, 'an eye'
+    assert behind[27, 33:37].min() > 0.6, 'none in the back of the head'
 
 
 def test_poses_are_drawn_from_where_they_should() -> None:
@@ -107,8 +110,9 @@ def test_what_a_projection_tells() -> None:
     assert claim.ours.startswith('1 (1.000')
     assert multiple_correlation_of(columns[:, :2], responses) < 0.3
     assert multiple_correlation_of(columns[:, 1:], responses) > 0.98
-    noise = project(columns[:20], rng.standard_normal(20), seed=0)
-    assert noise.correlation > noise.hidden_correlation
+    noise = project(rng.standard_normal((50, 30)), rng.standard_normal(50), seed=0)
+    assert noise.correlation > 0.6
+    assert abs(noise.hidden_correlation) < 0.4
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,23 @@ from two_manifold_ros.mkdr.directions import find_predictive_directions
 def test_planted_directions_are_found() -> None:
     rng = np.random.default_rng(1)
     vectors = rng.standard_normal((400, 8))
-    planted = np.zeros((8, 2))
-    planted[[2, 5], 0] = 0.8, 0.6
+    planted = np.zeros((8, 3))
+    planted[[2, 5], 0] = -0.8, 0.6
     planted[7, 1] = 0.5
-    responses = 40.0 * (vectors @ planted + 0.1 * rng.standard_normal((400, 2)))
+    planted[1, 2] = 0.1
+    responses = 40.0 * (vectors @ planted + 0.01 * rng.standard_normal((400, 3)))
     found = find_predictive_directions(vectors, responses)
-    assert found.rank == 2
-    assert found.directions.shape == (8, 2)
-    assert abs(found.directions[:, 0] @ planted[:, 0]) > 0.99
-    assert abs(found.directions[7, 1]) > 0.99
+    assert found.rank == 3
+    assert found.directions.shape == (8, 3)
+    assert found.directions[:, 0] @ planted[:, 0] < -0.99, 'the largest entry is positive'
+    assert found.directions[7, 1] > 0.99
+    assert found.directions[1, 2] > 0.99
     assert found.predictive_eigenvectors(3).tolist() == [2, 7, 5]
     np.testing.assert_allclose(found.theta, found.theta.T)
     assert found.strengths.sum() == pytest.approx(1.0)
-    assert found.strengths[0] > found.strengths[1]
+    np.testing.assert_allclose(found.strengths[:3] * 1.6, [1.0, 0.5, 0.1], atol=0.05)
+    responses[:, 2] *= 0.01
+    assert find_predictive_directions(vectors, responses).rank == 2
 
 
 @pytest.mark.parametrize(('penalty', 'count'), [(1e-3, 60), (0.5, 60), (0.1, 9)])
