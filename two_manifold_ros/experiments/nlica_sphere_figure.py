@@ -37,6 +37,7 @@ def draw(x: Floats, seen: Floats, coordinates: Floats, isotropic: Floats, path: 
     axes = figure.add_subplot(2, 3, 1, projection='3d')
     axes.scatter(*seen.T, c=x[:, 0], s=4.0, cmap='viridis', linewidths=0)
     axes.set(title='what is seen, by $x_1$', xlabel='$y_1$', ylabel='$y_2$', zlabel='$y_3$')
+    axes.set_box_aspect(None, zoom=0.85)
     for column in range(2):
         title = rf'$\phi_{1 + column}$ in the square of the variables'
         draw_function(figure.add_subplot(2, 3, 2 + column), x, coordinates[:, column], title)

@@ -21,6 +21,7 @@ from two_manifold_ros.experiments.nlica_square_scores import (
     agreement,
     best_mixture,
     lines_of,
+    place_error,
     worst_line,
 )
 from two_manifold_ros.independent_components.independent_pair import independent_pair
@@ -66,6 +67,8 @@ class Size:
         By how much a line may differ from where it should be.
     match
         The least correlation of a coordinate with the cosine of a variable.
+    place
+        The largest RMS distance of a place in the square.
     mixed
         The largest one of a map that fails, for the worse of the two variables.
 
@@ -77,10 +80,11 @@ class Size:
     draws: int = 5
     spectrum: float = 0.1
     match: float = 0.98
+    place: float = 0.08
     mixed: float = 0.95
 
 
-QUICK = Size(points=400, epsilon=0.02, share=0.6, draws=1, spectrum=0.3, match=0.95)
+QUICK = Size(points=400, epsilon=0.02, share=0.6, draws=1, spectrum=0.3, match=0.95, place=0.15)
 
 
 def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
@@ -108,6 +112,12 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
             'Figs. 3 and 4, left',
             min(agreement(each.coordinates, each.x) for each in draws),
             size.match,
+        ),
+        at_most(
+            'anisotropic: RMS distance of a place found in the unit square',
+            'Fig. 4, a square',
+            max(place_error(each.coordinates, each.x) for each in draws),
+            size.place,
         ),
         at_most(
             'isotropic: the same, after the best linear map',

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.independent_components.independent_pair import place_on_interval
+
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
@@ -33,6 +35,18 @@ def agreement(coordinates: Floats, x: Floats) -> float:
     table = np.abs(np.corrcoef(coordinates.T, np.cos(np.pi * x).T)[:2, 2:])
     straight, crossed = np.diag(table), np.diag(table[::-1])
     return float(max(straight.min(), crossed.min()))
+
+
+def place_error(coordinates: Floats, x: Floats) -> float:
+    """Return the RMS distance in the square, up to its symmetries, of places from variables."""
+    places = place_on_interval(coordinates)
+    errors = []
+    for order in ([0, 1], [1, 0]):
+        # Of an interval nobody can tell the ends apart.
+        directions = [places[:, order] - x, 1.0 - places[:, order] - x]
+        squares = np.stack([np.square(each).mean(axis=0) for each in directions])
+        errors.append(np.sqrt(squares.min(axis=0).sum()))
+    return float(min(errors))
 
 
 def best_mixture(coordinates: Floats, x: Floats) -> float:
