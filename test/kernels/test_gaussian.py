@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels import gaussian as module
+from two_manifold_ros.kernels import kernel_pca as module
 from two_manifold_ros.kernels.gaussian import GaussianKernel
 from two_manifold_ros.windows.window_set import WindowSet
 
@@ -80,16 +80,6 @@ def test_twice_the_same(make_windows: MakeWindows) -> None:
     first, second = (GaussianKernel(10).fit(make_windows()) for _ in range(2))
     np.testing.assert_array_equal(first.coordinates, second.coordinates)
     np.testing.assert_array_equal(first.extension.table, second.extension.table)
-
-
-def test_equal_blocks_keep_all_their_eigenvalues() -> None:
-    # A solver that starts from a vector with the symmetry of the blocks sees only one of them.
-    place = np.arange(40)
-    block = np.exp(-((place[:, None] - place) ** 2) / 50.0)
-    kernel = np.kron(np.eye(3), block)
-    table, values = module._projection(kernel, 8)
-    np.testing.assert_allclose(values, np.linalg.eigvalsh(kernel)[:-9:-1], rtol=1e-9)
-    np.testing.assert_allclose(np.linalg.norm(table, axis=0) ** -2, values, rtol=1e-9)
 
 
 def test_signs_are_fixed(make_windows: MakeWindows) -> None:

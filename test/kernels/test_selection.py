@@ -9,7 +9,9 @@ from two_manifold_ros.kernels.diffusion_map import DiffusionMap
 from two_manifold_ros.kernels.gaussian import GaussianKernel
 from two_manifold_ros.kernels.isomap import Isomap
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.kernels.linear import LinearKernel
 from two_manifold_ros.kernels.locally_linear import LocallyLinear
+from two_manifold_ros.kernels.polynomial import PolynomialKernel
 from two_manifold_ros.kernels.selection import has_neighbours, KERNELS, make_learner
 
 LEARNERS = {
@@ -18,6 +20,8 @@ LEARNERS = {
     'laplacian-eigenmap-unscaled': LaplacianEigenmap(7, 11, scaled=False),
     'laplacian-eigenmap-plain': LaplacianEigenmap(7, 11, normalised=False),
     'gaussian': GaussianKernel(7),
+    'polynomial': PolynomialKernel(7),
+    'linear': LinearKernel(7),
     'locally-linear': LocallyLinear(7, 11),
     'isomap': Isomap(7, 11),
     'diffusion-map': DiffusionMap(7, 11),
@@ -32,7 +36,7 @@ def test_every_name_makes_its_learner() -> None:
 
 def test_which_have_a_graph() -> None:
     without = [name for name in KERNELS if not has_neighbours(name)]
-    assert without == ['gaussian']
+    assert without == ['gaussian', 'polynomial', 'linear']
 
 
 def test_unknown_name() -> None:

@@ -39,9 +39,13 @@ class MemberAffinity:
     bandwidth: float
     members: Ints
 
+    def kernel(self, squared: Floats) -> Floats:
+        """Return the (..., l) affinities for (..., l) squared distances to the members."""
+        return affinity(squared, self.bandwidth)
+
     def weights(self, squared: Floats) -> Floats:
         """Return the (l,) affinities of a point with (n,) squared distances."""
-        return affinity(squared[self.members], self.bandwidth)
+        return self.kernel(squared[self.members])
 
     def check(self, count: int) -> int:
         """Return l; refuse what does not fit ``count`` training points."""

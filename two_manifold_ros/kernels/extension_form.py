@@ -13,6 +13,7 @@ from two_manifold_ros.kernels.affinity import MemberAffinity
 from two_manifold_ros.kernels.barycentric import Barycentric
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.geodesic import Geodesic
+from two_manifold_ros.kernels.inner_product import InnerProduct
 from two_manifold_ros.kernels.near_modes import NearModes
 from two_manifold_ros.kernels.transition import Transition
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 RESPONSES: dict[str, type[Any]] = {
     'member-affinity': MemberAffinity,
+    'inner-product': InnerProduct,
     'near-modes': NearModes,
     'geodesic': Geodesic,
     'barycentric': Barycentric,

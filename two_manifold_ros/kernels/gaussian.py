@@ -7,29 +7,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from scipy.sparse.linalg import eigsh
-
-from two_manifold_ros.kernels.affinity import affinity, MemberAffinity
+from two_manifold_ros.kernels.affinity import MemberAffinity
 from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.extension import Extension
-from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.kernel_pca import kernel_pca, landmarks
 from two_manifold_ros.kernels.samples import require_more_than
-from two_manifold_ros.kernels.signs import fix_signs
-from two_manifold_ros.kernels.start_vector import start_vector
 
 if TYPE_CHECKING:
+    from two_manifold_ros.kernels.learner import Embedding
     from two_manifold_ros.kernels.samples import Samples
-    from two_manifold_ros.typing import Floats, Ints
-
-LANDMARKS = 2_000
-"""Beyond this many points the eigenvectors come from evenly spread ones (Nystrom)."""
 
 
 @dataclass(frozen=True)
 class GaussianKernel:
     r"""
-    Kernel PCA features of ``exp(-||x - y||^2 / (2 sigma^2))``.
+    Features of ``exp(-||x - y||^2 / (2 sigma^2))`` with the median distance :math:`\sigma`.
+
+    The eigenvalues of the embedding are those of the kernel matrix, before it is centred.
 
     Parameters
     ----------
@@ -47,29 +40,11 @@ class GaussianKernel:
         Raises
         ------
         InputError
-            If there are no more points than dimensions.
+            If there are no more points than dimensions, or most are identical.
 
         """
         require_more_than(samples, self.dimension)
         bandwidth = median_distance(samples)
-        members = _spread(len(samples), LANDMARKS)
-        kernel = affinity(samples.distances_to(members), bandwidth)
-        table, eigenvalues = _projection(kernel[members], self.dimension)
-        features = kernel @ table
-        mean = features.mean(axis=0)
-        extension = Extension(MemberAffinity(bandwidth, members), table, -mean)
-        return Embedding(features - mean, extension, eigenvalues, bandwidth)
-
-
-def _spread(count: int, most: int) -> Ints:
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
-
-
-def _projection(kernel: Floats, dimension: int) -> tuple[Floats, Floats]:
-    """Return V Lambda^{-1/2} and Lambda of the leading eigenpairs of a kernel matrix (2.1)."""
-    symmetric = 0.5 * (kernel + kernel.T)
-    values, vectors = eigsh(symmetric, k=dimension, which='LA', v0=start_vector(len(kernel)))
-    order = np.argsort(values)[::-1]
-    values, vectors = values[order], fix_signs(vectors[:, order])
-    keep = values > 1e-10 * values[0]
-    return vectors[:, keep] / np.sqrt(values[keep]), values[keep]
+        response = MemberAffinity(bandwidth, landmarks(len(samples)))
+        squared = samples.distances_to(response.members)
+        return kernel_pca(squared, response, self.dimension, centred=False, bandwidth=bandwidth)

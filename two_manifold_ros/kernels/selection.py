@@ -12,7 +12,9 @@ from two_manifold_ros.kernels.diffusion_map import DiffusionMap
 from two_manifold_ros.kernels.gaussian import GaussianKernel
 from two_manifold_ros.kernels.isomap import Isomap
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.kernels.linear import LinearKernel
 from two_manifold_ros.kernels.locally_linear import LocallyLinear
+from two_manifold_ros.kernels.polynomial import PolynomialKernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,8 @@ _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
     'laplacian-eigenmap-unscaled': partial(LaplacianEigenmap, scaled=False),
     'laplacian-eigenmap-plain': partial(LaplacianEigenmap, normalised=False),
     'gaussian': lambda dimension, _: GaussianKernel(dimension),
+    'polynomial': lambda dimension, _: PolynomialKernel(dimension),
+    'linear': lambda dimension, _: LinearKernel(dimension),
     'locally-linear': LocallyLinear,
     'isomap': Isomap,
     'diffusion-map': DiffusionMap,

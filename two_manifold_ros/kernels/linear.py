@@ -1,0 +1,53 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Linear kernel: principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.inner_product import InnerProduct, spreads_of
+from two_manifold_ros.kernels.kernel_pca import kernel_pca, landmarks
+from two_manifold_ros.kernels.samples import require_more_than
+
+if TYPE_CHECKING:
+    from two_manifold_ros.kernels.learner import Embedding
+    from two_manifold_ros.kernels.samples import Samples
+
+
+@dataclass(frozen=True)
+class LinearKernel:
+    """
+    Principal components of the points.
+
+    The eigenvalues of the embedding are those of the inner products of the centred points. There
+    are fewer coordinates than asked for where the points span fewer dimensions.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+
+    """
+
+    dimension: int
+
+    def fit(self, samples: Samples) -> Embedding:
+        """
+        Embed the points; memory is n times the number of landmarks.
+
+        Raises
+        ------
+        InputError
+            If there are no more points than dimensions, or most are identical.
+
+        """
+        require_more_than(samples, self.dimension)
+        # Only refuses a set without any scale: inner products need no bandwidth.
+        median_distance(samples)
+        members = landmarks(len(samples))
+        squared = samples.distances_to(members)
+        response = InnerProduct(members, spreads_of(squared[members]), 1.0, 0.0, 1)
+        return kernel_pca(squared, response, self.dimension)
