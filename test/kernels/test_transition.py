@@ -30,12 +30,10 @@ def test_out_of_reach() -> None:
     ('changed', 'words'),
     [
         ({'bandwidth': 0.0}, 'bandwidth'),
-        ({'neighbours': 0}, 'neighbours is 0'),
-        ({'neighbours': 4}, 'neighbours is 4, but there are 4'),
-        ({'radii': np.zeros(3)}, 'radii has the shape'),
-        ({'radii': np.full(4, -1.0)}, 'radii are negative'),
-        ({'factors': np.zeros((4, 1))}, 'factors has the shape'),
-        ({'factors': np.full(4, -1.0)}, 'factors are negative'),
+        ({'neighbours': 4}, 'neighbours is 4'),
+        ({'radii': np.zeros(3)}, 'radii are not'),
+        ({'factors': np.zeros((4, 1))}, 'factors are not'),
+        ({'factors': np.zeros(4)}, 'factors are not'),
     ],
 )
 def test_what_does_not_fit(changed: dict[str, object], words: str) -> None:

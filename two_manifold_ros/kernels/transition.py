@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.kernels.affinity import (
-    affinity,
-    check_bandwidth,
-    check_neighbours,
-    SMALLEST_DEGREE,
-)
+from two_manifold_ros.kernels.affinity import affinity, check_bandwidth, SMALLEST_DEGREE
+from two_manifold_ros.kernels.neighbourhood import check_neighbourhood, near_points
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
-
-SLACK = 1e-9
-"""Relative; a distance that is a radius stays one when it is computed in another way."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +21,7 @@ class Transition:
     r"""
     Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step.
 
-    Steps go to the nearest training points, and to those that have the new point among their
-    nearest: from a training point, to the same points as in training.
+    Steps go to the ``near_points``: from a training point, to the same points as in training.
 
     Parameters
     ----------
@@ -51,9 +43,7 @@ class Transition:
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
-        # One more than the neighbours, since a training point counts itself.
-        radius = np.partition(squared, self.neighbours)[self.neighbours]
-        close = np.flatnonzero(squared <= np.maximum(self.radii, radius) * (1.0 + SLACK))
+        close = near_points(squared, self.neighbours, self.radii)
         near = affinity(squared[close], self.bandwidth)
         if not near.sum() > SMALLEST_DEGREE:
             return None
@@ -65,16 +55,8 @@ class Transition:
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
         check_bandwidth(self.bandwidth)
-        check_neighbours(self.neighbours)
-        if self.neighbours >= count:
-            msg = f'neighbours is {self.neighbours}, but there are {count} training points'
+        check_neighbourhood(self.neighbours, self.radii, count)
+        if self.factors.shape != (count,) or not self.factors.min() > 0.0:
+            msg = f'factors are not {count} positive numbers'
             raise ValueError(msg)
-        for name in ('radii', 'factors'):
-            values = getattr(self, name)
-            if values.shape != (count,):
-                msg = f'{name} has the shape {values.shape} instead of ({count},)'
-                raise ValueError(msg)
-            if values.min() < 0.0:
-                msg = f'{name} are negative'
-                raise ValueError(msg)
         return count
