@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from two_manifold_ros.comparison.methods import methods_named, NAMES
+from two_manifold_ros.comparison.manifold_hmm import ManifoldHmm
+from two_manifold_ros.comparison.methods import EVERY, methods_named
 from two_manifold_ros.comparison.protocol import SLOT_CAR
 from two_manifold_ros.comparison.trial import Failure, try_method
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.selection import KERNELS
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.protocol import Plan
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', EVERY)
 def test_every_name_is_that_of_a_method(name: str) -> None:
     (method,) = methods_named([name])
     assert method.name == name
@@ -29,6 +31,14 @@ def test_every_name_is_that_of_a_method(name: str) -> None:
 
 def test_they_come_in_one_order() -> None:
     assert [method.name for method in methods_named(['manifold', 'mean'])] == ['mean', 'manifold']
+
+
+def test_the_kernels_in_one_word() -> None:
+    methods = methods_named(['kernels', 'manifold', 'mean'])
+    assert [method.name for method in methods[:3]] == ['mean', 'gaussian', 'manifold']
+    changes = [method.changes for method in methods[1:] if isinstance(method, ManifoldHmm)]
+    assert sorted(each['kernel'] for each in changes) == sorted(KERNELS)
+    assert {each['method'] for each in changes} == {'spectral'}
 
 
 @pytest.mark.parametrize('names', [['mean', 'magic'], [''], []])

@@ -16,7 +16,7 @@ from two_manifold_ros.training.settings import TrainingSettings
     ('values', 'words'),
     [
         ({'method': 'magic'}, "no method named 'magic'; choose one of route, spectral"),
-        ({'kernel': 'cosine'}, "no kernel named 'cosine'; choose one of laplacian-eigenmap, gau"),
+        ({'kernel': 'cosine'}, "no kernel named 'cosine'; choose one of laplacian-eigenmap, "),
         ({'coupling': 'none'}, "no coupling named 'none'; choose one of cross-covariance, gram"),
         ({'readout': 'mean'}, "no readout named 'mean'; choose one of sharpened, ridge"),
         ({'observation': 'lasso'}, "no observation named 'lasso'; choose one of raw, ridge"),

@@ -64,7 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--methods',
         default=','.join(NAMES),
         metavar='NAME,...',
-        help=f'only some of the methods {", ".join(NAMES)} (default: all)',
+        help=f'only some of the methods {", ".join(NAMES)} (default: all of these); any kernel of '
+        'train --kernel is the spectral filter with it, and kernels is each of them in turn',
     )
     add_topics(parser)
     add_position_lag(parser)

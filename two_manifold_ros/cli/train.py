@@ -77,7 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--neighbours',
         type=int,
         metavar='N',
-        help='neighbours in the graph of the eigenmap (default: chosen)',
+        help='neighbours of a window, for kernels with a graph of them (default: chosen)',
     )
     number.add_argument(
         '--dimension',

@@ -27,7 +27,7 @@ Axes: TypeAlias = Any
 
 # Okabe and Ito's colours, which colour-blind people tell apart; dashes and labels help as well.
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00')
-DASHES: tuple[Any, ...] = ('solid', (0, (5, 2)))
+DASHES: tuple[Any, ...] = ('solid', (0, (5, 2)), (0, (1, 1)))
 TRUE, READ = '#a6a6a6', '#0072B2'
 
 OWN = {'color': 'black', 'lw': 2.8}

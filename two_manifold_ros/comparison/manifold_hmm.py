@@ -109,6 +109,11 @@ def gaussian_hmm() -> ManifoldHmm:
     return ManifoldHmm('gaussian', 'HSE-HMM, Gaussian', changes)
 
 
+def kernel_hmm(kernel: str) -> ManifoldHmm:
+    """Return the spectral filter with any other kernel, by whose name it goes."""
+    return ManifoldHmm(kernel, kernel, {'method': 'spectral', 'kernel': kernel})
+
+
 def paper_hmm() -> ManifoldHmm:
     """Return the configuration of the paper."""
     return ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True)

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.selection import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,15 @@ _PLACES = {
 """For each name the module of this folder, imported only when asked for, and what makes it."""
 
 NAMES = tuple(_PLACES)
+"""What runs unless something else is asked for."""
+
+_KERNEL_PLACE = ('manifold_hmm', 'kernel_hmm')
+_KNOWN_AS = {'laplacian-eigenmap': 'manifold'}
+
+GROUPS = {'kernels': tuple(_KNOWN_AS.get(kernel, kernel) for kernel in KERNELS)}
+"""Names that stand for several: the spectral filter with every kernel."""
+
+EVERY = tuple(dict.fromkeys((*NAMES, *GROUPS['kernels'])))
 
 OURS = 'default'
 """The one that all others are compared with."""
@@ -40,12 +50,12 @@ OURS = 'default'
 
 def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
     """
-    Make methods, in the order of ``NAMES``.
+    Make methods, in the order of ``EVERY``.
 
     Parameters
     ----------
     names
-        Some of ``NAMES``, each at most once.
+        Some of ``EVERY`` and ``GROUPS``.
     protocol
         Settles what the opponents otherwise choose for themselves.
 
@@ -55,12 +65,14 @@ def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None)
         If there is no method of a name.
 
     """
-    unknown = [name for name in names if name not in _PLACES]
+    known = (*EVERY, *GROUPS)
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
-        msg = f'there is no method {", ".join(unknown) or "named"}; choose from {",".join(NAMES)}'
+        msg = f'there is no method {", ".join(unknown) or "named"}; choose from {",".join(known)}'
         raise InputError(msg)
+    wanted = {each for name in names for each in GROUPS.get(name, (name,))}
     settled = {} if protocol is None else _settled(protocol)
-    return [_make(name, settled.get(name, {})) for name in NAMES if name in names]
+    return [_make(name, settled.get(name, {})) for name in EVERY if name in wanted]
 
 
 def _settled(protocol: SlotCarProtocol) -> dict[str, dict[str, Any]]:
@@ -72,6 +84,7 @@ def _settled(protocol: SlotCarProtocol) -> dict[str, dict[str, Any]]:
 
 
 def _make(name: str, settings: dict[str, Any]) -> Method:
-    module, maker = _PLACES[name]
-    method: Method = getattr(import_module(f'{_FOLDER}.{module}'), maker)(**settings)
+    module, maker = _PLACES.get(name, _KERNEL_PLACE)
+    given = settings if name in _PLACES else {'kernel': name}
+    method: Method = getattr(import_module(f'{_FOLDER}.{module}'), maker)(**given)
     return method
