@@ -29,15 +29,12 @@ class Shown:
         The points.
     coordinates, isotropic : (n, 2)
         Of the two maps.
-    rate
-        Of the first coordinate, in units of that of the slow variable.
 
     """
 
     recorded: Recorded
     coordinates: Floats
     isotropic: Floats
-    rate: float
 
 
 def draw(shown: Shown, path: Path) -> None:

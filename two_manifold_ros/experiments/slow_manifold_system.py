@@ -12,14 +12,17 @@ import numpy as np
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
-FAST_TIME = 0.005
-"""Of the fast variable's return to its mean; the slow one takes about a tenth of a unit."""
+FAST_TIME = 0.02
+"""Of the fast variable's return to its mean; the slow one takes ten times as long."""
 
 SPREAD = 0.4
 """Of the fast variable, around a mean that moves as far with the slow one."""
 
-STEP = 2e-5
+STEP = 5e-6
 """In time, between the samples of a recording."""
+
+SKIP = 2e-4
+"""In time, between the states computed on the way from one point to the next."""
 
 HALF = 20
 """Steps of a recording before a point, and after it, that tell how it moves there."""
@@ -50,11 +53,12 @@ class Recorded:
 
 
 def observe(slow: Floats, fast: Floats) -> Floats:
-    """Return what is seen: (..., 2), a cubic map of the two."""
-    return np.stack([slow + fast**3, fast - slow**3], axis=-1)
+    """Return what is seen: (..., 2), the slow variable as a radius and the fast as an angle."""
+    radius, angle = 1.0 + slow, fast
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
 
 
-def record(recordings: int, points: int, apart: int, rng: np.random.Generator) -> Recorded:
+def record(recordings: int, points: int, way: int, rng: np.random.Generator) -> Recorded:
     r"""
     Record the system several times, and take points from the recordings.
 
@@ -67,24 +71,31 @@ def record(recordings: int, points: int, apart: int, rng: np.random.Generator) -
         How many.
     points
         From each.
-    apart
-        Steps from one point to the next, more than `HALF` twice.
+    way
+        Longer steps from one point to the next.
     rng
         What moves the system.
 
     """
-    slow, fast = rng.random(recordings), SPREAD * rng.standard_normal(recordings)
-    kept = np.empty((points, 2 * HALF + 1, recordings, 2))
+    states = np.stack([rng.random(recordings), SPREAD * rng.standard_normal(recordings)])
+    kept = np.empty((points, 2 * HALF + 1, 2, recordings))
     for place in range(points):
-        # The stretch around a point is at the end of the way to it.
-        for step in range(apart):
-            noise = rng.standard_normal((2, recordings)) * np.sqrt(STEP)
-            moved = slow + 0.5 * fast * STEP + noise[0]
-            pull = (SPREAD * np.sin(2.0 * np.pi * slow) - fast) / FAST_TIME
-            fast = fast + pull * STEP + SPREAD * np.sqrt(2.0 / FAST_TIME) * noise[1]
-            slow = 1.0 - np.abs(np.mod(moved, 2.0) - 1.0)
-            if step >= apart - kept.shape[1]:
-                kept[place, step - apart] = np.stack([slow, fast], axis=-1)
-    states = kept.transpose(2, 0, 1, 3).reshape(recordings * points, -1, 2)
-    middle = states[:, HALF]
-    return Recorded(middle[:, 0], middle[:, 1], observe(states[..., 0], states[..., 1]))
+        for _ in range(way):
+            states = _move(states, SKIP, rng)
+        for step in range(2 * HALF + 1):
+            kept[place, step] = states = _move(states, STEP, rng)
+    slow, fast = kept.transpose(2, 3, 0, 1).reshape(2, recordings * points, -1)
+    return Recorded(slow[:, HALF], fast[:, HALF], observe(slow, fast))
+
+
+def _move(states: Floats, step: float, rng: np.random.Generator) -> Floats:
+    slow, fast = states
+    noise = rng.standard_normal(states.shape) * np.sqrt(step)
+    pull = (SPREAD * np.sin(2.0 * np.pi * slow) - fast) / FAST_TIME
+    moved = slow + 0.5 * fast * step + noise[0]
+    return np.stack(
+        [
+            1.0 - np.abs(np.mod(moved, 2.0) - 1.0),
+            fast + pull * step + SPREAD * np.sqrt(2.0 / FAST_TIME) * noise[1],
+        ]
+    )
