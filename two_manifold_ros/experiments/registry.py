@@ -24,6 +24,21 @@ EXPERIMENTS = (
         'Boots & Gordon 2012, Fig. 3',
     ),
     Experiment(
+        'nlica-square',
+        'Brownian motion in a square is found again behind a map that bends the square.',
+        'Singer & Coifman 2008, Figs. 1 to 4',
+    ),
+    Experiment(
+        'nlica-sphere',
+        'A mushroom on the sphere is made the square again that it was.',
+        'Singer & Coifman 2008, Figs. 6 and 7',
+    ),
+    Experiment(
+        'slow-manifold',
+        'The slow variable of a system is found behind the fast one that hides it.',
+        'Singer & Coifman 2008, section 1',
+    ),
+    Experiment(
         'mkdr-torus',
         'A response on a torus is linear in one direction of the eigenvectors of its graph.',
         'Nilsson, Sha & Jordan 2007, Figs. 1 to 3',
