@@ -12,7 +12,7 @@ from scipy.sparse import diags
 from scipy.sparse.linalg import eigsh, LinearOperator
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.anisotropic_affinity import AnisotropicAffinity
+from two_manifold_ros.kernels.anisotropic_transition import AnisotropicTransition
 from two_manifold_ros.kernels.anisotropic_graph import anisotropic_graph, places
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.bridges import disconnected
@@ -115,7 +115,7 @@ class AnisotropicDiffusion:
         factors = np.asarray(graph.sum(axis=1)).ravel() ** -self.density
         eigenvalues, functions = _leading(diags(factors) @ graph @ diags(factors), self.dimension)
         mean = (functions * eigenvalues).mean(axis=0)
-        response = AnisotropicAffinity(
+        response = AnisotropicTransition(
             bandwidth,
             self.power,
             metric.members,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix, identity
 
-from two_manifold_ros.kernels.anisotropic_affinity import power_mean
+from two_manifold_ros.kernels.anisotropic_transition import power_mean
 from two_manifold_ros.kernels.local_metric import BLOCK
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.kernels.affinity import MemberAffinity
+from two_manifold_ros.kernels.anisotropic_transition import AnisotropicTransition
 from two_manifold_ros.kernels.barycentric import Barycentric
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.geodesic import Geodesic
@@ -29,6 +30,7 @@ RESPONSES: dict[str, type[Any]] = {
     'geodesic': Geodesic,
     'barycentric': Barycentric,
     'transition': Transition,
+    'anisotropic-transition': AnisotropicTransition,
 }
 """Every kind of response, by its name in files."""
 

@@ -31,7 +31,7 @@ def power_mean(first: Floats, second: Floats, power: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class AnisotropicAffinity:
+class AnisotropicTransition:
     r"""
     Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step.
 
