@@ -12,8 +12,8 @@ from scipy.sparse import diags
 from scipy.sparse.linalg import eigsh, LinearOperator
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.anisotropic_transition import AnisotropicTransition
 from two_manifold_ros.kernels.anisotropic_graph import anisotropic_graph, places
+from two_manifold_ros.kernels.anisotropic_transition import AnisotropicTransition
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.bridges import disconnected
 from two_manifold_ros.kernels.extension import Extension
