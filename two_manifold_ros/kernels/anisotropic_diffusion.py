@@ -19,7 +19,7 @@ from two_manifold_ros.kernels.bridges import disconnected
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import connect
 from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.signs import fix_signs
 from two_manifold_ros.kernels.start_vector import start_vector
 
@@ -103,8 +103,7 @@ class AnisotropicDiffusion:
             If there are too few points, most are identical, or the metric does not fit them.
 
         """
-        # One more for the constant mode, which is not kept.
-        require_more_than(samples, self.dimension + 1, self.neighbours)
+        require_enough(samples, self.dimension, self.neighbours)
         typical = median_distance(samples)
         metric = self.metric.measure(samples)
         steps = anisotropic_graph(samples, metric, self.neighbours, self.power)

@@ -16,7 +16,7 @@ from two_manifold_ros.kernels.bridges import disconnected
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.smallest_modes import smallest_modes
 from two_manifold_ros.kernels.transition import Transition
 
@@ -90,8 +90,7 @@ class DiffusionMap:
             If there are too few points, or most are identical.
 
         """
-        # One more for the constant mode, which is not kept.
-        require_more_than(samples, self.dimension + 1, self.neighbours)
+        require_enough(samples, self.dimension, self.neighbours)
         median_distance(samples)
         indices, squared = samples.neighbours(self.neighbours)
         radii = squared[:, -1].copy()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.kernels.affinity import MemberAffinity
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.kernel_pca import kernel_pca, landmarks
-from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.samples import require_enough
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.learner import Embedding
@@ -43,7 +43,7 @@ class GaussianKernel:
             If there are no more points than dimensions, or most are identical.
 
         """
-        require_more_than(samples, self.dimension)
+        require_enough(samples, self.dimension)
         bandwidth = median_distance(samples)
         response = MemberAffinity(bandwidth, landmarks(len(samples)))
         squared = samples.distances_to(response.members)

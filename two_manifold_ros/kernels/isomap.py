@@ -15,7 +15,7 @@ from two_manifold_ros.kernels.bridges import find_bridges
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.geodesic import Geodesic, geodesic_lengths
 from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.signs import fix_signs
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Isomap:
             If there are too few points, or most are identical.
 
         """
-        require_more_than(samples, self.dimension, self.neighbours)
+        require_enough(samples, self.dimension, self.neighbours)
         # Only refuses a set without any scale: lengths need no bandwidth.
         median_distance(samples)
         indices, squared = samples.neighbours(self.neighbours)

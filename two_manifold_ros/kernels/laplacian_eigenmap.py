@@ -18,7 +18,7 @@ from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.near_modes import NearModes
-from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.signs import fix_signs
 from two_manifold_ros.kernels.smallest_modes import smallest_modes
 from two_manifold_ros.kernels.start_vector import start_vector
@@ -99,8 +99,7 @@ class LaplacianEigenmap:
             identical.
 
         """
-        # One more for the constant mode, which is not kept.
-        require_more_than(samples, self.dimension + 1, self.neighbours)
+        require_enough(samples, self.dimension, self.neighbours)
         # Refuses a set without any scale, whatever the weights.
         distance = median_distance(samples)
         bandwidth = distance if self.weights == 'heat' else 0.0

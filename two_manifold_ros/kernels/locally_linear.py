@@ -15,7 +15,7 @@ from two_manifold_ros.kernels.barycentric import Barycentric, pair_keys, usual_w
 from two_manifold_ros.kernels.bridges import find_bridges
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.smallest_modes import smallest_modes
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ class LocallyLinear:
             If there are too few points, or most are identical.
 
         """
-        # One more for the constant mode, which is not kept.
-        require_more_than(samples, self.dimension + 1, self.neighbours)
+        require_enough(samples, self.dimension, self.neighbours)
         # Only refuses a set without any scale: mixtures need no bandwidth.
         median_distance(samples)
         indices, _ = samples.neighbours(self.neighbours)

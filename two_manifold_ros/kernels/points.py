@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 
 from two_manifold_ros.errors import InputError
 
@@ -63,10 +63,17 @@ class PointSet:
         return squared
 
     def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
-        """Return the squared distances of randomly drawn pairs of different points."""
+        """
+        Return the squared distances of randomly drawn pairs of different points.
+
+        Where there are no more pairs than that, each counts once.
+        """
+        if len(self) * (len(self) - 1) <= 2 * pairs:
+            every: Floats = pdist(self.points, 'sqeuclidean')
+            return every
         rng = np.random.default_rng(seed)
         first = rng.integers(0, len(self), pairs)
-        second = (first + rng.integers(1, max(len(self), 2), pairs)) % len(self)
+        second = (first + rng.integers(1, len(self), pairs)) % len(self)
         return self._between(first, second)
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:

@@ -11,7 +11,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.inner_product import InnerProduct, spreads_of
 from two_manifold_ros.kernels.kernel_pca import kernel_pca, landmarks
-from two_manifold_ros.kernels.samples import require_more_than
+from two_manifold_ros.kernels.samples import require_enough
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.learner import Embedding
@@ -62,7 +62,7 @@ class PolynomialKernel:
             If there are no more points than dimensions, or most are identical.
 
         """
-        require_more_than(samples, self.dimension)
+        require_enough(samples, self.dimension)
         # Only refuses a set without any scale: inner products need no bandwidth.
         median_distance(samples)
         members = landmarks(len(samples))

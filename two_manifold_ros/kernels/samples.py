@@ -48,17 +48,19 @@ class Samples(Protocol):
         ...
 
 
-def require_more_than(samples: Samples, dimension: int, neighbours: int = 0) -> None:
+def require_enough(samples: Samples, dimension: int, neighbours: int = 0) -> None:
     """
     Refuse a set that is too small for an embedding.
 
     Raises
     ------
     InputError
-        If there are no more points than dimensions, or no more than neighbours.
+        If there are no more points than dimensions, or, in a graph, no more than neighbours or
+        than dimensions and the constant mode, which is not kept.
 
     """
-    if len(samples) > max(dimension, neighbours):
+    constant = 1 if neighbours else 0
+    if len(samples) > max(dimension + constant, neighbours):
         return
     graph = f' and {neighbours} neighbours' if neighbours else ''
     msg = (

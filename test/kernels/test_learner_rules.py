@@ -1,0 +1,129 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every manifold learner; one joins by its name among the kernels."""
+
+import json
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.extension_form import check_extension, extension_from, extension_to
+from two_manifold_ros.kernels.learner import Embedding
+from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.kernels.selection import has_neighbours, KERNELS, make_learner
+
+COUNT = 60
+pytestmark = pytest.mark.parametrize('name', KERNELS)
+
+
+def sheet() -> np.ndarray:
+    """Random points of a bent sheet in space, unevenly dense."""
+    rng = np.random.default_rng(0)
+    along, across = 2.0 * rng.beta(2.0, 3.0, COUNT), rng.uniform(size=COUNT)
+    return np.stack([np.cos(2.0 * along), np.sin(2.0 * along), across], axis=1)
+
+
+def fitted(name: str, points: np.ndarray, dimension: int = 3) -> Embedding:
+    return make_learner(name, dimension, 8).fit(PointSet(points))
+
+
+def gram(name: str, points: np.ndarray) -> np.ndarray:
+    """Inner products, in which no sign and no order of equal modes shows."""
+    coordinates = fitted(name, points).coordinates
+    return coordinates @ coordinates.T
+
+
+def transformed(embedding: Embedding, points: np.ndarray) -> np.ndarray:
+    squared = PointSet(points).distances_from(points).T
+    return np.array([embedding.extension.transform(row) for row in squared])
+
+
+def assert_alike(found: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_coordinates_are_centred_and_eigenvalues_belong_to_them(name: str) -> None:
+    embedding = fitted(name, sheet())
+    spread = embedding.coordinates.std(axis=0)
+    assert (np.abs(embedding.coordinates.mean(axis=0)) < 1e-9 * spread).all()
+    assert embedding.coordinates.shape == (COUNT, 3)
+    assert embedding.eigenvalues.shape == (3,)
+    assert embedding.notes == ()
+
+
+def test_training_points_get_their_own_rows(name: str) -> None:
+    embedding = fitted(name, sheet())
+    assert_alike(transformed(embedding, sheet()), embedding.coordinates)
+
+
+def test_rotation_and_translation(name: str) -> None:
+    rotation, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
+    assert_alike(gram(name, sheet() @ rotation + [100.0, -20.0, 3.0]), gram(name, sheet()))
+
+
+def test_permutation(name: str) -> None:
+    order = np.random.default_rng(2).permutation(COUNT)
+    assert_alike(gram(name, sheet()[order]), gram(name, sheet())[np.ix_(order, order)])
+
+
+def test_constant_columns_have_no_effect(name: str) -> None:
+    wider = np.column_stack([np.full(COUNT, 7.0), sheet(), np.zeros(COUNT)])
+    assert_alike(gram(name, wider), gram(name, sheet()))
+
+
+def test_twice_the_same_bytes(name: str) -> None:
+    first, second = (fitted(name, sheet()) for _ in range(2))
+    assert first.coordinates.tobytes() == second.coordinates.tobytes()
+    one, other = (extension_to(each.extension)[1] for each in (first, second))
+    assert {key: one[key].tobytes() for key in one} == {key: other[key].tobytes() for key in other}
+
+
+def test_a_few_copies(name: str) -> None:
+    points = np.concatenate([sheet(), sheet()[:5], sheet()[:1], sheet()[:1]])
+    embedding = fitted(name, points)
+    assert np.isfinite(embedding.coordinates).all()
+    assert np.isfinite(transformed(embedding, points)).all()
+
+
+def test_more_copies_than_neighbours(name: str) -> None:
+    points = np.concatenate([sheet(), np.repeat(sheet()[:1], 12, axis=0)])
+    embedding = fitted(name, points)
+    assert np.isfinite(embedding.coordinates).all()
+    assert np.isfinite(transformed(embedding, points)).all()
+
+
+def test_identical_points(name: str) -> None:
+    with pytest.raises(InputError, match='most points are identical'):
+        fitted(name, np.ones((COUNT, 3)))
+
+
+def test_pieces_are_joined_and_said(name: str) -> None:
+    points = np.concatenate([sheet(), sheet() + 50.0])
+    embedding = fitted(name, points)
+    assert np.isfinite(embedding.coordinates).all()
+    assert np.isfinite(transformed(embedding, points)).all()
+    if has_neighbours(name):
+        (note,) = embedding.notes
+        assert 'fell into 2 pieces' in note
+        first = np.abs(
+            np.corrcoef(embedding.coordinates[:, 0], np.arange(2 * COUNT) < COUNT)[0, 1]
+        )
+        assert first > 0.9, 'the first coordinate does not tell the pieces apart'
+
+
+def test_too_few_points(name: str) -> None:
+    learner = make_learner(name, 3, 8)
+    least = 9 if has_neighbours(name) else 4
+    learner.fit(PointSet(sheet()[:least]))
+    with pytest.raises(InputError, match='points are too few for 3 dimensions'):
+        learner.fit(PointSet(sheet()[: least - 1]))
+
+
+def test_there_and_back_through_a_file(name: str) -> None:
+    embedding = fitted(name, sheet())
+    check_extension(embedding.extension, COUNT)
+    numbers, arrays = extension_to(embedding.extension)
+    again = extension_from(json.loads(json.dumps(numbers)), arrays)
+    squared = PointSet(sheet()).distances_from(np.array([[0.3, 0.9, 0.4]]))[:, 0]
+    np.testing.assert_array_equal(again.transform(squared), embedding.extension.transform(squared))
