@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
-READOUTS = ('sharpened', 'ridge')
+READOUTS = ('sharpened', 'ridge', 'mkdr')
 
 FLOOR = 1e-4
 """Added to each variance, m^2: one centimetre, so that no covariance is singular."""

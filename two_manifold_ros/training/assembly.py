@@ -109,7 +109,8 @@ def assemble(
     candidate
         The choices.
     readout
-        One of ``READOUTS``.
+        One of ``READOUTS``. ``mkdr`` is ``sharpened`` over targets whose gaps were filled before,
+        see ``completion``.
 
     """
     directions = structure.directions(candidate.states)

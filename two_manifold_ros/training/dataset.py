@@ -12,8 +12,10 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.channels import fit_channels
+from two_manifold_ros.ticks.fixes import only_near_fixes
 from two_manifold_ros.ticks.segments import cut_segments, median_interval_ns
 from two_manifold_ros.ticks.usable import largest_believable, unmeasured_axes
+from two_manifold_ros.training.completion import estimates_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +90,8 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     counts: Counter[str] = Counter()
     for recording in recordings:
         found, counted = cut_segments(recording, period_ns, max_gap_ns, largest)
+        if estimates_positions(settings):
+            found = [only_near_fixes(each, recording.positions, period_ns) for each in found]
         segments += found
         counts += counted
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)

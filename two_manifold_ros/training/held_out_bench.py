@@ -12,6 +12,7 @@ from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
+from two_manifold_ros.training.completion import complete_positions, estimates_positions
 from two_manifold_ros.training.route_assembly import route_parts, RouteCandidate
 from two_manifold_ros.training.structure import learn_structure
 
@@ -76,6 +77,8 @@ class HeldOutBench:
         self._structures: dict[int, Structure] = {}
         self._parts: dict[tuple[int, int], RouteParts] = {}
         structure = self._structure(settings.neighbours or USUAL_NEIGHBOURS)
+        if estimates_positions(settings):
+            self._positions = complete_positions(structure, self._positions).positions
         self.windows = len(structure.training.ticks)
         self._targets = training_targets(
             self._positions,

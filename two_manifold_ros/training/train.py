@@ -15,6 +15,7 @@ from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.training.assembly import assemble, training_states
+from two_manifold_ros.training.completion import with_completed_positions
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.familiar_anchors import familiar_anchors
 from two_manifold_ros.training.holdout import hold_out
@@ -93,6 +94,7 @@ def train_model(
         settings,
         candidate.neighbours,
     )
+    dataset, structure = with_completed_positions(dataset, structure, settings)
     familiarity = familiar_anchors(structure.training.pasts)
     _check_repetition(familiarity.squared, dataset)
     factors = None if isinstance(validation, str) else validation.factors
