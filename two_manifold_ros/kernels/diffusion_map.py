@@ -17,12 +17,10 @@ from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.samples import require_enough
-from two_manifold_ros.kernels.smallest_modes import smallest_modes
 from two_manifold_ros.kernels.transition import Transition
+from two_manifold_ros.kernels.walk_modes import walk_modes
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
     from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats
 
@@ -100,7 +98,9 @@ class DiffusionMap:
         notes = () if components == 1 else (disconnected(components, self.neighbours),)
         graph = graph + identity(len(samples))
         factors = np.asarray(graph.sum(axis=1)).ravel() ** -self.density
-        eigenvalues, functions = _leading(diags(factors) @ graph @ diags(factors), self.dimension)
+        eigenvalues, functions = walk_modes(
+            diags(factors) @ graph @ diags(factors), self.dimension
+        )
         mean = (functions * eigenvalues).mean(axis=0)
         response = Transition(bandwidth, self.neighbours, radii, factors)
         return Embedding(
@@ -121,13 +121,3 @@ def _local_bandwidth(radii: Floats) -> float:
         )
         raise InputError(msg)
     return bandwidth
-
-
-def _leading(graph: csr_matrix, dimension: int) -> tuple[Floats, Floats]:
-    """Return mu_1.. and psi_1.. of the walk on a symmetric graph."""
-    degrees = np.asarray(graph.sum(axis=1)).ravel()
-    root = diags(1.0 / np.sqrt(degrees))
-    constant = np.sqrt(degrees / degrees.sum())
-    laplacian = identity(len(degrees)) - root @ graph @ root
-    gaps, vectors = smallest_modes(laplacian.tocsc(), constant, dimension)
-    return 1.0 - gaps, vectors / constant[:, None]

@@ -1,0 +1,50 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Modes of a walk beside dense eigenvectors."""
+
+import naive
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import ArpackNoConvergence
+
+from two_manifold_ros.kernels import walk_modes as module
+from two_manifold_ros.kernels.smallest_modes import smallest_modes
+from two_manifold_ros.kernels.walk_modes import walk_modes
+
+
+def not_converging(*_: object, **__: object) -> None:
+    msg = 'too slow'
+    raise ArpackNoConvergence(msg, np.empty(0), np.empty(0))
+
+
+@pytest.mark.parametrize('inverse', [False, True])
+@pytest.mark.parametrize('modes', [4, 28])
+def test_dense_eigenvectors(modes: int, inverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if inverse:
+        monkeypatch.setattr(module, 'eigsh', not_converging)
+    weights = np.random.default_rng(0).uniform(size=(30, 30))
+    weights += weights.T
+    degrees = weights.sum(axis=1)
+    values, vectors = np.linalg.eigh(weights / np.sqrt(np.outer(degrees, degrees)))
+    values, vectors = values[::-1][1 : modes + 1], vectors[:, ::-1][:, 1 : modes + 1]
+    found, functions = walk_modes(csr_matrix(weights), modes)
+    np.testing.assert_allclose(found, values, atol=1e-12)
+    expected = vectors * np.sqrt(degrees.sum() / degrees)[:, None]
+    expected *= naive.align(functions, expected)
+    np.testing.assert_allclose(functions, expected, atol=1e-9)
+    np.testing.assert_allclose(degrees @ np.square(functions) / degrees.sum(), 1.0)
+
+
+def test_points_along_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Products alone would need thousands of restarts.
+    tried = []
+    monkeypatch.setattr(
+        module, 'smallest_modes', lambda *given: tried.append(1) or smallest_modes(*given)
+    )
+    weights = np.eye(801) + np.eye(801, k=1) + np.eye(801, k=-1)
+    found, functions = walk_modes(csr_matrix(weights), 2)
+    assert tried
+    walk = weights / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(walk @ functions, functions * found, atol=1e-9)
+    assert 1.0 - found[1] == pytest.approx(4.0 * (1.0 - found[0]), rel=1e-2)
