@@ -63,6 +63,8 @@ def test_rotation_and_translation(name: str) -> None:
 
 
 def test_permutation(name: str) -> None:
+    if name == 'anisotropic-diffusion':
+        pytest.skip('its points follow each other in time')
     order = np.random.default_rng(2).permutation(COUNT)
     assert_alike(gram(name, sheet()[order]), gram(name, sheet())[np.ix_(order, order)])
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import diags
-from scipy.sparse.linalg import eigsh, LinearOperator
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.anisotropic_graph import anisotropic_graph, places
@@ -20,12 +19,9 @@ from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import connect
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.samples import require_enough
-from two_manifold_ros.kernels.signs import fix_signs
-from two_manifold_ros.kernels.start_vector import start_vector
+from two_manifold_ros.kernels.walk_modes import walk_modes
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
     from two_manifold_ros.kernels.local_metric import MetricSource
     from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats
@@ -112,7 +108,9 @@ class AnisotropicDiffusion:
         graph, components = connect(steps.matrix(weights), samples, typical)
         notes = () if components == 1 else (disconnected(components, self.neighbours),)
         factors = np.asarray(graph.sum(axis=1)).ravel() ** -self.density
-        eigenvalues, functions = _leading(diags(factors) @ graph @ diags(factors), self.dimension)
+        eigenvalues, functions = walk_modes(
+            diags(factors) @ graph @ diags(factors), self.dimension
+        )
         mean = (functions * eigenvalues).mean(axis=0)
         response = AnisotropicTransition(
             bandwidth,
@@ -144,22 +142,3 @@ class AnisotropicDiffusion:
             )
             raise InputError(msg)
         return bandwidth
-
-
-def _leading(graph: csr_matrix, dimension: int) -> tuple[Floats, Floats]:
-    """Return mu_1.. and psi_1.. of the walk on a symmetric graph."""
-    degrees = np.asarray(graph.sum(axis=1)).ravel()
-    root = diags(1.0 / np.sqrt(degrees))
-    symmetric = root @ graph @ root
-    constant = np.sqrt(degrees / degrees.sum())
-    # By products and not by factors, which of a graph with many neighbours are dense; without
-    # the constant mode, lest another with an eigenvalue of almost 1 be mixed with it.
-    without = LinearOperator(
-        graph.shape,
-        matvec=lambda vector: symmetric @ vector - constant * (constant @ vector),
-        dtype=float,
-    )
-    values, vectors = eigsh(without, k=dimension, which='LA', v0=start_vector(len(degrees)))
-    order = np.argsort(values)[::-1]
-    functions = fix_signs(vectors[:, order]) / constant[:, None]
-    return np.minimum(values[order], 1.0), functions

@@ -8,12 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.anisotropic_diffusion import AnisotropicDiffusion
 from two_manifold_ros.kernels.diffusion_map import DiffusionMap
 from two_manifold_ros.kernels.gaussian import GaussianKernel
 from two_manifold_ros.kernels.isomap import Isomap
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.kernels.linear import LinearKernel
 from two_manifold_ros.kernels.locally_linear import LocallyLinear
+from two_manifold_ros.kernels.metric_sources import NeighboursInTime
 from two_manifold_ros.kernels.polynomial import PolynomialKernel
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
     'diffusion-map': DiffusionMap,
     'diffusion-map-fokker-planck': partial(DiffusionMap, density=0.5),
     'diffusion-map-beltrami': partial(DiffusionMap, density=1.0),
+    'anisotropic-diffusion': partial(AnisotropicDiffusion, metric=NeighboursInTime(5, 4)),
 }
 KERNELS = tuple(_LEARNERS)
 
