@@ -1,0 +1,147 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Positions that nobody saw are estimated from the few that were seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from circle_drives import Drives, make_drives, RADIUS_M, WINDOW
+import numpy as np
+import pytest
+
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.readout.mkdr import cross_validated, fit_position_map
+from two_manifold_ros.training.completion import complete_positions, FEWEST, PENALTIES
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.surroundings import surroundings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from two_manifold_ros.recordings.recording import Recording
+
+QUICK = TrainingSettings(
+    window=20, horizons=(0, 5), method='spectral', states=20, neighbours=30, bandwidth_factor=1.4
+)
+
+
+@pytest.fixture(scope='module')
+def drives() -> Drives:
+    return make_drives()
+
+
+def seen(drives: Drives, every: int) -> list[np.ndarray]:
+    """Return the positions of one tick in so many, NaN at all others."""
+    thinned = [np.full_like(positions, np.nan) for positions in drives.positions]
+    for few, positions in zip(thinned, drives.positions, strict=True):
+        few[::every] = positions[::every]
+    return thinned
+
+
+def test_every_training_tick_gets_a_position(drives: Drives) -> None:
+    positions = seen(drives, 9)
+    completion = complete_positions(drives.structure, positions)
+    assert [len(each) for each in completion.positions] == [len(each) for each in positions]
+    found, given = np.concatenate(completion.positions), np.concatenate(positions)
+    known = np.isfinite(given).all(axis=1)
+    np.testing.assert_array_equal(found[known], given[known])
+    ticks = drives.structure.training.ticks
+    outside = np.setdiff1d(np.flatnonzero(~known), ticks)
+    assert np.isnan(found[outside]).all()
+    errors = np.linalg.norm(found - np.concatenate(drives.positions), axis=1)[ticks]
+    assert np.sqrt(np.mean(errors**2)) < 0.1 * RADIUS_M
+    estimated = np.count_nonzero(~known[ticks])
+    assert completion.note == (
+        f'{estimated} of {len(ticks)} training ticks have no position; it was estimated with an '
+        f'error of about {least_error(drives, given[ticks]):.2g} m'
+    )
+    assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
+
+
+def least_error(drives: Drives, wanted: np.ndarray) -> float:
+    known = np.isfinite(wanted[:, 0])
+    return min(
+        cross_validated(coordinates[known], wanted[known], penalty)
+        for coordinates in surroundings(drives.structure)
+        for penalty in PENALTIES
+    )
+
+
+def test_the_manifold_with_the_least_error_is_taken(
+    drives: Drives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = next(iter(surroundings(drives.structure)))
+    noise = np.random.default_rng(0).normal(size=good.shape)
+    monkeypatch.setattr(
+        'two_manifold_ros.training.completion.surroundings', lambda _: iter([noise, good, noise])
+    )
+    monkeypatch.setattr('two_manifold_ros.training.completion.PENALTIES', (1e-3,))
+    positions = seen(drives, 5)
+    found = np.concatenate(complete_positions(drives.structure, positions).positions)
+    ticks = drives.structure.training.ticks
+    wanted = np.concatenate(positions)[ticks]
+    known = np.isfinite(wanted[:, 0])
+    expected = fit_position_map(good[known], wanted[known], 1e-3).positions(good)
+    np.testing.assert_array_equal(found[ticks[~known]], expected[~known])
+
+
+def test_nothing_is_estimated_where_all_is_known(drives: Drives) -> None:
+    completion = complete_positions(drives.structure, drives.positions)
+    assert completion.note is None
+    np.testing.assert_array_equal(
+        np.concatenate(completion.positions), np.concatenate(drives.positions)
+    )
+
+
+@pytest.mark.parametrize('known', [0, FEWEST - 1])
+def test_too_few_positions_are_left_alone(drives: Drives, known: int) -> None:
+    positions = [np.full_like(each, np.nan) for each in drives.positions]
+    shown = slice(WINDOW, WINDOW + known)
+    positions[0][shown] = drives.positions[0][shown]
+    completion = complete_positions(drives.structure, positions)
+    np.testing.assert_array_equal(np.concatenate(completion.positions), np.concatenate(positions))
+    assert completion.note is not None
+    assert completion.note.startswith(f'only {known} training ticks have a position')
+
+
+def test_coordinates_are_scaled_by_the_inverse_eigenvalue(drives: Drives) -> None:
+    """The spread of an eigenmap's coordinate is the root of that inverse."""
+    for coordinates in surroundings(drives.structure):
+        spread = coordinates.std(axis=0)
+        assert len(coordinates) == len(drives.structure.training.ticks)
+        assert np.all(np.diff(spread) < 1e-9 * spread[0])
+        assert spread[0] > 5.0 * spread[9]
+
+
+@pytest.fixture(scope='module')
+def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
+    """Return half of the laps with a position every two seconds."""
+    recording = slot_car_laps[0].between(None, 70.0)
+    assert recording.positions is not None
+    rare = np.arange(len(recording.positions.stamps)) % 20 == 0
+    return replace(recording, positions=recording.positions.select(rare))
+
+
+def test_only_what_was_measured_counts_as_known(rarely_seen: Recording) -> None:
+    for readout, least, most in (('sharpened', 0.95, 1.0), ('mkdr', 0.05, 0.2)):
+        dataset = build_dataset([rarely_seen], replace(QUICK, readout=readout))
+        positions = np.concatenate([segment.positions for segment in dataset.segments])
+        assert least <= np.isfinite(positions).all(axis=1).mean() <= most
+    route = replace(QUICK, method='route', readout='mkdr')
+    positions = build_dataset([rarely_seen], route).segments[0].positions
+    assert np.isfinite(positions).all(axis=1).mean() > 0.95
+
+
+def test_a_car_that_is_rarely_seen_is_found_better(
+    rarely_seen: Recording, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    errors = {}
+    for readout in ('sharpened', 'mkdr'):
+        model = train_model([rarely_seen], replace(QUICK, readout=readout))
+        scores = evaluate(model, [slot_car_laps[1]]).scores
+        errors[readout] = [each.model.rmse_m for each in scores]
+        estimated = any('it was estimated' in note for note in model.summary['notes'])
+        assert estimated == (readout == 'mkdr')
+    assert np.all(np.array(errors['mkdr']) < 0.85 * np.array(errors['sharpened'])), errors
