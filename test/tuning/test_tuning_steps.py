@@ -38,7 +38,7 @@ def steps(usual: TrainingSettings, native_hz: float = 100.0) -> Steps:
         ('kernel', {}, ['gaussian']),
         ('coupling', {}, ['gram-product', 'canonical', 'reduced-rank']),
         ('dimension', {}, [50, 200]),
-        ('readout', {}, ['ridge']),
+        ('readout', {}, ['ridge', 'mkdr']),
         ('observation', {}, ['ridge']),
         ('bandwidth_factor', {'bandwidth_factor': 1.4}, [1.0, 2.0]),
         ('ridge', {'ridge': 1.0}, []),
