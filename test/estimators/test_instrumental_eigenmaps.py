@@ -104,6 +104,6 @@ def test_what_a_learner_has_to_say_is_a_warning() -> None:
     apart = np.vstack([first, first + 50.0])
     with pytest.warns(UserWarning, match=r'^X: .*2 pieces'):
         ManifoldEmbedding(EIGENMAP).fit(apart)
+    both = InstrumentalEigenmaps(2, learner=LaplacianEigenmap(6, 20), second_learner=EIGENMAP)
     with pytest.warns(UserWarning, match=r'^Y: .*2 pieces'):
-        both = InstrumentalEigenmaps(2, learner=LaplacianEigenmap(6, 20), second_learner=EIGENMAP)
         both.fit(np.vstack([second, second]), apart)

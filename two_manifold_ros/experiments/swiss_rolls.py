@@ -52,7 +52,7 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
     size = QUICK if quick else Size()
     found = []
     for index, case in enumerate(CASES):
-        progress(f'swiss-rolls: {case.name}', index / len(CASES))
+        progress(case.name, index / len(CASES))
         found.append(embed(size, case.width, case.noise, case.coupling, seed=0))
     scores = {case.name: each.score for case, each in zip(CASES, found, strict=True)}
     draw(found[0], found[1], scores, folder / 'swiss-rolls.png')
@@ -60,7 +60,7 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
 
 
 def _claim(case: Case, score: float, slack: float) -> Claim:
-    what = f'{case.name}: R2 of the place on the sheet, new pairs'
+    what = f'{case.name}: R2 on new pairs'
     if case.paper.endswith('fails'):
         return at_most(what, case.paper, score, case.limit + slack)
     return at_least(what, case.paper, score, case.limit - slack)
