@@ -1,17 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Eigenvectors of kernel matrices, and landmarks."""
+"""Eigenvectors of kernel matrices."""
 
 import numpy as np
 
-from two_manifold_ros.kernels.kernel_pca import _leading, LANDMARKS, landmarks
-
-
-def test_few_points_are_all_landmarks() -> None:
-    np.testing.assert_array_equal(landmarks(7), np.arange(7))
-    many = landmarks(3 * LANDMARKS)
-    assert len(many) == LANDMARKS
-    assert many[-1] == 3 * LANDMARKS - 1
+from two_manifold_ros.kernels.kernel_pca import _leading
 
 
 def test_equal_blocks_keep_all_their_eigenvalues() -> None:

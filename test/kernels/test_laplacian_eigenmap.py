@@ -114,6 +114,10 @@ def test_pieces_are_joined_and_said(make_windows: MakeWindows) -> None:
     sides = np.sign(embedding.coordinates[:, 0])
     assert abs(sides[:60].sum()) == abs(sides[60:].sum()) == 60
     assert sides[0] != sides[-1]
+    rows = series.T
+    squared = naive.squared_distances(rows, rows)
+    found = np.array([embedding.extension.transform(row) for row in squared])
+    np.testing.assert_allclose(found, embedding.coordinates, rtol=1e-6, atol=1e-6)
 
 
 def test_twice_the_same(make_windows: MakeWindows) -> None:

@@ -4,9 +4,7 @@
 
 import naive
 import numpy as np
-import pytest
 
-from two_manifold_ros.kernels import kernel_pca
 from two_manifold_ros.kernels.linear import LinearKernel
 from two_manifold_ros.kernels.points import PointSet
 
@@ -34,9 +32,8 @@ def test_no_more_coordinates_than_dimensions() -> None:
     np.testing.assert_allclose(found, flat @ flat.T, atol=1e-8)
 
 
-def test_landmarks_that_span_all_dimensions_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_pca, 'LANDMARKS', 9)
-    embedding = LinearKernel(20).fit(PointSet(POINTS))
+def test_landmarks_that_span_all_dimensions_lose_nothing() -> None:
+    embedding = LinearKernel(20, landmarks=9).fit(PointSet(POINTS))
     assert len(embedding.extension.response.members) == 9
     flat = POINTS - POINTS.mean(axis=0)
     found = embedding.coordinates @ embedding.coordinates.T

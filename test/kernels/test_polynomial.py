@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels import kernel_pca
 from two_manifold_ros.kernels.points import PointSet
 from two_manifold_ros.kernels.polynomial import PolynomialKernel
 
@@ -34,10 +33,9 @@ def test_same_as_scikit_learn(degree: int) -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
-def test_landmarks_that_span_all_products_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_landmarks_that_span_all_products_lose_nothing() -> None:
     # The products of two numbers are x, y, x^2, xy and y^2.
-    monkeypatch.setattr(kernel_pca, 'LANDMARKS', 11)
-    embedding = PolynomialKernel(20, 2).fit(PointSet(POINTS))
+    embedding = PolynomialKernel(20, 2, landmarks=11).fit(PointSet(POINTS))
     assert embedding.coordinates.shape == (70, 5)
     members = embedding.extension.response.members
     away = POINTS - POINTS[members].mean(axis=0)

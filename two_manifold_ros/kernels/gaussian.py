@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.kernels.affinity import MemberAffinity
 from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.kernel_pca import kernel_pca, landmarks
+from two_manifold_ros.kernels.kernel_pca import kernel_pca, LANDMARKS
+from two_manifold_ros.kernels.landmarks import spread_landmarks
 from two_manifold_ros.kernels.samples import require_enough
 
 if TYPE_CHECKING:
@@ -28,10 +29,13 @@ class GaussianKernel:
     ----------
     dimension
         Coordinates kept, m.
+    landmarks
+        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
 
     """
 
     dimension: int
+    landmarks: int = LANDMARKS
 
     def fit(self, samples: Samples) -> Embedding:
         """
@@ -45,6 +49,6 @@ class GaussianKernel:
         """
         require_enough(samples, self.dimension)
         bandwidth = median_distance(samples)
-        response = MemberAffinity(bandwidth, landmarks(len(samples)))
+        response = MemberAffinity(bandwidth, spread_landmarks(len(samples), self.landmarks))
         squared = samples.distances_to(response.members)
         return kernel_pca(squared, response, self.dimension, centred=False, bandwidth=bandwidth)

@@ -14,13 +14,14 @@ from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.bridges import find_bridges
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.geodesic import Geodesic, geodesic_lengths
+from two_manifold_ros.kernels.landmarks import spread_landmarks
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.signs import fix_signs
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.samples import Samples
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 LANDMARKS = 200
 """Evenly spread points whose geodesics are found: time and size of a model grow with them."""
@@ -80,7 +81,7 @@ class Isomap:
         median_distance(samples)
         indices, squared = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
-        members = _spread(len(samples), self.landmarks)
+        members = spread_landmarks(len(samples), self.landmarks)
         lengths = geodesic_lengths(indices, squared, bridges, members)
         eigenvalues, vectors = _scaling(np.square(lengths[members]), self.dimension)
         table = -0.5 * vectors / np.sqrt(eigenvalues)
@@ -88,10 +89,6 @@ class Isomap:
         mean = coordinates.mean(axis=0)
         extension = Extension(Geodesic(self.neighbours, lengths), table, -mean)
         return Embedding(coordinates - mean, extension, eigenvalues, notes=bridges.notes)
-
-
-def _spread(count: int, most: int) -> Ints:
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
 def _scaling(squared: Floats, dimension: int) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 LANDMARKS = 2_000
-"""Beyond this many points the eigenvectors come from evenly spread ones (Nystrom)."""
+"""Beyond this many points the eigenvectors come from as many evenly spread ones (Nystrom)."""
 
 SMALLEST_SHARE = 1e-10
 """Of the first eigenvalue, below which one is rounding and its coordinate is left out."""
@@ -34,12 +34,6 @@ class KernelResponse(Response, Protocol):
     def kernel(self, squared: Floats) -> Floats:
         """Return the (..., l) values of the kernel of (..., l) squared distances to them."""
         ...
-
-
-def landmarks(count: int) -> Ints:
-    """Return evenly spread indices of ``count`` points, all of them if there are few."""
-    spread = np.linspace(0, count - 1, min(count, LANDMARKS))
-    return np.unique(spread.round().astype(np.int64))
 
 
 def kernel_pca(

@@ -41,7 +41,16 @@ class Embedding:
 
 
 class ManifoldLearner(Protocol):
-    """Turns a set of points into an embedding."""
+    """
+    Turns a set of points into an embedding, by the same rules for every learner.
+
+    Only distances count: neither where the points lie nor how they are turned nor a column that
+    is constant has an effect. Copies of a point are points like all others, at distance 0. A
+    graph that falls into pieces is joined by the shortest edges between them, and a note says so.
+    The same points give the same bytes, and nothing that is returned is infinite or NaN. The
+    extension gives a training point its own row, unless points at equal distances leave open
+    which are its neighbours, or a docstring says otherwise.
+    """
 
     def fit(self, samples: Samples) -> Embedding:
         """
@@ -50,7 +59,7 @@ class ManifoldLearner(Protocol):
         Raises
         ------
         InputError
-            If there are too few points for the dimension asked for.
+            If there are too few points for the dimension asked for, or most are identical.
 
         """
         ...

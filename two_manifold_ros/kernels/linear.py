@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.inner_product import InnerProduct, spreads_of
-from two_manifold_ros.kernels.kernel_pca import kernel_pca, landmarks
+from two_manifold_ros.kernels.kernel_pca import kernel_pca, LANDMARKS
+from two_manifold_ros.kernels.landmarks import spread_landmarks
 from two_manifold_ros.kernels.samples import require_enough
 
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ class LinearKernel:
     ----------
     dimension
         Coordinates kept, m.
+    landmarks
+        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
 
     """
 
     dimension: int
+    landmarks: int = LANDMARKS
 
     def fit(self, samples: Samples) -> Embedding:
         """
@@ -47,7 +51,7 @@ class LinearKernel:
         require_enough(samples, self.dimension)
         # Only refuses a set without any scale: inner products need no bandwidth.
         median_distance(samples)
-        members = landmarks(len(samples))
+        members = spread_landmarks(len(samples), self.landmarks)
         squared = samples.distances_to(members)
         response = InnerProduct(members, spreads_of(squared[members]), 1.0, 0.0, 1)
         return kernel_pca(squared, response, self.dimension)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.inner_product import InnerProduct, spreads_of
-from two_manifold_ros.kernels.kernel_pca import kernel_pca, landmarks
+from two_manifold_ros.kernels.kernel_pca import kernel_pca, LANDMARKS
+from two_manifold_ros.kernels.landmarks import spread_landmarks
 from two_manifold_ros.kernels.samples import require_enough
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class PolynomialKernel:
         Coordinates kept, m; fewer where there are fewer such products.
     degree
         p.
+    landmarks
+        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
 
     Raises
     ------
@@ -45,6 +48,7 @@ class PolynomialKernel:
 
     dimension: int
     degree: int = 3
+    landmarks: int = LANDMARKS
 
     def __post_init__(self) -> None:
         """Check the degree."""
@@ -65,7 +69,7 @@ class PolynomialKernel:
         require_enough(samples, self.dimension)
         # Only refuses a set without any scale: inner products need no bandwidth.
         median_distance(samples)
-        members = landmarks(len(samples))
+        members = spread_landmarks(len(samples), self.landmarks)
         squared = samples.distances_to(members)
         between = squared[members]
         # The squared distance of two points is on average twice their squared length.
