@@ -5,12 +5,14 @@
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.anisotropic_diffusion import AnisotropicDiffusion
 from two_manifold_ros.kernels.diffusion_map import DiffusionMap
 from two_manifold_ros.kernels.gaussian import GaussianKernel
 from two_manifold_ros.kernels.isomap import Isomap
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.kernels.linear import LinearKernel
 from two_manifold_ros.kernels.locally_linear import LocallyLinear
+from two_manifold_ros.kernels.metric_sources import NeighboursInTime
 from two_manifold_ros.kernels.polynomial import PolynomialKernel
 from two_manifold_ros.kernels.selection import has_neighbours, KERNELS, make_learner
 
@@ -27,6 +29,7 @@ LEARNERS = {
     'diffusion-map': DiffusionMap(7, 11),
     'diffusion-map-fokker-planck': DiffusionMap(7, 11, density=0.5),
     'diffusion-map-beltrami': DiffusionMap(7, 11, density=1.0),
+    'anisotropic-diffusion': AnisotropicDiffusion(7, 11, NeighboursInTime(5, 4)),
 }
 
 

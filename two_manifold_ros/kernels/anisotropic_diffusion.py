@@ -60,8 +60,9 @@ class AnisotropicDiffusion:
         generator of the process itself where the points are its stationary distribution, and
         errors at the edge of the points are an order smaller.
     power
-        Of the mean of the two squared distances of a pair. Every mean of them is right to
-        second order: the paper's, 1, is too long where the map bends, the geometric, 0, hardly.
+        Of the mean of the two squared distances of a pair, from 0 to 1. Every mean of them is
+        right to second order: the paper's, 1, is too long where the map bends, the geometric,
+        0, hardly.
     epsilon
         :math:`\varepsilon`; by default half the median squared distance of a point to the last
         of its neighbours.
@@ -84,6 +85,9 @@ class AnisotropicDiffusion:
         """Check the numbers."""
         if not 0.0 <= self.density <= 1.0:
             msg = f'density is {self.density}, but must be between 0 and 1'
+            raise InputError(msg)
+        if not 0.0 <= self.power <= 1.0:
+            msg = f'power is {self.power}, but must be between 0 and 1'
             raise InputError(msg)
         if self.epsilon is not None and not self.epsilon > 0.0:
             msg = f'epsilon is {self.epsilon}, but must be positive'
@@ -122,6 +126,7 @@ class AnisotropicDiffusion:
             steps.targets,
             places(samples, metric, steps.begins, steps.targets),
             factors,
+            typical,
         )
         return Embedding(
             functions * eigenvalues - mean,
@@ -132,6 +137,9 @@ class AnisotropicDiffusion:
         )
 
     def _bandwidth(self, radii: Floats) -> float:
+        if not 0.0 <= self.power <= 1.0:
+            msg = f'power is {self.power}, but must be between 0 and 1'
+            raise InputError(msg)
         if self.epsilon is not None:
             return float(np.sqrt(self.epsilon))
         bandwidth = float(np.sqrt(0.5 * np.median(radii)))

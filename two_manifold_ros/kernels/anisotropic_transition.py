@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def power_mean(first: Floats, second: Floats, power: float) -> Floats:
-    """Return the power mean of two arrays, the geometric one for power 0."""
+    """Return the power mean of two arrays, the geometric one for power 0; none below."""
     if power == 0.0:
         geometric: Floats = np.sqrt(first * second)
         return geometric
@@ -54,6 +54,10 @@ class AnisotropicTransition:
         Their coordinates in the frame of the point stepped from.
     factors : (n,)
         :math:`q^{-\alpha}`.
+    reach
+        Typical distance of two training points, in the ordinary distance. Metrics do not see
+        how far off a point lies across all their directions; at several times as much it
+        resembles nothing.
 
     """
 
@@ -66,11 +70,14 @@ class AnisotropicTransition:
     targets: Ints
     places: Floats
     factors: Floats
+    reach: float
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
         metric = LocalMetric(self.members, self.coefficients, self.offsets)
         nearest = int(squared.argmin())
+        if not affinity(squared[nearest], self.reach) > SMALLEST_DEGREE:
+            return None
         steps = slice(self.begins[nearest], self.begins[nearest + 1])
         targets = self.targets[steps]
         away = self.places[steps] - metric.frame(nearest, squared)
@@ -89,6 +96,7 @@ class AnisotropicTransition:
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
         check_bandwidth(self.bandwidth)
+        check_bandwidth(self.reach)
         check_indices('targets', self.targets, count)
         check_indices('members', self.members.ravel(), count)
         rank = self.coefficients.shape[-1]

@@ -1,0 +1,91 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The experiments with the anisotropic diffusion in small, and how they are judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+pytest.importorskip('matplotlib')
+
+from two_manifold_ros.experiments.nlica_square_points import (
+    Bursts,
+    covariances_of_bursts,
+    covariances_of_ends,
+    mushroom,
+    mushroom_on_sphere,
+    reflect,
+)
+from two_manifold_ros.experiments.nlica_square_scores import (
+    agreement,
+    best_mixture,
+    lines_of,
+    place_error,
+    worst_line,
+)
+from two_manifold_ros.experiments.registry import experiments_named
+from two_manifold_ros.experiments.slow_manifold_system import FAST_TIME, HALF, record, SPREAD, STEP
+from two_manifold_ros.kernels.local_covariance import local_covariances
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+X = np.random.default_rng(0).random((300, 2))
+
+
+@pytest.mark.parametrize('name', ['nlica-square', 'nlica-sphere', 'slow-manifold'])
+def test_the_quick_form_passes(name: str, tmp_path: Path) -> None:
+    (experiment,) = experiments_named(name)
+    told: list[float] = []
+    claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
+    assert [claim.what for claim in claims if not claim.passed] == []
+    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
+    assert told == sorted(told)
+    assert told[0] == 0.0
+
+
+def test_maps() -> None:
+    np.testing.assert_allclose(mushroom(np.array([0.5, 0.2])), [0.508, 0.075])
+    on_sphere = mushroom_on_sphere(X)
+    np.testing.assert_allclose(np.linalg.norm(on_sphere, axis=1), 1.0)
+    np.testing.assert_allclose(on_sphere[:, :2] / on_sphere[:, 2:], mushroom(X))
+    np.testing.assert_allclose(reflect(np.array([-0.3, 0.3, 1.2, 2.1])), [0.3, 0.3, 0.8, 0.1])
+
+
+def test_bursts_show_the_jacobian() -> None:
+    inside = np.array([[0.5, 0.5], [0.3, 0.7]])
+    for estimate in (local_covariances, covariances_of_ends):
+        found = covariances_of_bursts(
+            inside, Bursts(4000, 2, 1e-4), mushroom, estimate, np.random.default_rng(0)
+        )
+        for covariance, (first, second) in zip(found, inside, strict=True):
+            jacobian = np.array([[1.0, 3.0 * second**2], [-3.0 * first**2, 1.0]])
+            np.testing.assert_allclose(covariance, jacobian @ jacobian.T, rtol=0.15, atol=0.05)
+
+
+def test_scores() -> None:
+    cosines = np.cos(np.pi * X)
+    turned = cosines @ np.array([[0.8, -0.6], [0.6, 0.8]])
+    assert agreement(-cosines[:, ::-1], X) == pytest.approx(1.0)
+    assert agreement(turned, X) < 0.9
+    assert best_mixture(turned, X) == pytest.approx(1.0)
+    assert best_mixture(np.stack([cosines[:, 0], X[:, 0]], axis=1), X) < 0.2
+    # Of mean square one, as what is found.
+    assert place_error(np.sqrt(2.0) * np.stack([-cosines[:, 1], cosines[:, 0]], axis=1), X) < 1e-9
+    assert place_error(np.sqrt(2.0) * turned, X) > 0.15
+    lines = lines_of(np.exp(-0.005 * np.pi**2 / 2.0 * np.array([1, 1, 2, 4, 4, 5, 5.5])), 0.005)
+    assert worst_line(lines) == pytest.approx(0.1)
+
+
+def test_the_fast_variable_is_fast() -> None:
+    recorded = record(500, 1, 300, np.random.default_rng(0))
+    assert recorded.points.shape == (500, 2)
+    np.testing.assert_allclose(np.linalg.norm(recorded.points, axis=1), 1.0 + recorded.slow)
+    angles = np.unwrap(np.arctan2(*recorded.stretches.transpose(2, 0, 1)[::-1]))
+    noises = np.square(np.diff(angles)).sum(axis=1) / (2 * HALF * STEP)
+    assert noises.mean() == pytest.approx(2.0 * SPREAD**2 / FAST_TIME, rel=0.05)
+    around = recorded.fast - SPREAD * np.sin(2.0 * np.pi * recorded.slow)
+    assert around.std() == pytest.approx(SPREAD, rel=0.2)
