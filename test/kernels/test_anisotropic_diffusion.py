@@ -136,3 +136,14 @@ def test_copies_as_many_as_neighbours() -> None:
     source = GivenCovariances(np.tile(np.eye(2), (40, 1, 1)), 2)
     with pytest.raises(InputError, match='identical'):
         AnisotropicDiffusion(2, KAPPA, source).fit(PointSet(copies))
+
+
+def test_points_across_a_circle_are_not_near() -> None:
+    angles = 2.0 * np.pi * np.arange(100) / 100
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    along = np.stack([-circle[:, 1], circle[:, 0]], axis=1)
+    source = GivenCovariances(along[:, :, None] * along[:, None], 1)
+    found = AnisotropicDiffusion(2, 4, source).fit(PointSet(circle)).coordinates
+    # Each point sees no distance to the one opposite.
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.linalg.norm(found[0]), rtol=1e-6)
+    np.testing.assert_allclose(found[:50], -found[50:], atol=1e-6)
