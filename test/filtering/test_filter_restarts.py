@@ -13,7 +13,7 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
+from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART, Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.observation import RidgeKernel
 
@@ -67,6 +67,16 @@ def test_an_escaped_state_starts_from_the_window(spectral_model: Model, stream: 
         np.testing.assert_allclose(
             estimate.state, restarted_state(narrow, stream, tick), rtol=1e-7, atol=1e-9
         )
+
+
+def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model: Model) -> None:
+    tracker = Tracker(replace(spectral_model, state_bound=1e-9))
+    channels = spectral_model.channels
+    for tick in range(spectral_model.window + 1):
+        tracker.update(channels.mean + 30.0 * (-1.0) ** tick * channels.scale)
+    prior = Belief(spectral_model.tables, spectral_model.operator)
+    prior.update(channels.standardise(channels.mean + 30.0 * channels.scale))
+    np.testing.assert_array_equal(tracker.belief.state, prior.state)
 
 
 def test_the_warm_start_knows_where_the_car_is(spectral_model: Model, stream: Stream) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.selection import KERNELS
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.structure import FEWEST_TICKS, learn_structure, Structure
 
@@ -28,7 +29,7 @@ def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
     return np.split(series, np.cumsum(lengths)[:-1])
 
 
-@pytest.fixture(scope='module', params=['laplacian-eigenmap', 'gaussian'])
+@pytest.fixture(scope='module', params=KERNELS)
 def structure(request: pytest.FixtureRequest) -> Structure:
     return learn_structure(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
 
@@ -73,8 +74,8 @@ def test_the_warm_start_finds_the_state_of_a_training_window(structure: Structur
 
 
 def test_states_are_one_more_than_directions(structure: Structure) -> None:
-    tables = structure.tables(structure.directions(6))
-    assert tables.states.shape == tables.weights.shape == (len(structure.training.ticks), 6)
+    tables = structure.tables(structure.directions(5))
+    assert tables.states.shape == tables.weights.shape == (len(structure.training.ticks), 5)
 
 
 def test_too_few_training_ticks_are_refused() -> None:

@@ -118,4 +118,5 @@ class Tracker:
             self.belief.start()
             return
         warm = self._warm_start.transform(self.window.distances())
-        self.belief.start(np.concatenate([[1.0], warm]))
+        # A window unlike all of the training tells no state.
+        self.belief.start(None if warm is None else np.concatenate([[1.0], warm]))
