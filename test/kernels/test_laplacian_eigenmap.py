@@ -120,6 +120,19 @@ def test_pieces_are_joined_and_said(make_windows: MakeWindows) -> None:
     np.testing.assert_allclose(found, embedding.coordinates, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize('normalised', [True, False])
+def test_pieces_that_hardly_hang_together(normalised: bool) -> None:
+    # Five points have neighbours across the gap, of affinities so small that lambda is rounding.
+    values = np.random.default_rng(0).uniform(size=65)
+    values[60:] += 10.0
+    windows = WindowSet(values[None], np.arange(65), 1)
+    embedding = LaplacianEigenmap(3, KAPPA, normalised).fit(windows)
+    assert embedding.notes == ()
+    assert embedding.eigenvalues[0] > 0.0
+    assert np.isfinite(embedding.coordinates).all()
+    assert (np.diff(np.sign(embedding.coordinates[:, 0])) != 0).sum() == 1
+
+
 def test_twice_the_same(make_windows: MakeWindows) -> None:
     first, second = (LaplacianEigenmap(10, KAPPA).fit(make_windows()) for _ in range(2))
     np.testing.assert_array_equal(first.coordinates, second.coordinates)
