@@ -66,8 +66,6 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
         sigma=-shift,
         OPinv=inverse,
         v0=project(start_vector(size)),
-        # One less than there are rows: the complement has no more dimensions than that.
-        ncv=min(size - 1, max(2 * count + 1, 20)),
     )
     order = np.argsort(values)
     return np.maximum(values[order], 0.0), fix_signs(vectors[:, order])

@@ -19,16 +19,20 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Floats
 
+FEW = 1_000
+"""Points whose factors are small in any number of dimensions."""
+
 RESTARTS = 100
-"""Of Lanczos, most graphs need less than ten; along a thread of points it may need thousands."""
+"""Of Lanczos; most graphs need less than ten, points along a thread may need thousands."""
 
 
 def walk_modes(graph: csr_matrix, count: int) -> tuple[Floats, Floats]:
     r"""
     Return the largest eigenvalues and the eigenfunctions of a walk, without the constant one.
 
-    By products with the graph; where these take too long, its points lie along a thread, and
-    inverse iteration, whose factors are large for a graph in many dimensions, is quick.
+    By inverse iteration where there are few points: it copes with any symmetry of the graph. The
+    factors of many points in many dimensions are large; these go by products with the graph,
+    unless that takes too long: then the points lie along a thread, and their factors are small.
 
     Parameters
     ----------
@@ -47,18 +51,28 @@ def walk_modes(graph: csr_matrix, count: int) -> tuple[Floats, Floats]:
     root = diags(1.0 / np.sqrt(degrees))
     symmetric = (root @ graph @ root).tocsr()
     constant = np.sqrt(degrees / degrees.sum())
+    found = _by_products(symmetric, constant, count) if len(constant) > FEW else None
+    if found is None:
+        laplacian = (identity(len(constant)) - symmetric).tocsc()
+        gaps, vectors = smallest_modes(laplacian, constant, count)
+        found = 1.0 - gaps, vectors
+    values, vectors = found
+    return values, vectors / constant[:, None]
+
+
+def _by_products(
+    symmetric: csr_matrix, constant: Floats, count: int
+) -> tuple[Floats, Floats] | None:
     # The constant mode becomes the last of all.
     without = LinearOperator(
-        graph.shape,
+        symmetric.shape,
         matvec=lambda vector: symmetric @ vector - 3.0 * constant * (constant @ vector),
         dtype=float,
     )
-    start = start_vector(len(degrees))
+    start = start_vector(len(constant))
     try:
         values, vectors = eigsh(without, k=count, which='LA', v0=start, maxiter=RESTARTS)
     except ArpackNoConvergence:
-        laplacian = (identity(len(degrees)) - symmetric).tocsc()
-        gaps, vectors = smallest_modes(laplacian, constant, count)
-        return 1.0 - gaps, vectors / constant[:, None]
+        return None
     order = np.argsort(values)[::-1]
-    return np.minimum(values[order], 1.0), fix_signs(vectors[:, order]) / constant[:, None]
+    return values[order], fix_signs(vectors[:, order])
