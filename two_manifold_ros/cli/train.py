@@ -101,8 +101,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     for name, choices in _CHOICES.items():
         of = ' of the spectral filter' if name in _SPECTRAL else ''
+        what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
         choice.add_argument(
-            f'--{name}', choices=choices, help=f'{name}{of} (default: {getattr(_DEFAULTS, name)})'
+            f'--{name}', choices=choices, help=f'{what} (default: {getattr(_DEFAULTS, name)})'
         )
     add_tuning(parser)
     add_json(parser)

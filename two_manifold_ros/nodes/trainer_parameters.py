@@ -101,7 +101,7 @@ TRAINER = (
     Parameter(
         name='kernel',
         default=_USUAL.kernel,
-        description='Manifold learner.',
+        description='Manifold learner that makes coordinates of windows.',
         settable=Settable.BEFORE_TRAINING,
         choices=tuple(KERNELS),
     ),
