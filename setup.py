@@ -78,7 +78,7 @@ setup(
             'rich',
             'matplotlib',
             'hmmlearn',
-            'scikit-learn',
+            'scikit-learn>=1.2',
         ],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
