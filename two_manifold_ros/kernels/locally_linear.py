@@ -37,6 +37,9 @@ class LocallyLinear:
     the smallest eigenvalues first and without the constant mode: columns of unit variance.
     A new point is a mixture of its nearest training point and the neighbours of that.
 
+    M is factored, which takes seconds for thousands of points along a curve or a sheet, and the
+    longer the more dimensions they fill.
+
     Parameters
     ----------
     dimension
