@@ -89,6 +89,7 @@ class DiffusionMap:
 
         """
         require_enough(samples, self.dimension, self.neighbours)
+        # Only refuses a set without any scale: the bandwidth is that of the neighbours.
         median_distance(samples)
         indices, squared = samples.neighbours(self.neighbours)
         radii = squared[:, -1].copy()
