@@ -13,7 +13,10 @@ from two_manifold_ros.readout.mkdr import (
     fit_position_map,
     FOLDS,
     MOST_STEPS,
+    REACH,
     TOLERANCE,
+    USUAL_SHARE,
+    within_reach,
 )
 
 PENALTY = 1e-2
@@ -61,6 +64,18 @@ def test_error_on_stretches_left_out() -> None:
         squares.append(((expected - POSITIONS[out]) ** 2).sum(axis=1))
     error_m = cross_validated(COORDINATES, POSITIONS, PENALTY)
     assert error_m == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
+
+
+def test_reach_is_that_of_what_is_left_out() -> None:
+    nearest = []
+    for index in range(40):
+        part = index // (40 // FOLDS)
+        kept = [other for other in range(40) if other // (40 // FOLDS) != part]
+        nearest.append(min(np.linalg.norm(COORDINATES[kept] - COORDINATES[index], axis=1)))
+    reach = REACH * np.quantile(nearest, USUAL_SHARE)
+    away = np.array([[reach * 0.999], [reach * 1.001]]) * [[1.0, 0, 0, 0, 0, 0]]
+    outermost = COORDINATES[np.argmax(COORDINATES[:, 0])]
+    assert within_reach(COORDINATES, outermost + away).tolist() == [True, False]
 
 
 @pytest.mark.parametrize('same', ['coordinates', 'positions'])

@@ -87,6 +87,21 @@ def test_the_manifold_with_the_least_error_is_taken(
     np.testing.assert_array_equal(found[ticks[~known]], expected[~known])
 
 
+def test_what_was_seen_from_one_place_tells_nothing_of_others(drives: Drives) -> None:
+    positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
+    completion = complete_positions(drives.structure, positions)
+    ticks = drives.structure.training.ticks
+    found = np.concatenate(completion.positions)[ticks]
+    unknown = np.isnan(np.concatenate(positions)[ticks, 0])
+    without = np.isnan(found[:, 0])
+    assert without.sum() > 0.7 * unknown.sum()
+    assert np.all(unknown[without])
+    errors = np.linalg.norm(found - np.concatenate(drives.positions)[ticks], axis=1)
+    assert np.nanmax(errors) < 0.4 * RADIUS_M
+    assert completion.note is not None
+    assert f' m, but {without.sum()} of them are unlike all that have one' in completion.note
+
+
 def test_nothing_is_estimated_where_all_is_known(drives: Drives) -> None:
     completion = complete_positions(drives.structure, drives.positions)
     assert completion.note is None

@@ -13,13 +13,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from two_manifold_ros.mkdr.directions import find_predictive_directions
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+    from collections.abc import Iterator
+
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 FOLDS = 5
+
+USUAL_SHARE = 0.95
+REACH = 2.0
+"""Times the distance that this share of what is left out keeps: beyond it a position is a guess.
+
+Nothing is beyond where the known ones are spread over the track, most of it where they are not.
+"""
+
 SAME = 1e-9
 """Differences below this are rounding."""
 
@@ -107,10 +118,37 @@ def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> f
 
     """
     squares = []
-    for left_out in np.array_split(np.arange(len(positions)), FOLDS):
-        kept = np.ones(len(positions), dtype=np.bool_)
-        kept[left_out] = False
+    for kept, left_out in _folds(len(positions)):
         found = fit_position_map(coordinates[kept], positions[kept], penalty)
         errors = found.positions(coordinates[left_out]) - positions[left_out]
         squares.append(np.square(errors).sum(axis=1))
     return float(np.sqrt(np.concatenate(squares).mean()))
+
+
+def within_reach(known: Floats, asked: Floats) -> Bools:
+    """
+    Tell what is about as near to what is known as what ``cross_validated`` left out.
+
+    Only there does its error hold.
+
+    Parameters
+    ----------
+    known : (n, m), asked : (l, m)
+        Coordinates, the known ones in order of time.
+
+    Returns
+    -------
+    (l,)
+
+    """
+    nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
+    reach = REACH * np.quantile(np.concatenate(nearest), USUAL_SHARE)
+    inside: Bools = cKDTree(known).query(asked)[0] <= reach
+    return inside
+
+
+def _folds(count: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield what is kept and what is left out."""
+    every = np.arange(count)
+    for left_out in np.array_split(every, FOLDS):
+        yield np.setdiff1d(every, left_out), left_out

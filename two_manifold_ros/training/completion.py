@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.readout.mkdr import cross_validated, fit_position_map
+from two_manifold_ros.readout.mkdr import cross_validated, fit_position_map, within_reach
 from two_manifold_ros.training.surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Completion:
     ----------
     positions
         Of each segment (T, 2), metres: those that are known, and estimates of the training ticks
-        that had none; NaN at what is no training tick.
+        that had none; NaN at what is no training tick, and where an estimate would be a guess.
     note
         What has to be said aloud about it.
 
@@ -77,25 +77,37 @@ def complete_positions(structure: Structure, positions: Sequence[Floats]) -> Com
         )
         return Completion(list(positions), note)
     estimates, error_m = _best_estimates(structure, wanted, known)
-    every[ticks[~known]] = estimates[~known]
-    note = (
-        f'{np.count_nonzero(~known)} of {len(ticks)} training ticks have no position; it was '
-        f'estimated with an error of about {error_m:.2g} m'
-    )
+    every[ticks[~known]] = estimates
     ends = np.cumsum([len(segment) for segment in positions])[:-1]
-    return Completion(np.split(every, ends), note)
+    return Completion(np.split(every, ends), _note(estimates, len(ticks), error_m))
+
+
+def _note(estimates: Floats, count: int, error_m: float) -> str:
+    note = (
+        f'{len(estimates)} of {count} training ticks have no position; it was estimated with an '
+        f'error of about {error_m:.2g} m'
+    )
+    left = np.count_nonzero(np.isnan(estimates[:, 0]))
+    if not left:
+        return note
+    return (
+        f'{note}, but {left} of them are unlike all that have one and stay without: let the '
+        'vehicle be seen all along the track'
+    )
 
 
 def _best_estimates(structure: Structure, wanted: Floats, known: Bools) -> tuple[Floats, float]:
-    """Return the positions of all training ticks, and their error on those left out in turn."""
-    best_m, estimates = np.inf, wanted
+    """Return the unknown positions, NaN out of reach, and the error of known ones left out."""
+    best_m, best = np.inf, (wanted, wanted[~known])
     for coordinates in surroundings(structure):
         for penalty in PENALTIES:
             error_m = cross_validated(coordinates[known], wanted[known], penalty)
             if error_m < best_m:
                 found = fit_position_map(coordinates[known], wanted[known], penalty)
-                best_m, estimates = error_m, found.positions(coordinates)
-    return estimates, best_m
+                best_m, best = error_m, (coordinates, found.positions(coordinates[~known]))
+    coordinates, estimates = best
+    inside = within_reach(coordinates[known], coordinates[~known])
+    return np.where(inside[:, None], estimates, np.nan), best_m
 
 
 def with_completed_positions(
