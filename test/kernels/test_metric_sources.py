@@ -71,23 +71,21 @@ def windows_of_two_segments() -> WindowSet:
 
 
 @pytest.mark.parametrize(('index', 'first', 'last'), [(10, 7, 13), (25, 22, 25), (26, 26, 29)])
-def test_steps_in_time_end_at_a_seam(index: int, first: int, last: int) -> None:
+def test_neighbours_in_time_end_at_a_seam(index: int, first: int, last: int) -> None:
     windows = windows_of_two_segments()
     metric = NeighboursInTime(3, 2).measure(windows)
-    steps = np.diff(windows.rows(np.arange(first, last + 1)), axis=0)
-    covariance = steps.T @ steps / len(steps)
+    covariance = np.cov(windows.rows(np.arange(first, last + 1)).T, ddof=0)
     found = lengths(metric, windows, index)
     np.testing.assert_allclose(found, expected(windows, covariance, index, 2), atol=1e-9)
 
 
 def test_other_points_follow_each_other() -> None:
     metric = NeighboursInTime(2, 3).measure(POINTS)
-    steps = np.diff(POINTS.points[6:11], axis=0)
-    wanted = expected(POINTS, steps.T @ steps / 4, 8, 3)
+    wanted = expected(POINTS, np.cov(POINTS.points[6:11].T, ddof=0), 8, 3)
     np.testing.assert_allclose(lengths(metric, POINTS, 8), wanted, rtol=1e-6, atol=1e-9)
 
 
-def test_more_rank_than_steps() -> None:
+def test_more_rank_than_there_is() -> None:
     metric = NeighboursInTime(1, 5).measure(POINTS)
     assert metric.coefficients.shape == (40, 3, 5)
     assert not metric.coefficients[:, :, 2:].any()

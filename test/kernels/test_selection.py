@@ -29,7 +29,7 @@ LEARNERS = {
     'diffusion-map': DiffusionMap(7, 11),
     'diffusion-map-fokker-planck': DiffusionMap(7, 11, density=0.5),
     'diffusion-map-beltrami': DiffusionMap(7, 11, density=1.0),
-    'anisotropic-diffusion': AnisotropicDiffusion(7, 11, NeighboursInTime(5, 4)),
+    'anisotropic-diffusion': AnisotropicDiffusion(7, 11, NeighboursInTime(5, 2)),
 }
 
 

@@ -70,7 +70,7 @@ class GivenCovariances:
 @dataclass(frozen=True)
 class NeighboursInTime:
     """
-    Covariances of the steps in time around every point.
+    Covariances of the points before and after every point, about their mean.
 
     Of windows, those within reach count that overlap with the window; other points are taken to
     follow each other in time without a gap.
@@ -78,7 +78,7 @@ class NeighboursInTime:
     Parameters
     ----------
     reach
-        Steps counted on either side.
+        Points counted on either side.
     rank
         Of the pseudo-inverses.
 
@@ -100,13 +100,13 @@ class NeighboursInTime:
         _check_rank(self.rank)
         count = len(samples)
         first, last = _in_reach(samples)
-        steps = np.arange(-self.reach, self.reach + 1)
-        members = np.clip(np.arange(count)[:, None] + steps, first[:, None], last[:, None])
+        near = np.arange(count)[:, None] + np.arange(-self.reach, self.reach + 1)
+        members = np.clip(near, first[:, None], last[:, None])
         coefficients = np.empty((*members.shape, self.rank))
         for begin in range(0, count, BLOCK):
-            block = members[begin : begin + BLOCK]
-            rows = samples.rows(block.ravel()).reshape(*block.shape, -1)
-            coefficients[begin : begin + BLOCK] = _of_steps(np.diff(rows, axis=1), self.rank)
+            block = slice(begin, begin + BLOCK)
+            rows = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
+            coefficients[block] = _of_rows(rows, near[block] == members[block], self.rank)
         return _completed(samples, members, coefficients)
 
 
@@ -135,20 +135,21 @@ def _gains(variances: Floats, rank: int) -> Floats:
     return np.where(counted, 1.0 / np.sqrt(np.where(counted, kept, 1.0)), 0.0)
 
 
-def _of_steps(steps: Floats, rank: int) -> Floats:
-    """Return (n, c, r) coefficients of the rows between which (n, c - 1, D) steps lie."""
+def _of_rows(rows: Floats, counted: Bools, rank: int) -> Floats:
+    """Return the (n, c, r) coefficients of (n, c, D) rows of which only some count."""
+    counts = counted.sum(axis=1)
+    sums = (rows * counted[:, :, None]).sum(axis=1)
+    centred = (rows - (sums / counts[:, None])[:, None]) * counted[:, :, None]
     # The left singular vectors need only the small Gram matrices, however wide the rows are.
-    variances, mixes = np.linalg.eigh(steps @ steps.transpose(0, 2, 1))
-    variances, mixes = variances[:, ::-1], mixes[:, :, ::-1]
-    gains = _gains(variances, rank)
-    # Of the steps there are as many as there are variances, but some lie outside.
-    moved = np.maximum(np.count_nonzero(np.square(steps).sum(axis=2), axis=1), 1)
-    scale = np.square(gains) * np.sqrt(moved)[:, None]
-    between = np.zeros((len(steps), steps.shape[1] + 1, gains.shape[1]))
-    between[:, 1:] = mixes[:, :, :rank] * scale[:, None]
-    between[:, :-1] -= mixes[:, :, :rank] * scale[:, None]
-    coefficients = np.zeros((*between.shape[:2], rank))
-    coefficients[:, :, : between.shape[2]] = between
+    variances, mixes = np.linalg.eigh(centred @ centred.transpose(0, 2, 1))
+    gains = _gains(variances[:, ::-1], rank)
+    scale = np.square(gains) * np.sqrt(counts)[:, None]
+    coefficients = np.zeros((*counted.shape, rank))
+    coefficients[:, :, : gains.shape[1]] = mixes[:, :, ::-1][:, :, :rank] * scale[:, None]
+    coefficients *= counted[:, :, None]
+    # Zero but for rounding, which would weigh with the distance of the origin.
+    remainders = coefficients.sum(axis=1) / counts[:, None]
+    coefficients -= remainders[:, None] * counted[:, :, None]
     return coefficients
 
 

@@ -36,7 +36,7 @@ _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
     'diffusion-map': DiffusionMap,
     'diffusion-map-fokker-planck': partial(DiffusionMap, density=0.5),
     'diffusion-map-beltrami': partial(DiffusionMap, density=1.0),
-    'anisotropic-diffusion': partial(AnisotropicDiffusion, metric=NeighboursInTime(5, 4)),
+    'anisotropic-diffusion': partial(AnisotropicDiffusion, metric=NeighboursInTime(5, 2)),
 }
 KERNELS = tuple(_LEARNERS)
 
