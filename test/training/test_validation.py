@@ -88,6 +88,7 @@ def test_at_one_bandwidth_the_better_number_of_states_is_chosen(
         ({}, 1000, 100),
         ({}, 999, 30),
         ({'kernel': 'gaussian'}, 5000, 30),
+        ({'kernel': 'isomap'}, 1000, 100),
         ({'neighbours': 12}, 5000, 12),
     ],
 )

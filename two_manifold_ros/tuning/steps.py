@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.kernels.selection import has_neighbours, KERNELS
+from two_manifold_ros.kernels.selection import has_neighbours
 from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.route_assembly import RouteCandidate
@@ -45,11 +45,13 @@ _SCALES: dict[str, tuple[float, ...]] = {
 }
 _CHOICES: dict[str, tuple[Any, ...]] = {
     'averaged': (True, False),
-    'kernel': KERNELS,
+    'kernel': ('laplacian-eigenmap', 'gaussian', 'locally-linear', 'diffusion-map-beltrami'),
     'coupling': COUPLINGS,
     'readout': READOUTS,
     'observation': OBSERVATIONS,
 }
+"""Of the kernels one of each family: each more is a trial less for everything else."""
+
 _SHORTEST_WINDOW = 10
 _NATIVE = 1.05
 """An IMU this much slower than its nominal rate still has it."""
