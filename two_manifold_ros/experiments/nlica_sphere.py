@@ -91,7 +91,7 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
             size.match,
         ),
         at_most(
-            'isotropic: the same, after the best linear map',
+            'isotropic: correlation with cos(pi x) after the best linear map',
             'not in it',
             best_mixture(isotropic, x),
             size.mixed,

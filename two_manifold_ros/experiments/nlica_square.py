@@ -120,13 +120,13 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
             size.place,
         ),
         at_most(
-            'isotropic: the same, after the best linear map',
+            'isotropic: correlation with cos(pi x) after the best linear map',
             'centre, mixed',
             best_mixture(ordinary[0.0], first.x),
             size.mixed,
         ),
         at_most(
-            'Beltrami: the same, after the best linear map',
+            'Beltrami: correlation with cos(pi x) after the best linear map',
             'right, mixed',
             best_mixture(ordinary[1.0], first.x),
             size.mixed,

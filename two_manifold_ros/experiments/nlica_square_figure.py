@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
+MOST = 1_200
+"""Points of which a picture is not too large."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """
@@ -79,7 +83,7 @@ def draw_embedding(axes: Axes, functions: Floats, colours: Floats, title: str) -
 def _scatter(
     axes: Axes, places: Floats, colours: Floats, title: str, names: tuple[str, str]
 ) -> None:
-    axes.scatter(*places[:, :2].T, c=colours, s=4.0, cmap='viridis', linewidths=0)
+    axes.scatter(*places[:MOST, :2].T, c=colours[:MOST], s=6.0, cmap='viridis', linewidths=0)
     axes.set(title=title, xlabel=names[0], ylabel=names[1])
 
 

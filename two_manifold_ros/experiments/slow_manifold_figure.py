@@ -46,12 +46,12 @@ def draw(shown: Shown, path: Path) -> None:
     maps = {'anisotropic': shown.coordinates, 'isotropic': shown.isotropic}
     for row, (name, variable) in enumerate(variables.items()):
         _scatter(axes[row, 0], recorded.points.T, variable, ('$y_1$', '$y_2$'))
-        axes[row, 0].set_title(f'what is seen, by the {name}')
+        axes[row, 0].set_title(f'what is seen, coloured by the {name}')
     for row, (name, coordinates) in enumerate(maps.items()):
         for column, (other, variable) in enumerate(variables.items(), start=1):
             places = (variable, coordinates[:, 0])
             _scatter(axes[row, column], places, recorded.slow, (other, r'$\phi_1$'))
-            axes[row, column].set_title(f'{name}, by the slow variable')
+            axes[row, column].set_title(f'{name}: first coordinate')
     save(figure, path)
 
 
