@@ -88,7 +88,11 @@ def test_a_missing_array(name: str) -> None:
     [
         (near(bandwidth=np.nan), 'bandwidth is nan, not a finite number'),
         (near(bandwidth='1.0'), "bandwidth is '1.0', not a finite number"),
+        (near(bandwidth=1e200), 'bandwidth is 1e.200, not a finite number below'),
+        (near(bandwidth=10**400), 'bandwidth is 10+, not a finite number below'),
         (near(neighbours=2.5), 'neighbours is 2.5, not a whole number'),
+        (near(neighbours=2**40), 'neighbours is 1099511627776, not a whole number below'),
+        (near(radii=np.array(1.0)), 'radii is a single number'),
         (near(neighbours=True), 'neighbours is True, not a whole number'),
         (near(bandwidth=0.0), 'bandwidth is 0.0, not a positive number'),
         ({'response': MemberAffinity(1.0, np.zeros(4))}, 'members holds float64 instead of int64'),

@@ -122,6 +122,14 @@ def test_too_few_points(name: str) -> None:
         learner.fit(PointSet(sheet()[: least - 1]))
 
 
+def test_an_embedding_of_nothing(name: str) -> None:
+    with pytest.raises(InputError, match='dimension is 0'):
+        fitted(name, sheet(), dimension=0)
+    if has_neighbours(name):
+        with pytest.raises(InputError, match='neighbours is 0'):
+            make_learner(name, 3, 0).fit(PointSet(sheet()))
+
+
 def test_there_and_back_through_a_file(name: str) -> None:
     embedding = fitted(name, sheet())
     check_extension(embedding.extension, COUNT)

@@ -55,10 +55,24 @@ def test_a_bridge_counts_at_its_ends_alone() -> None:
     np.testing.assert_array_equal(plain.weights(other), without.weights(other))
 
 
-def test_a_mode_is_not_amplified_without_end() -> None:
-    plain = replace(RESPONSE, normalised=0, eigenvalues=np.array([0.2, NEAR.sum() - 0.01]))
-    mean = NEAR @ RESPONSE.modes[:3] / NEAR.sum()
-    assert plain.weights(SQUARED)[1] == pytest.approx(LARGEST_GAIN * mean[1])
+@pytest.mark.parametrize('share', [-2.0, -1.0, -0.3, 0.0, 0.3, 1.0, 2.0])
+def test_a_mode_is_not_amplified_without_end(share: float) -> None:
+    total = NEAR.sum()
+    own = share * total / LARGEST_GAIN
+    plain = replace(RESPONSE, normalised=0, eigenvalues=np.array([0.2, total - own]))
+    gain = plain.weights(SQUARED)[1] / (NEAR @ RESPONSE.modes[:3] / total)[1]
+    expected = LARGEST_GAIN * (share if abs(share) < 1.0 else 1.0 / share)
+    assert gain == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize('normalised', [True, False])
+def test_rough_modes_of_few_points_are_not_blown_up(normalised: bool) -> None:
+    points = PointSet(np.random.default_rng(0).normal(size=(60, 2)))
+    embedding = LaplacianEigenmap(50, 8, normalised=normalised).fit(points)
+    squared = points.distances_from(points.points).T
+    found = np.array([embedding.extension.transform(row) for row in squared])
+    errors = np.square(found - embedding.coordinates).sum(axis=1)
+    assert (errors < 1.001 * np.square(embedding.coordinates).sum(axis=1)).all()
 
 
 def test_coordinates_do_not_jump_at_a_training_point() -> None:

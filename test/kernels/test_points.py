@@ -45,7 +45,10 @@ def test_pairs_are_different_points() -> None:
     assert sorted(points.pair_distances(3000)) == [1.0, 81.0, 100.0], 'not each pair once'
 
 
-@pytest.mark.parametrize('points', [np.ones(3), np.ones((0, 3)), np.array([[1.0], [np.nan]])])
+@pytest.mark.parametrize(
+    'points',
+    [np.ones(3), np.ones((0, 3)), np.array([[1.0], [np.nan]]), np.array([[1.0], [-1e160]])],
+)
 def test_no_points(points: np.ndarray) -> None:
     with pytest.raises(InputError, match='point'):
         PointSet(points)

@@ -34,6 +34,9 @@ RESPONSES: dict[str, type[Any]] = {
 }
 """Every kind of response, by its name in files."""
 
+LARGEST = {'int': 2.0**31, 'float': 1e150}
+"""Numbers of files are smaller, so that they fit into an array and have squares."""
+
 _OWN = ('table', 'offset')
 _DTYPES = {'Floats': np.dtype(np.float64), 'Ints': np.dtype(np.int64)}
 
@@ -105,8 +108,10 @@ def _check_field(name: str, kind: str, value: Any) -> None:  # noqa: ANN401 - fr
         _check_array(name, value, _DTYPES[kind])
     elif kind in {'int', 'float'}:
         numbers = int if kind == 'int' else (int, float)
-        if isinstance(value, bool) or not isinstance(value, numbers) or not np.isfinite(value):
-            msg = f'{name} is {value!r}, not a {"whole" if kind == "int" else "finite"} number'
+        fits = isinstance(value, numbers) and abs(value) < LARGEST[kind]
+        if isinstance(value, bool) or not fits:
+            word = 'whole' if kind == 'int' else 'finite'
+            msg = f'{name} is {value!r}, not a {word} number below {LARGEST[kind]:g}'
             raise ValueError(msg)
 
 
@@ -116,6 +121,9 @@ def _check_array(name: str, value: Any, dtype: np.dtype[Any]) -> None:  # noqa: 
         raise ValueError(msg)  # noqa: TRY004 - one kind of error for all that does not fit
     if value.dtype != dtype:
         msg = f'{name} holds {value.dtype} instead of {dtype}'
+        raise ValueError(msg)
+    if not value.ndim:
+        msg = f'{name} is a single number'
         raise ValueError(msg)
     if not np.isfinite(value).all():
         msg = f'{name} holds numbers that are not finite'

@@ -46,7 +46,8 @@ class LaplacianEigenmap:
               E = \sqrt n\,[v_1/\sqrt{\lambda_1}, \dots, v_m/\sqrt{\lambda_m}],
 
     without the mode of :math:`\lambda_0 = 0`, and then centred. The eigenvalues of the embedding
-    are those of :math:`\mathcal L`, smallest first.
+    are those of :math:`\mathcal L`, smallest first. A training point gets its own row out of
+    sample but for the roughest of many modes of few points, see `NearModes`.
 
     Parameters
     ----------

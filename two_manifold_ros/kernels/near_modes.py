@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 LARGEST_GAIN = 20.0
-"""Of a mode over its mean in the neighbourhood: more would be the noise of that mean."""
+"""Of a mode over its mean in the neighbourhood, either way: more would be the noise of it."""
 
 SAME = 1e-12
 """Squared distance, relative to the largest radius, below which points are the same."""
@@ -37,7 +37,11 @@ class NearModes:
               d_x = \sum_j w_j(x) - 1,
 
     and a training point its own value; this is (8.1) of the note with the point's own affinity
-    accounted for. An edge that joins two pieces counts for the two points that it joins alone.
+    accounted for. Where a mode changes so much from point to point that its mean over those near
+    says next to nothing of it, with a denominator around zero, the value falls to zero with the
+    denominator and so misses that of a training point: where :math:`\lambda > 0.95`, or, of a
+    Laplacian that is not normalised, above about the degree of the point. An edge that joins two
+    pieces counts for the two points that it joins alone.
 
     Parameters
     ----------
@@ -86,7 +90,8 @@ class NearModes:
             summed *= np.sqrt(degree)
         else:
             own = degree - self.eigenvalues + 1.0
-        values: Floats = summed / np.maximum(own, total / LARGEST_GAIN)
+        least = total / LARGEST_GAIN
+        values: Floats = summed * np.clip(own / least, -1.0, 1.0) / np.maximum(np.abs(own), least)
         return values
 
     def _bridged(self, squared: Floats) -> list[tuple[int, float]]:

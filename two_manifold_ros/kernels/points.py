@@ -16,6 +16,9 @@ from two_manifold_ros.errors import InputError
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
+LARGEST = 1e150
+"""Beyond this, squares are not finite."""
+
 
 @dataclass(frozen=True)
 class PointSet:
@@ -25,12 +28,13 @@ class PointSet:
     Parameters
     ----------
     points : (n, D)
-        One point a row, all numbers finite.
+        One point a row, all numbers finite and below ``LARGEST``.
 
     Raises
     ------
     InputError
-        If this is no matrix with a row and a column, or a number in it is not finite.
+        If this is no matrix with a row and a column, or a number in it is not finite or too
+        large.
 
     """
 
@@ -43,6 +47,9 @@ class PointSet:
             raise InputError(msg)
         if not np.isfinite(self.points).all():
             msg = 'a point holds a number that is not finite; leave that row out'
+            raise InputError(msg)
+        if np.abs(self.points).max() > LARGEST:
+            msg = f'a point holds a number beyond {LARGEST:g}; choose a larger unit'
             raise InputError(msg)
 
     def __len__(self) -> int:

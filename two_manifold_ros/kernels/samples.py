@@ -48,19 +48,23 @@ class Samples(Protocol):
         ...
 
 
-def require_enough(samples: Samples, dimension: int, neighbours: int = 0) -> None:
+def require_enough(samples: Samples, dimension: int, neighbours: int | None = None) -> None:
     """
-    Refuse a set that is too small for an embedding.
+    Refuse a set that is too small for an embedding, and an embedding of nothing.
 
     Raises
     ------
     InputError
         If there are no more points than dimensions, or, in a graph, no more than neighbours or
-        than dimensions and the constant mode, which is not kept.
+        than dimensions and the constant mode, which is not kept; or if either is less than one.
 
     """
-    constant = 1 if neighbours else 0
-    if len(samples) > max(dimension + constant, neighbours):
+    for name, number in (('dimension', dimension), ('neighbours', neighbours)):
+        if number is not None and number < 1:
+            msg = f'{name} is {number}, but must be at least 1'
+            raise InputError(msg)
+    least = dimension if neighbours is None else max(dimension + 1, neighbours)
+    if len(samples) > least:
         return
     graph = f' and {neighbours} neighbours' if neighbours else ''
     msg = (
