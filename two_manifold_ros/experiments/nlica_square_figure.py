@@ -97,9 +97,7 @@ def _draw_spectrum(axes: Axes, lines: Floats, as_published: Floats) -> None:
     for place, (shift, row) in enumerate(zip(shifts, lines, strict=True)):
         label = f'{len(lines)} draws' if place == 0 else None
         axes.plot(numbers + shift, row[: len(numbers)], 'o', color=BLUE, ms=3, label=label)
-    axes.plot(
-        numbers, as_published[: len(numbers)], 'x', color=VERMILION, label="paper's estimate"
-    )
+    axes.plot(numbers, as_published[: len(numbers)], 'x', color=VERMILION, label='as in the paper')
     axes.set(
         title='spectrum, and 10 % around it',
         xlabel='eigenvalue',

@@ -22,7 +22,8 @@ from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.walk_modes import walk_modes
 
 if TYPE_CHECKING:
-    from two_manifold_ros.kernels.local_metric import MetricSource
+    from two_manifold_ros.kernels.anisotropic_graph import Steps
+    from two_manifold_ros.kernels.local_metric import LocalMetric, MetricSource
     from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats
 
@@ -40,8 +41,8 @@ class AnisotropicDiffusion:
 
     between neighbours and with oneself. From W on it is a ``DiffusionMap``: the same density
     normalisation, the same walk P, :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as
-    eigenvalues :math:`\mu`. Of variables in n dimensions,
-    :math:`-2 \log(\mu) / \varepsilon` are those of the generator.
+    eigenvalues :math:`\mu`. In the limit :math:`-2 \log(\mu) / \varepsilon` are those of
+    :math:`\nabla U \cdot \nabla - \Delta` in the variables, with U as in (30) where the density is 0.
 
     A new point has no covariance; it takes that of the nearest training point and is compared
     with the neighbours of that one, which gives a training point its own row, unless it ends an
@@ -66,6 +67,11 @@ class AnisotropicDiffusion:
     epsilon
         :math:`\varepsilon`; by default half the median squared distance of a point to the last
         of its neighbours.
+
+    Raises
+    ------
+    InputError
+        If one of the numbers is out of its range.
 
     References
     ----------
@@ -116,7 +122,24 @@ class AnisotropicDiffusion:
             diags(factors) @ graph @ diags(factors), self.dimension
         )
         mean = (functions * eigenvalues).mean(axis=0)
-        response = AnisotropicTransition(
+        response = self._response(samples, metric, steps, bandwidth, factors)
+        return Embedding(
+            functions * eigenvalues - mean,
+            Extension(response, functions, -mean),
+            eigenvalues,
+            bandwidth,
+            notes,
+        )
+
+    def _response(
+        self,
+        samples: Samples,
+        metric: LocalMetric,
+        steps: Steps,
+        bandwidth: float,
+        factors: Floats,
+    ) -> AnisotropicTransition:
+        return AnisotropicTransition(
             bandwidth,
             self.power,
             metric.members,
@@ -126,20 +149,10 @@ class AnisotropicDiffusion:
             steps.targets,
             places(samples, metric, steps.begins, steps.targets),
             factors,
-            typical,
-        )
-        return Embedding(
-            functions * eigenvalues - mean,
-            Extension(response, functions, -mean),
-            eigenvalues,
-            bandwidth,
-            notes,
+            reach=median_distance(samples),
         )
 
     def _bandwidth(self, radii: Floats) -> float:
-        if not 0.0 <= self.power <= 1.0:
-            msg = f'power is {self.power}, but must be between 0 and 1'
-            raise InputError(msg)
         if self.epsilon is not None:
             return float(np.sqrt(self.epsilon))
         bandwidth = float(np.sqrt(0.5 * np.median(radii)))
