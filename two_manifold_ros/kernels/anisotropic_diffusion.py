@@ -42,7 +42,8 @@ class AnisotropicDiffusion:
     between neighbours and with oneself. From W on it is a ``DiffusionMap``: the same density
     normalisation, the same walk P, :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as
     eigenvalues :math:`\mu`. In the limit :math:`-2 \log(\mu) / \varepsilon` are those of
-    :math:`\nabla U \cdot \nabla - \Delta` in the variables, with U as in (30) where the density is 0.
+    :math:`\nabla U \cdot \nabla - \Delta` in the variables, with U as in (30) where
+    the density is 0.
 
     A new point has no covariance; it takes that of the nearest training point and is compared
     with the neighbours of that one, which gives a training point its own row, unless it ends an
