@@ -153,7 +153,7 @@ def test_no_cache_keeps_nothing(
 
 
 def test_as_a_process_with_two_methods_at_a_time(ellipse_bags: list[str], tmp_path: Path) -> None:
-    """The same bytes, and the same names for what is kept, as from a process with one at a time."""
+    """The same bytes, and the same names for what is kept, as with one at a time."""
     printed, kept = set(), []
     for jobs in '12':
         command = [sys.executable, '-c', RUN, 'compare', ellipse_bags[0], *QUICK, '--jobs', jobs]
