@@ -30,7 +30,7 @@ from two_manifold_ros.training.paper import PAPER, paper_settings
 from two_manifold_ros.training.settings import METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.train import train_model
 from two_manifold_ros.tuning.steps import given_names
-from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
+from two_manifold_ros.two_manifold.couplings import COUPLINGS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

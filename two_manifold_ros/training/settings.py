@@ -10,7 +10,7 @@ import math
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.selection import KERNELS
 from two_manifold_ros.readout.reading import READOUTS
-from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
+from two_manifold_ros.two_manifold.couplings import COUPLINGS
 
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral')

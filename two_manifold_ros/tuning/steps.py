@@ -13,7 +13,7 @@ from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.route_assembly import RouteCandidate
 from two_manifold_ros.training.settings import OBSERVATIONS
 from two_manifold_ros.training.validation import usual_candidate
-from two_manifold_ros.two_manifold.shared_directions import COUPLINGS
+from two_manifold_ros.two_manifold.couplings import COUPLINGS
 
 if TYPE_CHECKING:
     from collections.abc import Collection

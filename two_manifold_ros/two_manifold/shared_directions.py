@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.two_manifold.couplings import couple, COUPLINGS
+from two_manifold_ros.two_manifold.couplings import couple
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
-
-__all__ = ['COUPLINGS', 'SMALLEST_RATIO', 'SharedDirections', 'shared_directions']
 
 SMALLEST_RATIO = 1e-3
 """Directions with a smaller singular value, relative to the first, are left out."""
@@ -57,7 +55,7 @@ def shared_directions(
     rank
         Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
     coupling
-        One of ``two_manifold_ros.two_manifold.couplings.COUPLINGS``, the future being the first.
+        One of ``COUPLINGS`` of ``couplings``, the future being the first.
 
     Raises
     ------
