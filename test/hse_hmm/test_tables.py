@@ -8,7 +8,8 @@ import pytest
 
 from two_manifold_ros.hse_hmm.tables import build_tables
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
-from two_manifold_ros.two_manifold.shared_directions import COUPLINGS, shared_directions
+from two_manifold_ros.two_manifold.couplings import COUPLINGS
+from two_manifold_ros.two_manifold.shared_directions import shared_directions
 
 
 def make_features(growth: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
