@@ -44,7 +44,7 @@ def steps(usual: TrainingSettings, native_hz: float = 100.0) -> Steps:
         ),
         ('coupling', {}, ['gram-product', 'canonical', 'reduced-rank']),
         ('dimension', {}, [50, 200]),
-        ('readout', {}, ['ridge', 'mkdr']),
+        ('readout', {}, ['ridge']),
         ('observation', {}, ['ridge']),
         ('bandwidth_factor', {'bandwidth_factor': 1.4}, [1.0, 2.0]),
         ('ridge', {'ridge': 1.0}, []),
