@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import diags
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.anisotropic_graph import anisotropic_graph, places
+from two_manifold_ros.kernels.anisotropic_graph import anisotropic_graph
 from two_manifold_ros.kernels.anisotropic_transition import AnisotropicTransition
 from two_manifold_ros.kernels.bandwidth import median_distance
 from two_manifold_ros.kernels.bridges import disconnected
@@ -22,8 +22,7 @@ from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.walk_modes import walk_modes
 
 if TYPE_CHECKING:
-    from two_manifold_ros.kernels.anisotropic_graph import Steps
-    from two_manifold_ros.kernels.local_metric import LocalMetric, MetricSource
+    from two_manifold_ros.kernels.local_metric import MetricSource
     from two_manifold_ros.kernels.samples import Samples
     from two_manifold_ros.typing import Floats
 
@@ -123,34 +122,22 @@ class AnisotropicDiffusion:
             diags(factors) @ graph @ diags(factors), self.dimension
         )
         mean = (functions * eigenvalues).mean(axis=0)
-        response = self._response(samples, metric, steps, bandwidth, factors)
+        response = AnisotropicTransition(
+            bandwidth,
+            self.power,
+            **vars(metric),
+            begins=steps.begins,
+            targets=steps.targets,
+            places=steps.places,
+            factors=factors,
+            reach=typical,
+        )
         return Embedding(
             functions * eigenvalues - mean,
             Extension(response, functions, -mean),
             eigenvalues,
             bandwidth,
             notes,
-        )
-
-    def _response(
-        self,
-        samples: Samples,
-        metric: LocalMetric,
-        steps: Steps,
-        bandwidth: float,
-        factors: Floats,
-    ) -> AnisotropicTransition:
-        return AnisotropicTransition(
-            bandwidth,
-            self.power,
-            metric.members,
-            metric.coefficients,
-            metric.offsets,
-            steps.begins,
-            steps.targets,
-            places(samples, metric, steps.begins, steps.targets),
-            factors,
-            reach=median_distance(samples),
         )
 
     def _bandwidth(self, radii: Floats) -> float:

@@ -33,6 +33,8 @@ class Steps:
         Where the pairs of each point begin.
     targets : (e,) int64
         The other points, increasing for each point.
+    places : (e, r)
+        Coordinates of the other point in the frame of the point.
     squared : (e,)
         Squared distances, the mean of those that the two see.
     radii : (n,)
@@ -42,6 +44,7 @@ class Steps:
 
     begins: Ints
     targets: Ints
+    places: Floats
     squared: Floats
     radii: Floats
 
@@ -61,7 +64,8 @@ def anisotropic_graph(
     difference across the directions of a metric has no length.
     """
     begins, targets = _candidates(samples, neighbours)
-    away = np.square(places(samples, metric, begins, targets)).sum(axis=1)
+    places = _places(samples, metric, begins, targets)
+    away = np.square(places).sum(axis=1)
     count = len(samples)
     # Of a symmetric pattern the transpose has the same, so the values stand side by side.
     back = csr_matrix((away, targets, begins), shape=(count, count)).T.tocsr().data
@@ -74,10 +78,10 @@ def anisotropic_graph(
     kept = squared <= np.maximum(radii[rows], radii[targets])
     kept |= rows == targets
     begins = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=count))])
-    return Steps(begins.astype(np.int64), targets[kept], squared[kept], radii)
+    return Steps(begins.astype(np.int64), targets[kept], places[kept], squared[kept], radii)
 
 
-def places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) -> Floats:
+def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) -> Floats:
     """Return (e, r) coordinates of each point's targets in the frame of the point."""
     result = np.empty((len(targets), metric.coefficients.shape[2]))
     for begin in range(0, len(samples), BLOCK):
