@@ -76,7 +76,6 @@ def anisotropic_graph(
         [np.partition(each, neighbours)[neighbours] for each in np.split(squared, begins[1:-1])]
     )
     kept = squared <= np.maximum(radii[rows], radii[targets])
-    kept |= rows == targets
     begins = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=count))])
     return Steps(begins.astype(np.int64), targets[kept], places[kept], squared[kept], radii)
 

@@ -146,10 +146,6 @@ def _of_rows(rows: Floats, counted: Bools, rank: int) -> Floats:
     scale = np.square(gains) * np.sqrt(counts)[:, None]
     coefficients = np.zeros((*counted.shape, rank))
     coefficients[:, :, : gains.shape[1]] = mixes[:, :, ::-1][:, :, :rank] * scale[:, None]
-    coefficients *= counted[:, :, None]
-    # Zero but for rounding, which would weigh with the distance of the origin.
-    remainders = coefficients.sum(axis=1) / counts[:, None]
-    coefficients -= remainders[:, None] * counted[:, :, None]
     return coefficients
 
 
