@@ -31,7 +31,9 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     rows project whose responses are known (eq. 9 of the paper, with a linear response kernel):
 
     .. math:: \min_{\Theta \succeq 0,\ \operatorname{tr} \Theta = 1}
-              \operatorname{tr}[Y Y^\top (M \Theta M^\top + n \epsilon I)^{-1}]
+              \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
+
+    for centred coordinates M, scaled alike to columns that have unit norm on average.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Any learner of ``two_manifold_ros.kernels``; ``None`` is
         ``LaplacianEigenmap(dimension=50, neighbours=10, scaled=False)``.
     penalty
-        :math:`\epsilon`, of eigenvectors of unit norm: the fewer responses, the larger.
+        :math:`\epsilon`, which is :math:`N \epsilon` in the paper: the fewer responses, the larger.
 
     Attributes
     ----------

@@ -38,7 +38,8 @@ class Contrast:
     responses : (n, q)
         Y; need not be centred.
     penalty
-        :math:`\epsilon`, positive; beside the eigenvalues of Theta, which sum to one.
+        :math:`\epsilon`, positive, which is :math:`n \epsilon` in both; beside the eigenvalues of
+        Theta, which sum to one.
 
     Raises
     ------
