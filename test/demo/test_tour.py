@@ -22,8 +22,8 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(
 ) -> None:
     # The node tests switch numba off for their processes; here both sides must compute alike.
     monkeypatch.delenv('TWO_MANIFOLD_NUMBA', raising=False)
-    monkeypatch.setattr(tour, 'LAPS', 9)
-    monkeypatch.setattr(tour, 'TEST_LAPS_S', 20.0)
+    monkeypatch.setattr(tour, 'LAPS', 6)
+    monkeypatch.setattr(tour, 'TEST_LAPS_S', 12.0)
     monkeypatch.setattr(tour, 'SPEED', 8.0)
     folder = tmp_path / 'tour'
 
