@@ -41,7 +41,7 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Any learner of ``two_manifold_ros.kernels``; ``None`` is
         ``LaplacianEigenmap(dimension=50, neighbours=10, scaled=False)``.
     penalty
-        :math:`\epsilon`, which is :math:`N \epsilon` in the paper: the fewer responses, the larger.
+        :math:`\epsilon`, the paper's :math:`N \epsilon`: the fewer responses, the larger.
 
     Attributes
     ----------
