@@ -153,7 +153,7 @@ def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
     assert max(gaps_at_swaps(states)) <= 2 * TICK_NS
     for name in ('filter_node', 'updater_node'):
         assert words.of(name, 'callback_errors') == '0'
-    updater.stop()
+    assert updater.stop() == 0
     assert 'Verdict: take back' in updater.log()
-    filter_node.stop()
+    assert filter_node.stop() == 0
     assert 'runs again in place of' in filter_node.log()

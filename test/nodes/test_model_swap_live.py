@@ -120,7 +120,7 @@ def test_models_are_swapped_under_load(
     assert gaps.min() > 0
     assert gaps.max() <= 2 * TICK_NS
     assert health.values['callback_errors'] == '0'
-    node.stop()
+    assert node.stop() == 0
     log = node.log()
     assert f'Model {tmp_path / "other.npz"} runs in place of {model_path}' in log
     assert f'Model {model_path} runs again in place of' in log

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 INT, TERM = signal.SIGINT, signal.SIGTERM
 CASES = [
-    *((name, [how]) for name in ('trainer_node', 'slot_car_node') for how in (INT, TERM)),
-    *(('filter_node', how) for how in ([INT], [TERM], [INT, INT], [INT, TERM])),
+    ('trainer_node', [TERM]),
+    ('slot_car_node', [TERM]),
+    ('filter_node', [TERM]),
+    ('filter_node', [INT, INT]),
+    ('filter_node', [INT, TERM]),
 ]
+"""Of every node another test checks how it ends on a single Ctrl-C."""
 
 
 @pytest.mark.parametrize(('name', 'signals'), CASES)

@@ -137,7 +137,7 @@ def test_records_until_told_to_finish_and_no_longer(
     answer = talk.call(Trigger, 'finish')
     assert not answer.success
     assert f'the model is in {path}; start the node anew' in answer.message
-    node.stop()
+    assert node.stop() == 0
     assert '[ERROR]' in node.log()
 
 
@@ -173,7 +173,7 @@ def test_slot_car_trains_a_model_without_anybodys_help(
 
 def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -> None:
     chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0}
-    start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
+    node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
     heard = talk.listen(Imu, 'imu')
     poses = talk.listen(PoseStamped, 'reference')
     talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
@@ -187,3 +187,4 @@ def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -
     assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
     times = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in poses]
     assert set(np.diff(times)) == {20_000_000}
+    assert node.stop() == 0

@@ -104,6 +104,7 @@ def test_colcon_puts_its_own_scripts_where_ros2_run_looks(colcon_workspace: Path
     assert 'train' in run(*command, cwd=folder, PYTHONPATH=':'.join(packages))
 
 
+@pytest.mark.parametrize('colcon_workspace', ['copied'], indirect=True)
 def test_colcon_test_runs_tests(colcon_workspace: Path) -> None:
     # A few quick tests: all of them would come here again.
     colcon(colcon_workspace, 'test', '--pytest-args', 'test/packaging/test_metadata.py')
