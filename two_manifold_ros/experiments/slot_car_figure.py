@@ -51,7 +51,9 @@ STYLES: dict[str, dict[str, Any]] = {
 def draw(comparisons: Sequence[Comparison], path: Path) -> None:
     """Write the readings of the first car on the left, and the mean errors on the right."""
     figure = Figure(figsize=(11.5, 6.4), layout='constrained')
-    left, right = figure.subfigures(1, 2, width_ratios=(0.34, 0.66))
+    # matplotlib's stubs take the array of them for a single one.
+    parts: Any = figure.subfigures(1, 2, width_ratios=(0.34, 0.66))
+    left, right = parts
     first = comparisons[0]
     panels = left.subplots(len(READ), 1, sharex=True, sharey=True)
     shown = [result for result in first.results if result.name in READ]
