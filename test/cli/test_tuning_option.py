@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
 
 OPTIONS = [
-    *('--window', '20', '--horizons', '0,5', '--neighbours', '30', '--kernel', 'gaussian'),
-    *('--coupling', 'cross-covariance', '--dimension', '50', '--rate', '10'),
+    *('--window', '10', '--horizons', '0,5', '--neighbours', '30', '--kernel', 'gaussian'),
+    *('--coupling', 'cross-covariance', '--dimension', '50', '--rate', '5'),
 ]
 """So that a route's sharpness, paces, averaging and states are left."""
 
@@ -97,7 +97,7 @@ def test_what_was_given_is_not_tuned_and_trials_are_counted(
     assert {each.states for each in trials.tried} == {9}
     assert {each.kernel for each in trials.tried} == {'gaussian'}
     assert {each.dimension for each in trials.tried} == {50}
-    assert {each.rate_hz for each in trials.tried} == {10.0}
+    assert {each.rate_hz for each in trials.tried} == {5.0}
 
 
 def test_interrupted_it_goes_on_where_it_was(

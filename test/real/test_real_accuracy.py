@@ -109,7 +109,7 @@ def test_g_and_degrees_uneven_stamps_and_a_hole(recordings_folder: Path) -> None
     ]
     assert any('m/s' in sentence for sentence in warnings)
     assert any('rad/s' in sentence for sentence in warnings)
-    model = train_model([recording], TrainingSettings(states=40, neighbours=30))
+    model = train_model([recording], TrainingSettings(states=40, neighbours=30, method='spectral'))
     samples = model.summary['samples']
     assert samples['gaps'] == 5
     assert samples['received'] == samples['used'] == len(recording.imu.stamps)
