@@ -14,6 +14,7 @@ from two_manifold_ros.kernels.selection import has_neighbours, KERNELS
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.windows.window_set import WindowSet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,3 +53,9 @@ def test_a_model_of_every_kernel(
     told = told_by(loaded, model.series)
     assert told == told_by(model, model.series)
     assert len(set(told)) == TICKS
+    squared = WindowSet(model.series, model.starts, model.window).distances_to(np.array([3]))[:, 0]
+    warm = loaded.warm_start.transform(squared)
+    assert warm is not None
+    assert warm.shape == (model.states - 1,)
+    np.testing.assert_array_equal(warm, model.warm_start.transform(squared))
+    assert 0.0 < np.linalg.norm(warm) < model.state_bound
