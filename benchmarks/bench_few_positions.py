@@ -1,7 +1,8 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Errors where few positions are known: the read-outs of the spectral filter, and the default.
+Errors where few positions are known: the read-outs of the spectral filter, and the default with
+and without the positions that the read-out mkdr estimates.
 
 Of each training recording random pairs of neighbouring positions are kept, so many that a share
 of the ticks has one, as from a camera that sees the vehicle now and then; or one a second.
@@ -42,6 +43,7 @@ READERS: dict[str, dict[str, Any]] = {
     'sharpened': {'method': 'spectral', 'readout': 'sharpened'},
     'mkdr': {'method': 'spectral', 'readout': 'mkdr'},
     'default': {},
+    'default, mkdr': {'readout': 'mkdr'},
 }
 SHARES = (0.2, 0.05)
 DRAWS = 5

@@ -97,6 +97,7 @@ def test_two_bags_and_a_table_for_people(
             '--method spectral --readout ridge',
             TrainingSettings(method='spectral', readout='ridge'),
         ),
+        ('--readout mkdr', TrainingSettings(readout='mkdr')),
         ('--method paper --rate 5', TrainingSettings(5.0, **PAPER)),
         ('--method paper --window 30', TrainingSettings(window=30, **PAPER)),
         ('--horizons 0,3,9', TrainingSettings(horizons=(0, 3, 9))),
@@ -151,6 +152,7 @@ def test_the_topics_asked_for_are_read(
             '--method route has no such choice: leave out --readout, or add --method spectral',
         ),
         ('--observation raw --readout ridge', 'leave out --observation, --readout, or'),
+        ('--observation raw --readout mkdr', 'no such choice: leave out --observation, or'),
         (
             '--method paper --kernel gaussian --states 30',
             '--method paper settles everything itself: leave out --kernel, --states, or add',

@@ -19,7 +19,7 @@ from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.completion import complete_positions, Completion, FEWEST
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import METHODS, TrainingSettings
 from two_manifold_ros.training.surroundings import surroundings
 from two_manifold_ros.training.train import train_model
 
@@ -126,7 +126,7 @@ def test_coordinates_are_scaled_by_the_inverse_eigenvalue(drives: Drives) -> Non
         spread = coordinates.std(axis=0)
         assert len(coordinates) == len(drives.structure.training.ticks)
         assert np.all(np.diff(spread) < 1e-9 * spread[0])
-        assert spread[0] > 5.0 * spread[9]
+        assert spread[0] > 10.0 * spread[9]
 
 
 @pytest.fixture(scope='module')
@@ -138,14 +138,13 @@ def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     return replace(recording, positions=recording.positions.select(rare))
 
 
-def test_only_what_was_measured_counts_as_known(rarely_seen: Recording) -> None:
+@pytest.mark.parametrize('method', METHODS)
+def test_only_what_was_measured_counts_as_known(rarely_seen: Recording, method: str) -> None:
     for readout, least, most in (('sharpened', 0.95, 1.0), ('mkdr', 0.05, 0.2)):
-        dataset = build_dataset([rarely_seen], replace(QUICK, readout=readout))
+        settings = TrainingSettings(window=20, method=method, readout=readout)
+        dataset = build_dataset([rarely_seen], settings)
         positions = np.concatenate([segment.positions for segment in dataset.segments])
         assert least <= np.isfinite(positions).all(axis=1).mean() <= most
-    route = replace(QUICK, method='route', readout='mkdr')
-    positions = build_dataset([rarely_seen], route).segments[0].positions
-    assert np.isfinite(positions).all(axis=1).mean() > 0.95
 
 
 def test_candidates_are_compared_with_completed_positions(

@@ -50,7 +50,7 @@ _CHOICES = {
     'readout': READOUTS,
 }
 _SPECTRAL = ('observation', 'readout')
-"""What only the spectral filter has."""
+"""What only the spectral filter has, but for a read-out that fills gaps before training."""
 
 _ZIP = b'PK\x03\x04'
 """How every model file begins."""
@@ -102,6 +102,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     for name, choices in _CHOICES.items():
         of = ' of the spectral filter' if name in _SPECTRAL else ''
         what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
+        if name == 'readout':
+            what += '; mkdr, with either method, estimates the positions of ticks without one'
         choice.add_argument(
             f'--{name}', choices=choices, help=f'{what} (default: {getattr(_DEFAULTS, name)})'
         )
@@ -159,6 +161,8 @@ def _check_method(args: Namespace) -> None:
     """Refuse what the method would pass over."""
     settled = {'route': _SPECTRAL, 'spectral': (), 'paper': tuple(PAPER)}[args.method]
     given = [name for name in settled if name != 'method' and getattr(args, name) is not None]
+    if args.method == 'route' and args.readout == 'mkdr':
+        given.remove('readout')
     if not given:
         return
     options = ', '.join(f'--{name}' for name in given)

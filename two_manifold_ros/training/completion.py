@@ -47,7 +47,7 @@ class Completion:
 
 def estimates_positions(settings: TrainingSettings) -> bool:
     """Whether positions are to be estimated where none is known."""
-    return settings.method == 'spectral' and settings.readout == 'mkdr'
+    return settings.readout == 'mkdr'
 
 
 def complete_positions(structure: Structure, positions: Sequence[Floats]) -> Completion:

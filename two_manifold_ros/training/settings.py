@@ -44,7 +44,8 @@ class TrainingSettings:
         Observation operator, one of ``OBSERVATIONS``; ``ridge`` can be thrown off by negative
         factors, so it is used only when asked for.
     readout
-        Of the spectral filter, one of ``READOUTS``.
+        Of the spectral filter, one of ``READOUTS``; ``mkdr`` estimates the positions of training
+        ticks that have none, of either method, and else is ``sharpened``.
     horizons
         Ticks ahead, increasing, 0 first.
     method
