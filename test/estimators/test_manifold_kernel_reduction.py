@@ -52,6 +52,8 @@ def test_responses_that_are_not_known(points: np.ndarray) -> None:
         estimator.fit(points, np.where(np.arange(350) == 3, 1.0, np.nan))
     with pytest.raises(InputError, match='not finite'):
         estimator.fit(points, np.where(np.isnan(told), np.inf, told))
+    with pytest.raises(InputError, match='y is no array of real numbers'):
+        estimator.fit(points, ['left'] * 350)
     with pytest.raises(InputError, match='each of the 350 rows'):
         estimator.fit(points, response[:-1])
 

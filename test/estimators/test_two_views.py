@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 pytest.importorskip('sklearn')
 
@@ -89,6 +90,11 @@ def test_bad_input_is_refused(estimator: TwoSubspacePCA) -> None:
         clone(estimator).fit(first[:0], second[:0])
     with pytest.raises(InputError, match="coupling named 'pls'"):
         clone(estimator).set_params(coupling='pls').fit(first, second)
+    for unread in ([['a', 'b']], [[1.0], [1.0, 2.0]], first + 1j, csr_matrix(first)):
+        with pytest.raises(InputError, match='X is no array of real numbers'):
+            clone(estimator).fit(unread, second)
+    with pytest.raises(InputError, match=r'n_components is 2\.5, but must be a whole number'):
+        clone(estimator).set_params(n_components=2.5).fit(first, second)
     for count in (0, 30):
         with pytest.raises(InputError, match=f'n_components is {count}, but X and Y share'):
             clone(estimator).set_params(n_components=count).fit(first, second)
@@ -99,7 +105,13 @@ def test_bad_input_is_refused(estimator: TwoSubspacePCA) -> None:
         fitted.transform_second(first)
 
 
+def test_one_sample_is_too_few() -> None:
+    first, second = views()
+    with pytest.raises(InputError, match='1 points are too few'):
+        TwoSubspaceKernelPCA(1).fit(first[:1], second[:1])
+
+
 def test_views_that_share_nothing() -> None:
     first, second = views()
-    with pytest.raises(InputError, match='share 0 directions'):
+    with pytest.raises(InputError, match='share no direction, as if one'):
         TwoSubspacePCA(1).fit(first, np.ones_like(second))

@@ -125,6 +125,8 @@ def test_too_few_points(name: str) -> None:
 def test_an_embedding_of_nothing(name: str) -> None:
     with pytest.raises(InputError, match='dimension is 0'):
         fitted(name, sheet(), dimension=0)
+    with pytest.raises(InputError, match=r'dimension is 2\.5, but must be a whole number'):
+        make_learner(name, 2.5, 8).fit(PointSet(sheet()))
     if has_neighbours(name):
         with pytest.raises(InputError, match='neighbours is 0'):
             make_learner(name, 3, 0).fit(PointSet(sheet()))

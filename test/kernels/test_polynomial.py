@@ -46,5 +46,7 @@ def test_landmarks_that_span_all_products_lose_nothing() -> None:
 
 
 def test_no_degree() -> None:
+    with pytest.raises(InputError, match=r'degree is 2\.5, but must be a whole number'):
+        PolynomialKernel(4, 2.5)
     with pytest.raises(InputError, match='degree is 0'):
         PolynomialKernel(3, 0)

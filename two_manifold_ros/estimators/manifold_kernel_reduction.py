@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.estimators.embedded import LearnedRows
-from two_manifold_ros.estimators.rows import checked_rows
+from two_manifold_ros.estimators.rows import checked_rows, real_numbers
 from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.mkdr.directions import find_predictive_directions
 
@@ -112,7 +112,7 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
 def _checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
     """Return responses (n, q) and which rows of them are known (n,)."""
-    responses = np.asarray(y, dtype=np.float64)
+    responses = real_numbers('y', y)
     if responses.ndim == 1:
         responses = responses[:, None]
     if responses.ndim != 2 or len(responses) != count:

@@ -35,7 +35,7 @@ def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floa
         If this is no such matrix.
 
     """
-    matrix = np.asarray(rows, dtype=np.float64)
+    matrix = real_numbers(name, rows)
     if matrix.ndim != 2 or not matrix.size:
         msg = f'{name} has the shape {matrix.shape}; give a matrix with one sample a row'
         raise InputError(msg)
@@ -50,6 +50,29 @@ def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floa
         )
         raise InputError(msg)
     return matrix
+
+
+def real_numbers(name: str, numbers: ArrayLike) -> Floats:
+    """
+    Return an array of real numbers, of any shape.
+
+    Raises
+    ------
+    InputError
+        If these are words, complex numbers, rows of unequal length or a sparse matrix.
+
+    """
+    try:
+        array = np.asarray(numbers)
+        if not np.iscomplexobj(array):
+            return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    msg = (
+        f'{name} is no array of real numbers; give numbers, as many in each row, and instead of a '
+        'sparse matrix what its toarray() returns'
+    )
+    raise InputError(msg)
 
 
 def checked_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:

@@ -71,7 +71,7 @@ class TwoSubspaceKernelPCA(TwoViews):
         self.coupling = coupling
 
     def _embed(self, first: Floats, second: Floats) -> tuple[LearnedRows, LearnedRows]:
-        learner = self._learner(min(self.rank, len(first) - 1))
+        learner = self._learner(min(self.rank, max(len(first) - 1, 1)))
         return LearnedRows.of('X', first, learner), LearnedRows.of('Y', second, learner)
 
     def _learner(self, rank: int) -> ManifoldLearner:

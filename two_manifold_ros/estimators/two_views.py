@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,6 +116,15 @@ class TwoViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     def _check_components(self, coupled: Coupled) -> None:
         values = coupled.singular_values
         shared = int(np.count_nonzero(values > SMALLEST_RATIO * values[0]))
+        if not shared:
+            msg = (
+                'X and Y share no direction, as if one of them were the same in all rows; give '
+                'views that vary together'
+            )
+            raise InputError(msg)
+        if not isinstance(self.n_components, Integral):
+            msg = f'n_components is {self.n_components!r}, but must be a whole number'
+            raise InputError(msg)
         if not 1 <= self.n_components <= shared:
             msg = (
                 f'n_components is {self.n_components!r}, but X and Y share {shared} directions; '

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -42,7 +43,7 @@ class PolynomialKernel:
     Raises
     ------
     InputError
-        If the degree is not at least 1.
+        If the degree is no whole number or not at least 1.
 
     """
 
@@ -52,8 +53,8 @@ class PolynomialKernel:
 
     def __post_init__(self) -> None:
         """Check the degree."""
-        if self.degree < 1:
-            msg = f'degree is {self.degree}, but must be at least 1'
+        if not isinstance(self.degree, Integral) or self.degree < 1:
+            msg = f'degree is {self.degree!r}, but must be a whole number and at least 1'
             raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:

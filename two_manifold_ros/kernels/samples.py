@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Protocol, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -56,12 +57,13 @@ def require_enough(samples: Samples, dimension: int, neighbours: int | None = No
     ------
     InputError
         If there are no more points than dimensions, or, in a graph, no more than neighbours or
-        than dimensions and the constant mode, which is not kept; or if either is less than one.
+        than dimensions and the constant mode, which is not kept; or if either is no whole number
+        or less than one.
 
     """
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
-        if number is not None and number < 1:
-            msg = f'{name} is {number}, but must be at least 1'
+        if number is not None and (not isinstance(number, Integral) or number < 1):
+            msg = f'{name} is {number!r}, but must be a whole number and at least 1'
             raise InputError(msg)
     least = dimension if neighbours is None else max(dimension + 1, neighbours)
     if len(samples) > least:
