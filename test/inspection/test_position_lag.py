@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 USUAL_HALF_TICK_S = 0.025
 
 
+@cache
 def slot_car(seed: int, rate_hz: float) -> Recording:
     return run_to_recording(simulate(SlotCarSettings(seed=seed, rate_hz=rate_hz), laps=6))
 
