@@ -47,9 +47,12 @@ def test_one_line_for_a_claim_and_a_picture(
 ) -> None:
     pytest.importorskip('rich')
     assert main(['reproduce', 'video', '-o', str(tmp_path / 'a' / 'b')]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if 'R2 of' in line]
+    output = capsys.readouterr().out
+    (line,) = [line for line in output.splitlines() if 'R2 of' in line]
     assert line.split() == ['R2', 'of', 'video,', 'at', 'least', '0.5', 'Fig.', '7', '1', 'pass']
-    assert (tmp_path / 'a' / 'b' / 'video.png').exists()
+    picture = tmp_path / 'a' / 'b' / 'video.png'
+    assert picture.exists()
+    assert output.endswith(f'The picture is {picture}.\n')
     assert calls == [('video', {'quick': False})]
 
 

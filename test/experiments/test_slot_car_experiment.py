@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,3 +105,10 @@ def test_a_method_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = replace(slot_car.QUICK.protocol, learned_ticks=90, window=40)
     with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):
         slot_car.compare_on(3, tiny, lambda *_: None)
+
+
+def test_hmmlearn_is_missed_before_anything_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, slot_car.__name__)
+    monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
+    with pytest.raises(ModuleNotFoundError, match='hmmlearn'):
+        import_module(slot_car.__name__)

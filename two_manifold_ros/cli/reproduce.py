@@ -85,6 +85,8 @@ def run(args: Namespace) -> int:
         print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
     elif len(done) > 1:
         _print_summary(done, folder)
+    else:
+        print(f'The picture is {folder / chosen[0].picture}.')
     return 0 if all(each.passed for each in done) else _FAILED
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+# Needed by name in `markov_tables`: without it the experiment would stop at its first HMM.
+import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
@@ -85,7 +87,7 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
     Raises
     ------
     InputError
-        If a method failed, as the HMM does without hmmlearn.
+        If a method failed.
 
     """
     scale = QUICK if quick else FULL
