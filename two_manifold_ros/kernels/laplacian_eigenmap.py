@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import diags
-from scipy.sparse.linalg import eigsh
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.bandwidth import median_distance
@@ -19,9 +18,8 @@ from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.near_modes import NearModes
 from two_manifold_ros.kernels.samples import require_enough
-from two_manifold_ros.kernels.signs import fix_signs
 from two_manifold_ros.kernels.smallest_modes import smallest_modes
-from two_manifold_ros.kernels.start_vector import start_vector
+from two_manifold_ros.kernels.walk_modes import walk_modes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -134,12 +132,10 @@ class LaplacianEigenmap:
 
 
 def _normalised_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
-    """Return lambda_1.. and v_1.. from the largest eigenvalues of S = I - L, which come fast."""
-    root = diags(1.0 / np.sqrt(degrees))
-    start = start_vector(len(degrees))
-    values, vectors = eigsh(root @ graph @ root, k=dimension + 1, which='LA', v0=start)
-    order = np.argsort(values)[::-1][1:]
-    return np.maximum(1.0 - values[order], SMALLEST_EIGENVALUE), fix_signs(vectors[:, order])
+    """Return lambda_1.. and v_1.. from the random walk D^-1 W, whose modes are D^-1/2 v."""
+    values, functions = walk_modes(graph, dimension)
+    vectors = functions * np.sqrt(degrees / degrees.sum())[:, None]
+    return np.maximum(1.0 - values, SMALLEST_EIGENVALUE), vectors
 
 
 def _plain_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
