@@ -149,6 +149,15 @@ def test_regular_graph_twice_the_same() -> None:
     np.testing.assert_array_equal(first[1], second[1])
 
 
+@pytest.mark.parametrize('size', [10, 600], ids=['inverse', 'products'])
+def test_a_graph_that_hardly_hangs_together_does_not_mix_its_halves(size: int) -> None:
+    weights = np.kron(np.eye(2), np.ones((size, size)))
+    weights[0, size] = weights[size, 0] = 1e-15
+    _, vectors = _normalised_modes(csr_matrix(weights), weights.sum(axis=1), 2)
+    halves = np.repeat([1.0, -1.0], size) / np.sqrt(2 * size)
+    assert abs(vectors[:, 0] @ halves) == pytest.approx(1.0)
+
+
 def test_signs_are_fixed(make_windows: MakeWindows) -> None:
     windows = make_windows()
     embedding = LaplacianEigenmap(10, KAPPA).fit(windows)
