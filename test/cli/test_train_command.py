@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SETTINGS = TrainingSettings(window=20, states=9, horizons=(0, 5))
 OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
+QUICK = [*OPTIONS, '--method', 'spectral']
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -254,7 +255,7 @@ def test_progress_is_told_while_inspecting(
         return []
 
     monkeypatch.setattr(train, 'training_warnings', warnings)
-    assert main(['train', str(slot_car_bag), '-o', str(tmp_path / 'm'), *OPTIONS, '--json']) == 0
+    assert main(['train', str(slot_car_bag), '-o', str(tmp_path / 'm'), *QUICK, '--json']) == 0
     assert seen == [True]
 
 
@@ -272,7 +273,7 @@ def test_a_part_that_is_the_whole_is_warned_of(
 ) -> None:
     for until, warned in (('9999', True), ('30', False)):
         target = str(tmp_path / until)
-        assert main(['train', str(slot_car_bag), '-o', target, '--until', until, *OPTIONS]) == 0
+        assert main(['train', str(slot_car_bag), '-o', target, '--until', until, *QUICK]) == 0
         assert ('nothing of it is left to evaluate' in capsys.readouterr().err) == warned
 
 
@@ -304,7 +305,7 @@ def test_a_lag_is_said_and_undone_if_so_wished(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = str(tmp_path / 'm')
-    assert main(['train', str(late_bag), '-o', path, *OPTIONS, *options, '--json']) == 0
+    assert main(['train', str(late_bag), '-o', path, *QUICK, *options, '--json']) == 0
     captured = capsys.readouterr()
     (row,) = json.loads(captured.out)['position_lag']
     assert row['found_s'] == pytest.approx(0.2, abs=0.03)

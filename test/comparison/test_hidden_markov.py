@@ -113,7 +113,7 @@ def test_input_unlike_any_in_training_still_gives_positions() -> None:
 
 
 def test_laps_of_a_circle_are_followed() -> None:
-    fitted = HiddenMarkov().fit(lesson_of(circle(0, 600), window=10))
+    fitted = HiddenMarkov().fit(lesson_of(circle(0, 400), window=10))
     truth = circle(1, 120).positions
     told = fitted.follow(without_positions(circle(1, 120))).positions
     assert np.abs(told[10:, 0] - truth[10:]).max() < 0.3

@@ -171,7 +171,7 @@ def test_positions_are_not_looked_at() -> None:
 
 
 def test_same_bits_twice() -> None:
-    check_repeatable(KalmanFilter(), lesson_of(circle(0, 300), window=10), circle(1, 60))
+    check_repeatable(KalmanFilter(), lesson_of(circle(0, 200), window=8), circle(1, 60))
 
 
 def test_slot_car_is_followed_better_than_by_its_mean(

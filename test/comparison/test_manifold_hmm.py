@@ -25,6 +25,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
+    from two_manifold_ros.comparison.method import Lesson
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
@@ -37,6 +38,13 @@ def slot_car_plan(slot_car_laps: tuple[Recording, Recording]) -> Plan:
     """Return a plan with the recordings and the settings of `slot_car_model`."""
     learned, followed = slot_car_laps
     return plan_bags([learned], [replace(followed, name='the rest')], SETTINGS)
+
+
+@pytest.fixture(scope='module')
+def lesson(slot_car_laps: tuple[Recording, Recording]) -> Lesson:
+    """Return a lesson of half the laps."""
+    half = slot_car_laps[0].between(None, 75.0)
+    return plan_bags([half], [replace(slot_car_laps[1], name='the rest')], SETTINGS).lesson
 
 
 @pytest.fixture(scope='module')
@@ -95,10 +103,10 @@ def test_each_is_trained_with_its_changes(
     kernel: str,
     readout: str | None,
     coupling: str,
-    slot_car_plan: Plan,
+    lesson: Lesson,
     usual: FittedModel,
 ) -> None:
-    model = (usual if method == default() else method.fit(slot_car_plan.lesson))._model
+    model = (usual if method == default() else method.fit(lesson))._model
     assert model.kernel == kernel
     assert model.summary['method'] == filtering
     assert (model.route is not None) == (filtering == 'route')
