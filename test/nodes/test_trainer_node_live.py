@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Start: TypeAlias = 'Callable[..., NodeProcess]'
 
 SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
+QUICK = SMALL | {'method': 'spectral'}
 
 
 def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
@@ -111,7 +112,7 @@ def test_records_until_told_to_finish_and_no_longer(
     talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
 ) -> None:
     path = tmp_path / 'model.npz'
-    node = start('trainer_node', model=path, exit_when_done='false', **SMALL)
+    node = start('trainer_node', model=path, exit_when_done='false', **QUICK)
     health, imu = Health(talk), talk.publisher(Imu, 'imu')
     answer = talk.call(Trigger, 'finish')
     assert (answer.success, 'No IMU message came on /imu' in answer.message) == (False, True)
@@ -163,9 +164,11 @@ def test_slot_car_trains_a_model_without_anybodys_help(
     talk: Talk, start: Start, tmp_path: Path
 ) -> None:
     path = tmp_path / 'model.npz'
-    trainer = start('trainer_node', model=path, record_seconds=2.0, **SMALL)
+    trainer = start('trainer_node', model=path, record_seconds=2.0, **QUICK)
     talk.until(lambda: talk.node.count_subscribers('imu'), 'the trainer')
-    start('slot_car_node', seed=5, speed=20.0, imu_rate_hz=50.0, reference_rate_hz=10.0)
+    car = start('slot_car_node', seed=5, speed=20.0, imu_rate_hz=50.0, reference_rate_hz=10.0)
+    talk.until(lambda: not talk.node.count_subscribers('imu'), 'the end of recording')
+    assert car.stop() == 0
     log = trainer.log()
     assert trainer.process.returncode == 0, log
     assert np.isfinite(load_model(path).track).all(axis=1).sum() > 100
