@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from two_manifold_ros.recordings.recording import PositionStream
 from two_manifold_ros.ticks.fixes import only_near_fixes
 from two_manifold_ros.ticks.segments import Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STAMPS = 10**18 + 10 * np.arange(12)
 SEGMENT = Segment(STAMPS, np.zeros((12, 6)), np.arange(24.0).reshape(12, 2))
@@ -44,3 +49,9 @@ def test_only_ticks_near_a_fix_keep_their_position(
 @pytest.mark.parametrize('fixes', [stream(20, lost=(0,)), stream(), None])
 def test_without_a_fix_there_is_nothing_to_forget(fixes: PositionStream | None) -> None:
     assert only_near_fixes(SEGMENT, fixes, 5) is SEGMENT
+
+
+@pytest.mark.parametrize(('margin', 'kept'), [(0, [5]), (2, [0, 1, 5, 10, 11]), (99, range(12))])
+def test_the_ends_keep_their_positions(margin: int, kept: Sequence[int]) -> None:
+    found = only_near_fixes(SEGMENT, stream(50), 5, margin)
+    assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == list(kept)

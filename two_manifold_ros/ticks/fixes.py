@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.segments import Segment
 
 
-def only_near_fixes(segment: Segment, stream: PositionStream | None, reach_ns: int) -> Segment:
+def only_near_fixes(
+    segment: Segment, stream: PositionStream | None, reach_ns: int, margin: int = 0
+) -> Segment:
     """
     Forget the positions of the ticks that are further than ``reach_ns`` from any measured one.
 
@@ -28,6 +30,8 @@ def only_near_fixes(segment: Segment, stream: PositionStream | None, reach_ns: i
         What they were interpolated from.
     reach_ns
         Nanoseconds.
+    margin
+        So many ticks at either end keep their positions: nothing better will be known of them.
 
     """
     if stream is None:
@@ -40,5 +44,7 @@ def only_near_fixes(segment: Segment, stream: PositionStream | None, reach_ns: i
     distance = np.minimum(
         np.abs(fixes[after] - segment.stamps), np.abs(fixes[before] - segment.stamps)
     )
-    positions = np.where((distance <= reach_ns)[:, None], segment.positions, np.nan)
+    kept = distance <= reach_ns
+    kept[:margin] = kept[len(kept) - min(margin, len(kept)) :] = True
+    positions = np.where(kept[:, None], segment.positions, np.nan)
     return replace(segment, positions=positions)

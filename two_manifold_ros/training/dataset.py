@@ -91,7 +91,10 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     for recording in recordings:
         found, counted = cut_segments(recording, period_ns, max_gap_ns, largest)
         if estimates_positions(settings):
-            found = [only_near_fixes(each, recording.positions, period_ns) for each in found]
+            # The map of the route belief has the first and the last window too.
+            margin = window if settings.method == 'route' else 0
+            stream = recording.positions
+            found = [only_near_fixes(each, stream, period_ns, margin) for each in found]
         segments += found
         counts += counted
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)
