@@ -114,6 +114,8 @@ def test_a_new_point_takes_the_covariance_of_the_nearest() -> None:
         ('offsets', np.zeros((70, 1))),
         ('members', np.zeros((69, 3), dtype=np.int64)),
         ('bandwidth', 0.0),
+        ('power', -1.0),
+        ('power', 1.5),
     ],
 )
 def test_a_response_that_does_not_fit(name: str, wrong: object) -> None:

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from two_manifold_ros.kernels import barycentric
 from two_manifold_ros.kernels.barycentric import (
     Barycentric,
     pair_keys,
+    pairs_within,
     relative_weights,
     usual_weights,
 )
@@ -65,16 +67,38 @@ def test_no_distances() -> None:
     assert RESPONSE.weights(np.full(12, np.nan)) is None
 
 
+def test_distances_that_contradict_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Exact in binary, so that the cosine is minus the diagonal: 1 + 2 / 1024.
+    monkeypatch.setattr(barycentric, 'PENALTY', 2.0**-10)
+    two = Barycentric(np.array([[0, 1], [1, 0]]), np.array([1]), np.array([4.0 + 2.0**-8]))
+    assert two.check(2) == 2
+    assert two.weights(np.ones(2)) is None
+    with np.errstate(over='ignore', invalid='ignore'):
+        assert replace(two, between=np.array([1e308])).weights(np.full(2, 1e-9)) is None
+
+
+def test_pairs_within_come_once_and_increase(monkeypatch: pytest.MonkeyPatch) -> None:
+    # More points than a block.
+    monkeypatch.setattr(barycentric, 'BLOCK', 5)
+    found = list(pairs_within(NEAREST))
+    assert all((keys // 12 == point).all() for point, keys in found)
+    np.testing.assert_array_equal(np.concatenate([keys for _, keys in found]), PAIRS)
+
+
 @pytest.mark.parametrize(
     ('changed', 'words'),
     [
         ({'neighbourhoods': NEAREST[:, :1]}, r'neighbourhoods has the shape \(12, 1\)'),
         ({'neighbourhoods': NEAREST[:11]}, r'neighbourhoods has the shape \(11, 5\)'),
         ({'neighbourhoods': NEAREST + 1}, 'neighbourhoods lie outside'),
-        ({'neighbourhoods': np.roll(NEAREST, 1)}, 'miss some of a neighbourhood'),
+        ({'neighbourhoods': np.tile(NEAREST, 3)}, r'neighbourhoods has the shape \(12, 15\)'),
+        ({'neighbourhoods': np.roll(NEAREST, 1)}, 'neighbourhoods hold a training point twice'),
+        ({'neighbourhoods': NEAREST * 5 % 12}, 'miss some of a neighbourhood'),
+        ({'pairs': PAIRS[:9], 'between': np.ones(9)}, 'miss some of a neighbourhood'),
         ({'pairs': PAIRS + 100}, 'pairs lie outside'),
         ({'pairs': PAIRS[::-1]}, 'do not increase'),
         ({'between': np.zeros(3)}, 'between has the shape'),
+        ({'between': RESPONSE.between - 1.0}, 'between holds negative numbers'),
     ],
 )
 def test_what_does_not_fit(changed: dict[str, np.ndarray], words: str) -> None:

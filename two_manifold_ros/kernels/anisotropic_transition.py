@@ -97,6 +97,9 @@ class AnisotropicTransition:
         """Return ``count``; refuse what does not fit as many training points."""
         check_bandwidth(self.bandwidth)
         check_bandwidth(self.reach)
+        if not 0.0 <= self.power <= 1.0:
+            msg = f'power is {self.power!r}, not between 0 and 1'
+            raise ValueError(msg)
         check_indices('targets', self.targets, count)
         check_indices('members', self.members.ravel(), count)
         rank = self.coefficients.shape[-1]

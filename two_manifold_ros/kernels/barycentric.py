@@ -8,17 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from two_manifold_ros.kernels.affinity import check_indices
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from two_manifold_ros.typing import Floats, Ints
 
 PENALTY = 1e-3
 """Of large weights, relative to the trace of the Gram matrix."""
 
+BLOCK = 256
+"""Points whose pairs are found together: of the neighbourhoods all may take gigabytes."""
+
 COPY = 1e-9
 """Below this share of the distance to the farthest neighbour a point is its neighbour's copy."""
+
+SMALLEST_SUM = 1e-9
+"""Relative to their sizes; weights that cancel to less are rounding, or NaN."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,11 @@ class Barycentric:
     between: Floats
 
     def weights(self, squared: Floats) -> Floats | None:
-        """Return (n,) weights that sum to one; ``None`` if a distance is not finite."""
+        """
+        Return (n,) weights that sum to one.
+
+        ``None`` if a distance is not finite, or they contradict the pairs so that there are none.
+        """
         if not np.isfinite(squared).all():
             return None
         members = self.neighbourhoods[squared.argmin()]
@@ -56,17 +69,24 @@ class Barycentric:
         keys = pair_keys(members[None], len(squared))
         apart[upper] = self.between[np.searchsorted(self.pairs, keys)]
         apart += apart.T
+        try:
+            mixture = relative_weights(squared[members], apart)
+        except np.linalg.LinAlgError:
+            return None
         weights = np.zeros(len(squared))
-        weights[members] = relative_weights(squared[members], apart)
+        weights[members] = mixture
         return weights
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
         shape = self.neighbourhoods.shape
-        if len(shape) != 2 or shape[0] != count or shape[1] < 2:
-            msg = f'neighbourhoods has the shape {shape} instead of ({count}, at least 2)'
+        if len(shape) != 2 or shape[0] != count or not 2 <= shape[1] <= count:
+            msg = f'neighbourhoods has the shape {shape} instead of ({count}, 2 to {count})'
             raise ValueError(msg)
         check_indices('neighbourhoods', self.neighbourhoods.ravel(), count)
+        if not np.diff(np.sort(self.neighbourhoods, axis=1), axis=1).all():
+            msg = 'neighbourhoods hold a training point twice'
+            raise ValueError(msg)
         check_indices('pairs', self.pairs, count**2)
         if self.between.shape != self.pairs.shape:
             msg = f'between has the shape {self.between.shape} instead of {self.pairs.shape}'
@@ -74,9 +94,13 @@ class Barycentric:
         if not (np.diff(self.pairs) > 0).all():
             msg = 'pairs do not increase'
             raise ValueError(msg)
-        if not np.isin(pair_keys(self.neighbourhoods, count), self.pairs).all():
-            msg = 'pairs miss some of a neighbourhood'
+        if not self.between.min() >= 0.0:
+            msg = 'between holds negative numbers'
             raise ValueError(msg)
+        for _, keys in pairs_within(self.neighbourhoods):
+            if not _all_in(keys, self.pairs):
+                msg = 'pairs miss some of a neighbourhood'
+                raise ValueError(msg)
         return count
 
 
@@ -86,6 +110,31 @@ def pair_keys(neighbourhoods: Ints, count: int) -> Ints:
     one, other = neighbourhoods[:, first], neighbourhoods[:, second]
     keys: Ints = (np.minimum(one, other) * count + np.maximum(one, other)).ravel()
     return keys
+
+
+def pairs_within(neighbourhoods: Ints) -> Iterator[tuple[int, Ints]]:
+    """
+    Yield each point i of (n, c) neighbourhoods, and ``i * n + j`` of its pairs i < j, increasing.
+
+    A pair is of one neighbourhood or more, and comes once. Points without any are left out.
+    """
+    count, width = neighbourhoods.shape
+    begins = np.arange(count + 1) * width
+    ones = np.ones(neighbourhoods.size, dtype=bool)
+    holds = csr_matrix((ones, neighbourhoods.ravel(), begins), shape=(count, count))
+    held = holds.T.tocsr()
+    for begin in range(0, count, BLOCK):
+        together = held[begin : begin + BLOCK] @ holds
+        together.sort_indices()
+        for row, partners in enumerate(np.split(together.indices, together.indptr[1:-1])):
+            point, later = begin + row, partners[partners > begin + row]
+            if later.size:
+                yield point, point * count + later.astype(np.int64)
+
+
+def _all_in(keys: Ints, increasing: Ints) -> bool:
+    places = np.searchsorted(increasing, keys)
+    return bool((increasing[np.minimum(places, len(increasing) - 1)] == keys).all())
 
 
 def usual_weights(gram: Floats) -> Floats:
@@ -119,6 +168,11 @@ def relative_weights(squared: Floats, apart: Floats) -> Floats:
     apart : (k, k)
         Squared distances between these.
 
+    Raises
+    ------
+    LinAlgError
+        If no points are that far apart, and the weights are not determined.
+
     """
     distances = np.sqrt(squared)
     copies = distances <= COPY * distances.max()
@@ -129,5 +183,9 @@ def relative_weights(squared: Floats, apart: Floats) -> Floats:
     np.fill_diagonal(cosines, 1.0 + PENALTY * len(squared))
     closeness = distances.min() / distances
     weights = closeness * np.linalg.solve(cosines, closeness)
-    normalised: Floats = weights / weights.sum()
+    total = weights.sum()
+    if not abs(total) > SMALLEST_SUM * np.abs(weights).sum():
+        msg = 'the weights sum to nothing'
+        raise np.linalg.LinAlgError(msg)
+    normalised: Floats = weights / total
     return normalised

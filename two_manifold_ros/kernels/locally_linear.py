@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, identity
 
 from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.barycentric import Barycentric, pair_keys, usual_weights
+from two_manifold_ros.kernels.barycentric import Barycentric, pairs_within, usual_weights
 from two_manifold_ros.kernels.bridges import find_bridges
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.learner import Embedding
@@ -21,7 +21,7 @@ from two_manifold_ros.kernels.smallest_modes import smallest_modes
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.bridges import Bridges
     from two_manifold_ros.kernels.samples import Samples
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Ints
 
 
 @dataclass(frozen=True)
@@ -73,39 +73,38 @@ class LocallyLinear:
         median_distance(samples)
         indices, _ = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
-        response, weights = _mixtures(samples, indices, bridges)
         count = len(samples)
-        error = identity(count) - weights
+        error = identity(count) - _mixtures(samples, indices, bridges)
         null = np.full(count, 1.0 / np.sqrt(count))
         eigenvalues, vectors = smallest_modes((error.T @ error).tocsc(), null, self.dimension)
         coordinates = np.sqrt(count) * vectors
+        response = _response(samples, indices)
         extension = Extension(response, coordinates, np.zeros(self.dimension))
         return Embedding(coordinates, extension, eigenvalues, notes=bridges.notes)
 
 
-def _mixtures(samples: Samples, indices: Ints, bridges: Bridges) -> tuple[Barycentric, csr_matrix]:
-    """Return the response, and W; a point at the end of a bridge is mixed of the other end too."""
-    count, kappa = indices.shape
-    neighbourhoods = np.column_stack([np.arange(count), indices])
-    upper = np.triu_indices(kappa + 1, 1)
-    columns, weights, between = [], [], []
-    for point, members in enumerate(neighbourhoods):
-        others = np.append(members[1:], bridges.second[bridges.first == point])
-        away = samples.rows(np.append(point, others))
-        away -= away[0]
-        gram = away @ away.T
+def _mixtures(samples: Samples, indices: Ints, bridges: Bridges) -> csr_matrix:
+    """Return W; a point at the end of a bridge is mixed of the other end too."""
+    columns, weights = [], []
+    for point, nearest in enumerate(indices):
+        others = np.append(nearest, bridges.second[bridges.first == point])
+        away = samples.rows(others) - samples.rows(np.array([point]))
         columns.append(others)
-        weights.append(usual_weights(gram[1:, 1:]))
-        between.append(_apart(gram)[upper])
-    keys, first = np.unique(pair_keys(neighbourhoods, count), return_index=True)
-    response = Barycentric(neighbourhoods, keys, np.concatenate(between)[first])
+        weights.append(usual_weights(away @ away.T))
+    count = len(indices)
     places = (
         np.repeat(np.arange(count), [len(each) for each in columns]),
         np.concatenate(columns),
     )
-    return response, csr_matrix((np.concatenate(weights), places), shape=(count, count))
+    return csr_matrix((np.concatenate(weights), places), shape=(count, count))
 
 
-def _apart(gram: Floats) -> Floats:
-    squared = np.diagonal(gram)
-    return np.maximum(squared[:, None] + squared - 2.0 * gram, 0.0)
+def _response(samples: Samples, indices: Ints) -> Barycentric:
+    count = len(indices)
+    neighbourhoods = np.column_stack([np.arange(count), indices])
+    pairs, between = [], []
+    for point, keys in pairs_within(neighbourhoods):
+        away = samples.rows(keys % count) - samples.rows(np.array([point]))
+        pairs.append(keys)
+        between.append(np.einsum('ij,ij->i', away, away))
+    return Barycentric(neighbourhoods, np.concatenate(pairs), np.concatenate(between))
