@@ -81,7 +81,7 @@ def _trial(views: tuple[LinearView, LinearView], samples: int, seed: int) -> lis
 def _claims(curves: list[Curve], bias: float) -> list[Claim]:
     claims = []
     for curve in curves[1:]:
-        what = f'{curve.name}: slope of the angle, log-log'
+        what = f'{curve.name}: log-log slope of the angle'
         claims += [
             at_least(what, PAPER, curve.slope, SLOPES[0]),
             at_most(what, PAPER, curve.slope, SLOPES[1]),
@@ -90,7 +90,7 @@ def _claims(curves: list[Curve], bias: float) -> list[Claim]:
     last = 'PCA: angle with most samples, relative to'
     return [
         *claims,
-        at_least('PCA: slope of the angle, log-log', PAPER, plain.slope, -0.1),
+        at_least('PCA: log-log slope of the angle', PAPER, plain.slope, -0.1),
         at_least(f'{last} its limit', PAPER, plain.last / bias, 0.95),
         at_least(f'{last} {subspace.name}', PAPER, plain.last / subspace.last, 10.0),
     ]

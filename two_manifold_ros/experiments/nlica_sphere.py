@@ -85,7 +85,7 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
     draw(x, seen, coordinates, isotropic, folder / 'nlica-sphere.png')
     return [
         at_least(
-            'anisotropic: correlation of a coordinate with cos(pi x)',
+            f'anisotropic: worst correlation with cos(pi x) in {size.draws} draws',
             'Fig. 7, a square',
             min(agreement(found, behind) for behind, found in draws),
             size.match,

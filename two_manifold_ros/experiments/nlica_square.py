@@ -112,13 +112,13 @@ def _claims(draws: list[Shown], ordinary: dict[float, Floats], size: Size) -> li
             size.spectrum,
         ),
         at_least(
-            'anisotropic: correlation of a coordinate with cos(pi x)',
+            f'anisotropic: worst correlation with cos(pi x) in {size.draws} draws',
             'Figs. 3 and 4, left',
             min(agreement(each.coordinates, each.x) for each in draws),
             size.match,
         ),
         at_most(
-            'anisotropic: RMS distance of a place found in the unit square',
+            f'anisotropic: RMS distance of places from the true ones, worst of {size.draws} draws',
             'Fig. 4, a square',
             max(place_error(each.coordinates, each.x) for each in draws),
             size.place,

@@ -75,13 +75,13 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
     draw(draws[0], folder / 'slow-manifold.png')
     return [
         at_least(
-            f'anisotropic: {WHAT}',
+            f'anisotropic: {WHAT}, worst draw',
             'a claim of section 1',
             min(_match(each.coordinates, each.recorded.slow) for each in draws),
             size.match,
         ),
         at_most(
-            f'isotropic: {WHAT}',
+            f'isotropic: {WHAT}, mean of draws',
             'not in it',
             float(np.mean([_match(each.isotropic, each.recorded.slow) for each in draws])),
             size.mixed,
