@@ -14,7 +14,12 @@ from two_manifold_ros.kernels.linear import LinearKernel
 from two_manifold_ros.kernels.locally_linear import LocallyLinear
 from two_manifold_ros.kernels.metric_sources import NeighboursInTime
 from two_manifold_ros.kernels.polynomial import PolynomialKernel
-from two_manifold_ros.kernels.selection import has_neighbours, KERNELS, make_learner
+from two_manifold_ros.kernels.selection import (
+    gains_by_neighbours,
+    has_neighbours,
+    KERNELS,
+    make_learner,
+)
 
 LEARNERS = {
     'laplacian-eigenmap': LaplacianEigenmap(7, 11),
@@ -40,6 +45,8 @@ def test_every_name_makes_its_learner() -> None:
 def test_which_have_a_graph() -> None:
     without = [name for name in KERNELS if not has_neighbours(name)]
     assert without == ['gaussian', 'polynomial', 'linear']
+    unmoved = [name for name in KERNELS if not gains_by_neighbours(name)]
+    assert unmoved == [*without, 'locally-linear']
 
 
 def test_unknown_name() -> None:

@@ -89,6 +89,7 @@ def test_at_one_bandwidth_the_better_number_of_states_is_chosen(
         ({}, 999, 30),
         ({'kernel': 'gaussian'}, 5000, 30),
         ({'kernel': 'isomap'}, 1000, 100),
+        ({'kernel': 'locally-linear'}, 5000, 30),
         ({'neighbours': 12}, 5000, 12),
     ],
 )

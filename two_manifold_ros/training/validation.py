@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.kernels.selection import has_neighbours
+from two_manifold_ros.kernels.selection import gains_by_neighbours
 from two_manifold_ros.training.assembly import Candidate, USUAL_BANDWIDTH, USUAL_NEIGHBOURS
 from two_manifold_ros.training.held_out_bench import HeldOutBench
 from two_manifold_ros.training.route_assembly import RouteCandidate
@@ -188,7 +188,7 @@ def _choose_spectral(
 
 
 def _other_neighbours(settings: TrainingSettings, windows: int) -> list[int]:
-    if settings.neighbours is not None or not has_neighbours(settings.kernel):
+    if settings.neighbours is not None or not gains_by_neighbours(settings.kernel):
         return []
     return [count for count in NEIGHBOURS[1:] if windows >= FEWEST_PER_NEIGHBOUR * count]
 
