@@ -5,26 +5,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import diags
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.kernels.anisotropic_graph import anisotropic_graph
 from two_manifold_ros.kernels.anisotropic_transition import AnisotropicTransition
-from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.bridges import disconnected
-from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.bandwidth import require_scale
+from two_manifold_ros.kernels.bridges import notes_on_pieces
 from two_manifold_ros.kernels.graph import connect
-from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_enough
-from two_manifold_ros.kernels.walk_modes import walk_modes
+from two_manifold_ros.kernels.walk_embedding import check_density, embed_walk, local_bandwidth
 
 if TYPE_CHECKING:
+    from two_manifold_ros.kernels.learner import Embedding
     from two_manifold_ros.kernels.local_metric import MetricSource
     from two_manifold_ros.kernels.samples import Samples
-    from two_manifold_ros.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -89,9 +86,7 @@ class AnisotropicDiffusion:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        if not 0.0 <= self.density <= 1.0:
-            msg = f'density is {self.density}, but must be between 0 and 1'
-            raise InputError(msg)
+        check_density(self.density)
         if not 0.0 <= self.power <= 1.0:
             msg = f'power is {self.power}, but must be between 0 and 1'
             raise InputError(msg)
@@ -109,45 +104,27 @@ class AnisotropicDiffusion:
             If there are too few points, most are identical, or the metric does not fit them.
 
         """
-        require_enough(samples, self.dimension, self.neighbours)
-        typical = median_distance(samples)
+        typical = require_scale(samples, self.dimension, self.neighbours)
         metric = self.metric.measure(samples)
         steps = anisotropic_graph(samples, metric, self.neighbours, self.power)
-        bandwidth = self._bandwidth(steps.radii)
+        bandwidth = float(np.sqrt(self.epsilon)) if self.epsilon else local_bandwidth(steps.radii)
         weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
         graph, components = connect(steps.matrix(weights), samples, typical)
-        notes = () if components == 1 else (disconnected(components, self.neighbours),)
-        factors = np.asarray(graph.sum(axis=1)).ravel() ** -self.density
-        eigenvalues, functions = walk_modes(
-            diags(factors) @ graph @ diags(factors), self.dimension
-        )
-        mean = (functions * eigenvalues).mean(axis=0)
-        response = AnisotropicTransition(
+        respond = partial(
+            AnisotropicTransition,
             bandwidth,
             self.power,
             **vars(metric),
             begins=steps.begins,
             targets=steps.targets,
             places=steps.places,
-            factors=factors,
             reach=typical,
         )
-        return Embedding(
-            functions * eigenvalues - mean,
-            Extension(response, functions, -mean),
-            eigenvalues,
+        return embed_walk(
+            graph,
+            self.dimension,
+            self.density,
+            lambda factors: respond(factors=factors),
             bandwidth,
-            notes,
+            notes_on_pieces(components, self.neighbours),
         )
-
-    def _bandwidth(self, radii: Floats) -> float:
-        if self.epsilon is not None:
-            return float(np.sqrt(self.epsilon))
-        bandwidth = float(np.sqrt(0.5 * np.median(radii)))
-        if not bandwidth > 0.0:
-            msg = (
-                'most points have as many identical copies as there are neighbours; leave out '
-                'the copies or ask for more neighbours'
-            )
-            raise InputError(msg)
-        return bandwidth

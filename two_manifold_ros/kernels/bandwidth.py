@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.kernels.samples import require_enough
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.samples import Samples
@@ -31,3 +32,17 @@ def median_distance(samples: Samples) -> float:
         msg = 'most points are identical; leave out the copies (of windows: record while driving)'
         raise InputError(msg)
     return bandwidth
+
+
+def require_scale(samples: Samples, dimension: int, neighbours: int | None = None) -> float:
+    """
+    Refuse what no learner can embed; return the median distance, which not every learner needs.
+
+    Raises
+    ------
+    InputError
+        If there are too few points, see ``require_enough``, or most are identical.
+
+    """
+    require_enough(samples, dimension, neighbours)
+    return median_distance(samples)

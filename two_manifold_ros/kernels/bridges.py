@@ -46,12 +46,15 @@ def find_bridges(samples: Samples, indices: Ints) -> Bridges:
     added = (joined - ones).tocoo()
     first, second = added.row.astype(np.int64), added.col.astype(np.int64)
     squared = np.square(samples.rows(first) - samples.rows(second)).sum(axis=1)
-    return Bridges(first, second, squared, (disconnected(components, indices.shape[1]),))
+    return Bridges(first, second, squared, notes_on_pieces(components, indices.shape[1]))
 
 
-def disconnected(components: int, neighbours: int) -> str:
-    """Return the sentence about a graph that fell into pieces."""
-    return (
+def notes_on_pieces(components: int, neighbours: int) -> tuple[str, ...]:
+    """Return the sentence about a graph that fell into pieces, none about one that did not."""
+    if components == 1:
+        return ()
+    note = (
         f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
         f'more than {neighbours} neighbours would connect it'
     )
+    return (note,)

@@ -5,24 +5,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-from scipy.sparse import diags, identity
+from scipy.sparse import identity
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.bridges import disconnected
-from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.kernels.bandwidth import require_scale
+from two_manifold_ros.kernels.bridges import notes_on_pieces
 from two_manifold_ros.kernels.graph import affinity_graph, connect
-from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.transition import Transition
-from two_manifold_ros.kernels.walk_modes import walk_modes
+from two_manifold_ros.kernels.walk_embedding import check_density, embed_walk, local_bandwidth
 
 if TYPE_CHECKING:
+    from two_manifold_ros.kernels.learner import Embedding
     from two_manifold_ros.kernels.samples import Samples
-    from two_manifold_ros.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -74,9 +70,7 @@ class DiffusionMap:
 
     def __post_init__(self) -> None:
         """Check the density."""
-        if not 0.0 <= self.density <= 1.0:
-            msg = f'density is {self.density}, but must be between 0 and 1'
-            raise InputError(msg)
+        check_density(self.density)
 
     def fit(self, samples: Samples) -> Embedding:
         """
@@ -88,37 +82,17 @@ class DiffusionMap:
             If there are too few points, or most are identical.
 
         """
-        require_enough(samples, self.dimension, self.neighbours)
-        # Only refuses a set without any scale: the bandwidth is that of the neighbours.
-        median_distance(samples)
+        require_scale(samples, self.dimension, self.neighbours)
         indices, squared = samples.neighbours(self.neighbours)
         radii = squared[:, -1].copy()
-        bandwidth = _local_bandwidth(radii)
+        bandwidth = local_bandwidth(radii)
         graph = affinity_graph(indices, squared, bandwidth)
         graph, components = connect(graph, samples, bandwidth)
-        notes = () if components == 1 else (disconnected(components, self.neighbours),)
-        graph = graph + identity(len(samples))
-        factors = np.asarray(graph.sum(axis=1)).ravel() ** -self.density
-        eigenvalues, functions = walk_modes(
-            diags(factors) @ graph @ diags(factors), self.dimension
-        )
-        mean = (functions * eigenvalues).mean(axis=0)
-        response = Transition(bandwidth, self.neighbours, radii, factors)
-        return Embedding(
-            functions * eigenvalues - mean,
-            Extension(response, functions, -mean),
-            eigenvalues,
+        return embed_walk(
+            graph + identity(len(samples)),
+            self.dimension,
+            self.density,
+            partial(Transition, bandwidth, self.neighbours, radii),
             bandwidth,
-            notes,
+            notes_on_pieces(components, self.neighbours),
         )
-
-
-def _local_bandwidth(radii: Floats) -> float:
-    bandwidth = float(np.sqrt(0.5 * np.median(radii)))
-    if not bandwidth > 0.0:
-        msg = (
-            'most points have as many identical copies as there are neighbours; leave out the '
-            'copies or ask for more neighbours'
-        )
-        raise InputError(msg)
-    return bandwidth

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.kernels.affinity import MemberAffinity
-from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bandwidth import require_scale
 from two_manifold_ros.kernels.kernel_pca import kernel_pca, LANDMARKS
-from two_manifold_ros.kernels.landmarks import spread_landmarks
-from two_manifold_ros.kernels.samples import require_enough
+from two_manifold_ros.kernels.landmarks import require_spread, spread_landmarks
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.learner import Embedding
@@ -47,8 +46,8 @@ class GaussianKernel:
             If there are no more points than dimensions, or most are identical.
 
         """
-        require_enough(samples, self.dimension)
-        bandwidth = median_distance(samples)
+        bandwidth = require_scale(samples, self.dimension)
         response = MemberAffinity(bandwidth, spread_landmarks(len(samples), self.landmarks))
         squared = samples.distances_to(response.members)
+        require_spread(squared[response.members], bandwidth)
         return kernel_pca(squared, response, self.dimension, centred=False, bandwidth=bandwidth)

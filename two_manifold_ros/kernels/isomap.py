@@ -11,13 +11,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bandwidth import require_scale
 from two_manifold_ros.kernels.bridges import find_bridges
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.geodesic import Geodesic, geodesic_lengths
-from two_manifold_ros.kernels.landmarks import spread_landmarks
+from two_manifold_ros.kernels.landmarks import require_spread, spread_landmarks
 from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.signs import fix_signs
 
 if TYPE_CHECKING:
@@ -88,14 +87,14 @@ class Isomap:
             If there are too few points, or most are identical.
 
         """
-        require_enough(samples, self.dimension, self.neighbours)
-        # Only refuses a set without any scale: lengths need no bandwidth.
-        median_distance(samples)
+        typical = require_scale(samples, self.dimension, self.neighbours)
         indices, squared = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
         members = spread_landmarks(len(samples), self.landmarks)
         lengths = geodesic_lengths(indices, squared, bridges, members)
-        eigenvalues, vectors = _scaling(np.square(lengths[members]), self.dimension)
+        between = np.square(lengths[members])
+        require_spread(between, typical)
+        eigenvalues, vectors = _scaling(between, self.dimension)
         table = -0.5 * vectors / np.sqrt(eigenvalues)
         coordinates = np.square(lengths) @ table
         mean = coordinates.mean(axis=0)

@@ -11,13 +11,12 @@ import numpy as np
 from scipy.sparse import diags
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.bridges import disconnected
+from two_manifold_ros.kernels.bandwidth import require_scale
+from two_manifold_ros.kernels.bridges import notes_on_pieces
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.graph import affinity_graph, connect
 from two_manifold_ros.kernels.learner import Embedding
 from two_manifold_ros.kernels.near_modes import NearModes
-from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.smallest_modes import smallest_modes
 from two_manifold_ros.kernels.walk_modes import walk_modes
 
@@ -98,9 +97,7 @@ class LaplacianEigenmap:
             identical.
 
         """
-        require_enough(samples, self.dimension, self.neighbours)
-        # Refuses a set without any scale, whatever the weights.
-        distance = median_distance(samples)
+        distance = require_scale(samples, self.dimension, self.neighbours)
         bandwidth = distance if self.weights == 'heat' else 0.0
         indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
@@ -127,7 +124,7 @@ class LaplacianEigenmap:
             Extension(response, np.diag(scale), -mean),
             eigenvalues,
             bandwidth,
-            () if components == 1 else (disconnected(components, self.neighbours),),
+            notes_on_pieces(components, self.neighbours),
         )
 
 

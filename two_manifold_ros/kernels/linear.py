@@ -7,11 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bandwidth import require_scale
 from two_manifold_ros.kernels.inner_product import InnerProduct, spreads_of
 from two_manifold_ros.kernels.kernel_pca import kernel_pca, LANDMARKS
-from two_manifold_ros.kernels.landmarks import spread_landmarks
-from two_manifold_ros.kernels.samples import require_enough
+from two_manifold_ros.kernels.landmarks import require_spread, spread_landmarks
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.learner import Embedding
@@ -48,10 +47,10 @@ class LinearKernel:
             If there are no more points than dimensions, or most are identical.
 
         """
-        require_enough(samples, self.dimension)
-        # Only refuses a set without any scale: inner products need no bandwidth.
-        median_distance(samples)
+        typical = require_scale(samples, self.dimension)
         members = spread_landmarks(len(samples), self.landmarks)
         squared = samples.distances_to(members)
-        response = InnerProduct(members, spreads_of(squared[members]), 1.0, 0.0, 1)
+        between = squared[members]
+        require_spread(between, typical)
+        response = InnerProduct(members, spreads_of(between), 1.0, 0.0, 1)
         return kernel_pca(squared, response, self.dimension)

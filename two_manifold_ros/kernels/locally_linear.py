@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix, identity
 
-from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bandwidth import require_scale
 from two_manifold_ros.kernels.barycentric import Barycentric, pairs_within, usual_weights
 from two_manifold_ros.kernels.bridges import find_bridges
 from two_manifold_ros.kernels.extension import Extension
 from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.samples import require_enough
 from two_manifold_ros.kernels.smallest_modes import smallest_modes
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ class LocallyLinear:
             If there are too few points, or most are identical.
 
         """
-        require_enough(samples, self.dimension, self.neighbours)
-        # Only refuses a set without any scale: mixtures need no bandwidth.
-        median_distance(samples)
+        require_scale(samples, self.dimension, self.neighbours)
         indices, _ = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
         count = len(samples)

@@ -9,11 +9,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.bandwidth import median_distance
+from two_manifold_ros.kernels.bandwidth import require_scale
 from two_manifold_ros.kernels.inner_product import InnerProduct, spreads_of
 from two_manifold_ros.kernels.kernel_pca import kernel_pca, LANDMARKS
-from two_manifold_ros.kernels.landmarks import spread_landmarks
-from two_manifold_ros.kernels.samples import require_enough
+from two_manifold_ros.kernels.landmarks import require_spread, spread_landmarks
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.learner import Embedding
@@ -67,12 +66,11 @@ class PolynomialKernel:
             If there are no more points than dimensions, or most are identical.
 
         """
-        require_enough(samples, self.dimension)
-        # Only refuses a set without any scale: inner products need no bandwidth.
-        median_distance(samples)
+        typical = require_scale(samples, self.dimension)
         members = spread_landmarks(len(samples), self.landmarks)
         squared = samples.distances_to(members)
         between = squared[members]
+        require_spread(between, typical)
         # The squared distance of two points is on average twice their squared length.
         scale = 0.5 * float(between.mean())
         response = InnerProduct(members, spreads_of(between), scale, 1.0, self.degree)

@@ -45,7 +45,7 @@ _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
 KERNELS = tuple(_LEARNERS)
 
 _LOCAL = ('locally-linear',)
-"""Learners whose neighbours have to lie on a flat piece: more than that takes do harm."""
+"""Learners whose neighbours have to lie on a flat piece of the manifold: many never do."""
 
 
 def make_learner(name: str, dimension: int, neighbours: int) -> ManifoldLearner:
