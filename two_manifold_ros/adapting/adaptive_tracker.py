@@ -267,6 +267,8 @@ class AdaptiveTracker:
         learner, belief = learning.learner, self._tpsr_belief
         if belief is None and learner.samples < FIRST_SAMPLES * self._settings.rank:
             return
+        # A checkpoint holds the bases themselves: what goes on from it is then the same to the bit.
+        learner.svd.settle()
         tpsr = learner.parameters()
         self.angle = move.angle(tpsr.states)
         if belief is None:

@@ -116,6 +116,10 @@ class ThinSvd:
         """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
         return self._down.coordinates(y)
 
+    def settle(self) -> None:
+        """Compute the bases as of now, which fold puts off; they stay the same to rounding."""
+        _ = self._across.rows, self._down.rows
+
     def orthonormalise(self) -> Move:
         """Make the bases orthonormal to the last digit, and return the move: next to nothing."""
         none = np.zeros(0)
