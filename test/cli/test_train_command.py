@@ -245,6 +245,28 @@ def test_wrong_units_are_warned_of_on_standard_error(
     assert any('rad/s' in line for line in warnings)
 
 
+@pytest.mark.parametrize(
+    ('every', 'options', 'told'),
+    [(9, [], True), (1, [], False), (9, ['--readout', 'mkdr'], False)],
+)
+def test_rare_positions_are_said_to_be_estimable(
+    every: int,
+    options: list[str],
+    told: bool,
+    slot_car_bag: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    whole = read_recording(str(slot_car_bag))
+    assert whole.positions is not None
+    some = np.arange(len(whole.positions.stamps)) % every == 0
+    rare = replace(whole, positions=whole.positions.select(some))
+    monkeypatch.setattr(train, 'recordings_of', lambda _: [rare])
+    monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
+    assert main(['train', 'bag', '-o', 'm', '--rate', '50', '--window', '9999', *options]) == 2
+    assert ('--readout mkdr estimates' in capsys.readouterr().err) == told
+
+
 def test_progress_is_told_while_inspecting(
     slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

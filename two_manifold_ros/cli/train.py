@@ -27,6 +27,7 @@ from two_manifold_ros.kernels.selection import KERNELS
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.training.paper import PAPER, paper_settings
+from two_manifold_ros.training.rare_positions import FEW, share_seen
 from two_manifold_ros.training.settings import METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.train import train_model
 from two_manifold_ros.tuning.steps import given_names
@@ -119,7 +120,7 @@ def run(args: Namespace) -> int:
     recordings = in_step(_training_part(args), args)
     if args.method == 'paper':
         settings = paper_settings(settings, recordings)
-    _warn(recordings, args.rate)
+    _warn(recordings, args.rate, estimated=args.readout == 'mkdr')
     began = time.monotonic()
     tuning = None
     if args.tune:
@@ -217,10 +218,16 @@ def parse_horizons(text: str) -> tuple[int, ...]:
         raise InputError(msg) from error
 
 
-def _warn(recordings: list[Recording], rate_hz: float | None) -> None:
+def _warn(recordings: list[Recording], rate_hz: float | None, *, estimated: bool) -> None:
     """Say before training what inspection warns of; training may still be what is wanted."""
     with Progress('inspecting'):
         sentences = list(training_warnings(recordings, rate_hz))
+    share = share_seen(recordings, rate_hz)
+    if share < FEW and not estimated:
+        sentences.append(
+            f'Only {share:.0%} of the ticks have a position: if they are spread over the track, '
+            '--readout mkdr estimates those in between.'
+        )
     for sentence in sentences:
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 
