@@ -267,7 +267,7 @@ class AdaptiveTracker:
         learner, belief = learning.learner, self._tpsr_belief
         if belief is None and learner.samples < FIRST_SAMPLES * self._settings.rank:
             return
-        # A checkpoint holds the bases themselves: what goes on from it is then the same to the bit.
+        # As a checkpoint holds them, so that what goes on from it is the same to the bit.
         learner.svd.settle()
         tpsr = learner.parameters()
         self.angle = move.angle(tpsr.states)
