@@ -42,6 +42,7 @@ def test_distance_rows(starts: list[int], width: int, seed: int) -> None:
 def test_rows_are_tick_after_tick() -> None:
     windows = make_windows([0, 2, 7], 4)
     np.testing.assert_array_equal(windows.rows(np.array([2, 0])), flat_rows(windows)[[2, 0]])
+    assert windows.rows(np.array([], dtype=np.int64)).shape == (0, flat_rows(windows).shape[1])
 
 
 def test_distances_to_some() -> None:

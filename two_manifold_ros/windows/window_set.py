@@ -47,7 +47,9 @@ class WindowSet:
         """Return some windows as flat rows, tick after tick: (len(indices), w d)."""
         view = sliding_window_view(self.series, self.width, axis=1)
         picked = view[:, self.starts[indices]]
-        return np.ascontiguousarray(picked.transpose(1, 2, 0)).reshape(len(indices), -1)
+        return np.ascontiguousarray(picked.transpose(1, 2, 0)).reshape(
+            len(indices), self.width * len(self.series)
+        )
 
     def distances_to(self, others: Ints) -> Floats:
         """Return squared distances of all windows to some of them: (n, len(others))."""
