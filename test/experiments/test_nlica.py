@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.experiments.nlica_square_points import (
+from two_manifold_ros.experiments.nlica_points import (
     Bursts,
     covariances_of_bursts,
     covariances_of_ends,
@@ -19,7 +19,7 @@ from two_manifold_ros.experiments.nlica_square_points import (
     mushroom_on_sphere,
     reflect,
 )
-from two_manifold_ros.experiments.nlica_square_scores import (
+from two_manifold_ros.experiments.nlica_scores import (
     agreement,
     best_mixture,
     lines_of,

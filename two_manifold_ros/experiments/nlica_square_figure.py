@@ -4,49 +4,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 import numpy as np
 
 from two_manifold_ros.experiments.drawing import Axes, BLUE, GREY, save, VERMILION
-from two_manifold_ros.experiments.nlica_square_points import mushroom
-from two_manifold_ros.experiments.nlica_square_scores import EXPECTED
+from two_manifold_ros.experiments.nlica_points import mushroom
+from two_manifold_ros.experiments.nlica_scores import EXPECTED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from two_manifold_ros.experiments.nlica_trial import Trial
     from two_manifold_ros.typing import Floats
-
 
 MOST = 1_200
 """Points of which a picture is not too large."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """
-    What was found in one draw.
-
-    Parameters
-    ----------
-    x : (n, 2)
-        The variables.
-    coordinates : (n, 2)
-        The independent coordinates.
-    lines : (m,)
-        Of the spectrum.
-
-    """
-
-    x: Floats
-    coordinates: Floats
-    lines: Floats
-
-
 def draw(
-    first: Shown,
+    first: Trial,
     isotropic: Floats,
     beltrami: Floats,
     lines: Floats,

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Floats
 
+    Map = Callable[[Floats], Floats]
+    """From the variables to observations."""
+
+    Estimate = Callable[[Floats, float], Floats]
+    """From (n, paths, steps + 1, D) observations and the duration to (n, D, D) covariances."""
+
 BLOCK = 250
 """Points whose bursts are held together."""
 
@@ -62,8 +68,8 @@ def reflect(x: Floats) -> Floats:
 def covariances_of_bursts(
     x: Floats,
     bursts: Bursts,
-    observe: Callable[[Floats], Floats],
-    estimate: Callable[[Floats, float], Floats],
+    observe: Map,
+    estimate: Estimate,
     rng: np.random.Generator,
 ) -> Floats:
     """
@@ -75,10 +81,8 @@ def covariances_of_bursts(
         Where the bursts start.
     bursts
         How many, and how long.
-    observe
-        Map from the variables to observations.
-    estimate
-        From (n, paths, steps + 1, D) observations and the duration.
+    observe, estimate
+        What is seen of a path, and what is made of it.
     rng
         What moves them.
 
