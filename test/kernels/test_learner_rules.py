@@ -132,6 +132,11 @@ def test_an_embedding_of_nothing(name: str) -> None:
             make_learner(name, 3, 0).fit(PointSet(sheet()))
 
 
+def test_no_distance_makes_no_coordinates(name: str) -> None:
+    found = fitted(name, sheet()).extension.transform(np.full(COUNT, np.nan))
+    assert found is None or np.isnan(found).all()
+
+
 def test_there_and_back_through_a_file(name: str) -> None:
     embedding = fitted(name, sheet())
     check_extension(embedding.extension, COUNT)

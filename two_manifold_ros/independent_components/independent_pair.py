@@ -47,8 +47,8 @@ def independent_pair(functions: Floats, eigenvalues: Floats) -> IndependentPair:
     of one variable, and with :math:`\phi_1(x_1)` and :math:`\phi_2(x_2)` the product
     :math:`\phi_1 \phi_2` is one, with the product of the eigenvalues. Where the variables are
     alike, the first two eigenvalues are one double eigenvalue, and the first two eigenfunctions
-    any rotation of the two. The angle for which their product correlates most with its
-    eigenfunction is known in closed form.
+    any rotation of the two. The angle for which their product has the largest
+    covariance with its eigenfunction is known in closed form.
 
     Parameters
     ----------

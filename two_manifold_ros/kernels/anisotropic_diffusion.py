@@ -39,11 +39,13 @@ class AnisotropicDiffusion:
     normalisation, the same walk P, :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as
     eigenvalues :math:`\mu`. In the limit :math:`-2 \log(\mu) / \varepsilon` are those of
     :math:`\nabla U \cdot \nabla - \Delta` in the variables, with U as in (30) where
-    the density is 0.
+    the density is 0: of evenly spread points those of the Laplacian, which is twice Ito's
+    generator of :math:`dx = dw`.
 
     A new point has no covariance; it takes that of the nearest training point and is compared
-    with the neighbours of that one, which gives a training point its own row, unless it ends an
-    edge that joins pieces of the graph.
+    with the neighbours of that one, which gives a training point its own row. At the ends of edges
+    that join pieces of the graph it is off by up to a tenth of the spread or two; all copies get
+    the row of one, from which theirs, with covariances of their own, are off by some hundredths.
 
     Parameters
     ----------
@@ -55,8 +57,8 @@ class AnisotropicDiffusion:
         Where the covariances come from, and the rank of the pseudo-inverses.
     density
         :math:`\alpha`, see ``DiffusionMap``. 0 is the paper's; with 1/2 the limit is the
-        generator of the process itself where the points are its stationary distribution, and
-        errors at the edge of the points are an order smaller.
+        generator of the process itself, twice, where the points are its stationary distribution,
+        and errors at the edge of the points are an order smaller.
     power
         Of the mean of the two squared distances of a pair, from 0 to 1. Every mean of them is
         right to second order: the paper's, 1, is too long where the map bends, the geometric,

@@ -23,7 +23,8 @@ class Response(Protocol):
         """
         Return (l,) weights of a point from its (n,) squared distances to all training points.
 
-        ``None`` if the point resembles no training point.
+        ``None`` if the point resembles no training point. Of distances that are all NaN,
+        ``None`` or NaN, but no error; a single one may count as out of reach.
         """
         ...
 

@@ -34,7 +34,8 @@ class LocallyLinear:
               E = \sqrt n\,[v_1, \dots, v_m],
 
     the smallest eigenvalues first and without the constant mode: columns of unit variance.
-    A new point is a mixture of its nearest training point and the neighbours of that.
+    A new point is a mixture of its nearest training point and the neighbours of that; on top of
+    copies, it gets the mean of their rows, which differ by about a thousandth of their spread.
 
     M is factored, which takes seconds for thousands of points along a curve or a sheet, and the
     longer the more dimensions they fill.
