@@ -139,6 +139,13 @@ def test_noise_and_a_silent_imu_tell_nothing() -> None:
         assert not lag.exceeds(0.0)
 
 
+@pytest.mark.parametrize('seed', range(4))
+def test_rare_and_uneven_positions_are_no_alarm(seed: int) -> None:
+    recording = slot_car(5, 20.0)
+    kept = np.random.default_rng(seed).random(len(recording.positions.stamps)) < 0.05
+    assert not estimate_lag(with_positions(recording, kept, np.zeros(2))).exceeds(0.0)
+
+
 def test_a_straight_way_tells_nothing() -> None:
     recording = slot_car(5, 20.0)
     assert recording.positions is not None

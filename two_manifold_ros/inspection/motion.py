@@ -81,7 +81,7 @@ def measure_motion(
     """
     if len(seconds) < 2 * _SMOOTHING_INTERVALS:
         return None
-    interval = float(np.median(np.diff(seconds)))
+    interval = _typical_interval(seconds, gap_s)
     span = float(seconds[-1] - seconds[0])
     step = max(min(smoothing_s / _SMOOTHING_STEPS, interval), span / _MOST_POINTS)
     window = 2 * round(max(smoothing_s, _SMOOTHING_INTERVALS * interval) / step / 2) + 1
@@ -101,6 +101,13 @@ def measure_motion(
     rate = np.full(len(grid), np.nan)
     rate[moving] = turning[moving] / speed[moving] ** 2
     return Motion(grid, step, window, smooth, velocity, rate, known, moving)
+
+
+def _typical_interval(seconds: Floats, gap_s: float) -> float:
+    """Return the mean interval at a random time: where they are uneven, the long ones count."""
+    intervals = np.diff(seconds)
+    joined = intervals[intervals <= gap_s]
+    return float(np.square(joined).sum() / joined.sum()) if len(joined) else gap_s
 
 
 def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
