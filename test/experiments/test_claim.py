@@ -23,5 +23,7 @@ def test_a_limit_is_inside_and_nan_never_is(ours: float, *, most: bool, least: b
 def test_a_claim_tells_its_limit_and_verdict() -> None:
     claim = at_most('error (m)', '.5', 0.81234, 0.8)
     assert (claim.what, claim.ours) == ('error (m), at most 0.8', '0.812')
+    assert (claim.value, claim.limit) == (0.81234, 0.8)
     assert claim.verdict == 'fail'
+    assert at_most('error (m)', '.5', math.inf, 0.8).value is None
     assert at_least('R2', '.5', 1.0, 0.8).verdict == 'pass'

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,9 @@ class Claim:
         What was measured, as text.
     passed
         Whether the claim holds.
+    value, limit
+        What was measured and what it is held against, where the claim is about a number that is
+        one.
 
     """
 
@@ -29,6 +33,8 @@ class Claim:
     paper: str
     ours: str
     passed: bool
+    value: float | None = None
+    limit: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -38,9 +44,15 @@ class Claim:
 
 def at_most(what: str, paper: str, ours: float, limit: float) -> Claim:
     """Claim that a number is no more than a limit; NaN fails."""
-    return Claim(f'{what}, at most {limit:.3g}', paper, f'{ours:.3g}', bool(ours <= limit))
+    return _number(f'{what}, at most {limit:.3g}', paper, ours, limit, passed=ours <= limit)
 
 
 def at_least(what: str, paper: str, ours: float, limit: float) -> Claim:
     """Claim that a number is no less than a limit; NaN fails."""
-    return Claim(f'{what}, at least {limit:.3g}', paper, f'{ours:.3g}', bool(ours >= limit))
+    return _number(f'{what}, at least {limit:.3g}', paper, ours, limit, passed=ours >= limit)
+
+
+def _number(what: str, paper: str, ours: float, limit: float, *, passed: bool) -> Claim:
+    # JSON has no number for what is not finite.
+    value = float(ours) if math.isfinite(ours) else None
+    return Claim(what, paper, f'{ours:.3g}', bool(passed), value, float(limit))
