@@ -67,9 +67,13 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(
     (failed,) = [each for each in content if each['name'] == 'rr-hmm']
     assert failed['claims'] == [
         {
-            'what': 'R2 of rr-hmm, at least 0.5', 'paper': 'Fig. 7', 'ours': '0', 'passed': False,
-            'value': 0.0, 'limit': 0.5,
-        }  # fmt: skip
+            'what': 'R2 of rr-hmm, at least 0.5',
+            'paper': 'Fig. 7',
+            'ours': '0',
+            'passed': False,
+            'value': 0.0,
+            'limit': 0.5,
+        }
     ]
     assert failed['error'] is None
     assert all(0.0 <= each['seconds'] < 60.0 for each in content)
