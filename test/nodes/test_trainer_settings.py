@@ -35,9 +35,15 @@ def test_the_defaults_are_those_of_the_training() -> None:
 def test_every_setting_is_handed_on() -> None:
     chosen = {
         'rate_hz': 5.0, 'window': 30, 'states': 7, 'method': 'spectral', 'kernel': 'gaussian',
+        'readout': 'mkdr',
     }  # fmt: skip
     settings = training_settings({**DEFAULTS, **chosen, 'horizons': [0, 3]})
     assert settings == TrainingSettings(**chosen, horizons=(0, 3))
+
+
+def test_a_read_out_that_the_method_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match='set method to spectral'):
+        training_settings({**DEFAULTS, 'readout': 'ridge'})
 
 
 @pytest.mark.parametrize(

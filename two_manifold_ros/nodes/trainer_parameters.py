@@ -4,6 +4,7 @@
 
 from two_manifold_ros.kernels.selection import KERNELS
 from two_manifold_ros.nodes.parameter import Parameter, Settable
+from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.recordings.topic_choice import POSITION
 from two_manifold_ros.training.settings import METHODS, TrainingSettings
 
@@ -104,6 +105,14 @@ TRAINER = (
         description='Manifold learner that makes coordinates of windows.',
         settable=Settable.BEFORE_TRAINING,
         choices=tuple(KERNELS),
+    ),
+    Parameter(
+        name='readout',
+        default=_USUAL.readout,
+        description='How positions are read: mkdr estimates those of ticks that have none, where '
+        'the vehicle is seen now and then; ridge is for the spectral filter only.',
+        settable=Settable.BEFORE_TRAINING,
+        choices=tuple(READOUTS),
     ),
     Parameter(
         name='horizons',

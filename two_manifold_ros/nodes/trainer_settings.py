@@ -20,13 +20,25 @@ if TYPE_CHECKING:
 
 
 def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
-    """Return the settings of a training; zero means chosen from the recording."""
+    """
+    Return the settings of a training; zero means chosen from the recording.
+
+    Raises
+    ------
+    InputError
+        If the method has no such read-out.
+
+    """
+    if values['method'] == 'route' and values['readout'] == 'ridge':
+        msg = 'The method route has no readout ridge: set method to spectral, or leave readout out.'
+        raise InputError(msg)
     return TrainingSettings(
         rate_hz=values['rate_hz'] or None,
         window=values['window'] or None,
         states=values['states'] or None,
         method=values['method'],
         kernel=values['kernel'],
+        readout=values['readout'],
         horizons=tuple(values['horizons']),
     )
 
