@@ -82,7 +82,6 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
             bottom,
             UNSEEN,
         ),
-        found.rank_claim(),
     ]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.experiments.claim import Claim
 from two_manifold_ros.mkdr.directions import find_predictive_directions
 
 if TYPE_CHECKING:
@@ -42,12 +41,6 @@ class Projection:
     correlation: float
     hidden_correlation: float
     found: PredictiveDirections
-
-    def rank_claim(self, name: str = '') -> Claim:
-        """Claim that one direction is enough, and say how strong it is."""
-        share = f'{self.found.strengths[0]:.3f} of the trace in the first'
-        ours = f'{self.found.rank} ({share})'
-        return Claim(f'{name}estimated rank of Phi, 1', 'nearly 1', ours, self.found.rank == 1)
 
 
 def project(eigenvectors: Floats, responses: Floats, seed: int) -> Projection:

@@ -76,5 +76,4 @@ def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
         at_least(direction, 'Fig. 4b, largely linear', explained, size.explained),
         at_least(f'{direction}, where hidden', 'not in it', hidden, size.explained),
         at_most(f'{WHAT} latitude and longitude', 'not in it', linear, LINEAR),
-        found.rank_claim(),
     ]
