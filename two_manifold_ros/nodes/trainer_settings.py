@@ -30,7 +30,7 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
 
     """
     if values['method'] == 'route' and values['readout'] == 'ridge':
-        msg = 'The method route has no readout ridge: set method to spectral, or leave readout out.'
+        msg = 'Method route has no readout ridge: set method to spectral, or leave readout out.'
         raise InputError(msg)
     return TrainingSettings(
         rate_hz=values['rate_hz'] or None,
