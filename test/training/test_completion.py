@@ -83,7 +83,8 @@ def test_the_manifold_with_the_least_error_is_taken(
     wanted = np.concatenate(positions)[ticks]
     known = np.isfinite(wanted[:, 0])
     expected = fit_position_map(good[known], wanted[known], 1e-3).positions(good)
-    np.testing.assert_array_equal(found[ticks[~known]], expected[~known])
+    # Products of matrices at other places in memory may round otherwise.
+    np.testing.assert_allclose(found[ticks[~known]], expected[~known], atol=1e-9)
 
 
 def test_what_was_seen_from_one_place_tells_nothing_of_others(drives: Drives) -> None:
