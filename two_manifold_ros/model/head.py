@@ -36,7 +36,8 @@ class ModelHead(ABC):
     channels
         Names, scaling and range of the values in a sample.
     track : (T, 2)
-        Positions learned from in order, metres, NaN rows between segments.
+        Positions learned from in order, metres, also those that the read-out ``mkdr`` estimated;
+        NaN rows between segments.
     mean_position : (2,)
         Mean of these positions.
     summary
