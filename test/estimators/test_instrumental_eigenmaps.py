@@ -107,3 +107,9 @@ def test_what_a_learner_has_to_say_is_a_warning() -> None:
     both = InstrumentalEigenmaps(2, learner=LaplacianEigenmap(6, 20), second_learner=EIGENMAP)
     with pytest.warns(UserWarning, match=r'^Y: .*2 pieces'):
         both.fit(np.vstack([second, second]), apart)
+
+
+@pytest.mark.parametrize('learner', [None, LaplacianEigenmap, 'isomap'])
+def test_what_cannot_learn_is_refused(learner: object) -> None:
+    with pytest.raises(InputError, match='cannot be fitted; give one of two_manifold_ros.kernels'):
+        ManifoldEmbedding(learner).fit(ring()[0])

@@ -82,7 +82,21 @@ class LearnedRows:
 
     @classmethod
     def of(cls, name: str, rows: Floats, learner: ManifoldLearner) -> LearnedRows:
-        """Embed (n, D) rows; what the learner has to say is a warning."""
+        """
+        Embed (n, D) rows; what the learner has to say is a warning.
+
+        Raises
+        ------
+        InputError
+            If there is no learner, or the rows cannot be embedded.
+
+        """
+        if isinstance(learner, type) or not hasattr(learner, 'fit'):
+            msg = (
+                f'learner is {learner!r}, which cannot be fitted; give one of '
+                'two_manifold_ros.kernels such as LaplacianEigenmap(dimension=2, neighbours=20)'
+            )
+            raise InputError(msg)
         points = PointSet(rows)
         embedding = learner.fit(points)
         for note in embedding.notes:
