@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
-def raw_imu(stamp_ns: int, sample: np.ndarray) -> bytes:
-    """Return a ``sensor_msgs/Imu`` with an empty frame in little-endian CDR."""
+def raw_imu(stamp_ns: int, sample: np.ndarray, frame: str = '') -> bytes:
+    """Return a ``sensor_msgs/Imu`` in little-endian CDR."""
     seconds, nanoseconds = divmod(stamp_ns, 10**9)
     numbers = np.zeros(37)
     numbers[13:16], numbers[25:28] = sample[3:], sample[:3]
-    head = struct.pack('<iII', seconds, nanoseconds, 1)
-    return b'\x00\x01\x00\x00' + head.ljust(16, b'\x00') + numbers.astype('<f8').tobytes()
+    head = struct.pack('<iII', seconds, nanoseconds, len(frame) + 1) + frame.encode() + b'\x00'
+    head += bytes(-len(head) % 8)
+    return b'\x00\x01\x00\x00' + head + numbers.astype('<f8').tobytes()
 
 
 def raw_drive(drive: SlotCarRun) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rclpy.publisher import Publisher
     from rclpy.qos import QoSProfile
@@ -31,6 +31,9 @@ PATIENCE_S = 20.0
 
 class NodeProcess:
     """One of our nodes as a process of its own."""
+
+    environment: Mapping[str, str] | None = None
+    """What a subclass gives it instead of our own environment."""
 
     def __init__(self, name: str, *ros_args: str, **parameters: object) -> None:
         given = [f'{key}:={value}' for key, value in parameters.items()]
@@ -46,6 +49,7 @@ class NodeProcess:
                 *ros_args,
             ],
             cwd=CHECKOUT,
+            env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -75,9 +79,9 @@ class NodeProcess:
 class Talk:
     """A node of the tests, spun only while it waits for something."""
 
-    def __init__(self) -> None:
+    def __init__(self, domain: int | None = None) -> None:
         self._context = Context()
-        self._context.init()
+        self._context.init(domain_id=domain)
         self.node = Node('test', context=self._context, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
