@@ -4,17 +4,13 @@
 
 from __future__ import annotations
 
-from time import monotonic
 import traceback
 from typing import Any, TYPE_CHECKING
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.qos import qos_policy_name_from_kind
 from rclpy.utilities import ok
-from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
@@ -22,12 +18,13 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
 from two_manifold_ros.nodes.file_version import file_version
+from two_manifold_ros.nodes.filter_describer import FilterDescriber
 from two_manifold_ros.nodes.filter_parameters import FILTER
-from two_manifold_ros.nodes.filter_report import FilterReport
 from two_manifold_ros.nodes.fitting_model import check_input
 from two_manifold_ros.nodes.guarding import Guard
 from two_manifold_ros.nodes.model_swap import ModelSwap
-from two_manifold_ros.nodes.quality import quality
+from two_manifold_ros.nodes.report import Report
+from two_manifold_ros.nodes.sensor_topic import SensorTopic
 from two_manifold_ros.nodes.session import Session
 from two_manifold_ros.nodes.wiring import wiring
 from two_manifold_ros.outputs.frames import choose_frames
@@ -52,17 +49,15 @@ class FilterNode(LifecycleNode):
         self.swap: ModelSwap | None = None
         self.active = False
         self.enabled = True
-        self.activated_s = self.received_s = monotonic()
-        self.incompatible = ''
         self.guard = Guard(self.get_logger().error, ok)
         declare(self, FILTER, locked=self._locked)
         self.settings: dict[str, Any] = values(self, FILTER)
-        self.imu_topic = self.resolve_topic_name(IMU.name)
+        self.imu = SensorTopic(self, IMU, 'IMU', self.guard(self._on_imu))
         self.create_service(Trigger, 'reset', self.guard(self._on_reset))
         self.create_service(SetBool, 'enable', self.guard(self._on_enable))
         self.create_service(Trigger, 'swap_model', self.guard(self._on_swap_model))
         self.create_service(Trigger, 'take_back_model', self.guard(self._on_take_back_model))
-        self._report = FilterReport(self)
+        self._report = Report(self, FilterDescriber(self))
         # Not the ROS clock: without /clock the reason for the silence must still be told.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self.guard(self._on_second), clock=steady)
@@ -89,7 +84,7 @@ class FilterNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to use the IMU."""
         self.active = True
-        self.activated_s = self.received_s = monotonic()
+        self.imu.wait()
         self._restart('activated')
         return super().on_activate(state)
 
@@ -112,11 +107,6 @@ class FilterNode(LifecycleNode):
         """Return to the unconfigured state."""
         self._unconfigure('not configured after an error in a lifecycle transition: see the log')
         return SUCCESS
-
-    @property
-    def silence_s(self) -> float:
-        """Seconds since the last IMU message, or since activation."""
-        return monotonic() - self.received_s
 
     def _configure(self) -> None:
         path = self.settings['model']
@@ -148,15 +138,7 @@ class FilterNode(LifecycleNode):
             logger.info,
             logger.warning,
         )
-        # Last, because messages pile up unread as long as the filter is being compiled.
-        self._subscription = self.create_subscription(
-            Imu,
-            IMU.name,
-            self.guard(self._on_imu),
-            quality(IMU),
-            raw=True,
-            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible),
-        )
+        self.imu.listen()
         self._log_wiring(path, model)
 
     def _follow(self, path: str, model: ModelHead) -> None:
@@ -165,7 +147,7 @@ class FilterNode(LifecycleNode):
         self._log_wiring(path, model)
 
     def _log_wiring(self, path: str, model: ModelHead) -> None:
-        for line in wiring(model, path, self.imu_topic, self._estimates.topics, self._frames):
+        for line in wiring(model, path, self.imu.name, self._estimates.topics, self._frames):
             self.get_logger().info(line)
 
     def _unconfigure(self, reason: str) -> None:
@@ -173,7 +155,7 @@ class FilterNode(LifecycleNode):
         self.trouble = reason
         if self.session is not None:
             self.session = self.swap = None
-            self.destroy_subscription(self._subscription)
+            self.imu.close()
             self._estimates.destroy()
 
     def _locked(self) -> str:
@@ -186,20 +168,15 @@ class FilterNode(LifecycleNode):
             self.session.reset(cause)
 
     def _on_imu(self, raw: bytes) -> None:
-        self.received_s = monotonic()
-        self.incompatible = ''
         if self.active and self.enabled and self.session and self.swap:
             self.session.take(raw, self._estimates.publish)
             self.swap.look()
 
     def _on_second(self) -> None:
         if self.swap is not None:
-            silent = self.silence_s > self.settings['input_timeout_s']
+            silent = self.imu.silence_s > self.settings['input_timeout_s']
             self.swap.look(idle=silent or not (self.active and self.enabled))
         self._report.publish()
-
-    def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
-        self.incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart('reset service')

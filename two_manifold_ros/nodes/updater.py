@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import Any, TYPE_CHECKING
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import qos_policy_name_from_kind
 from rclpy.utilities import ok
 from std_srvs.srv import Trigger
 
@@ -25,12 +22,12 @@ from two_manifold_ros.nodes.handing_over import HandingOver
 from two_manifold_ros.nodes.image_values import ImageValues
 from two_manifold_ros.nodes.learning_publisher import LearningPublisher
 from two_manifold_ros.nodes.live_reference import LiveReference
-from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.reference_input import ReferenceInput
+from two_manifold_ros.nodes.report import Report
 from two_manifold_ros.nodes.resuming import Resuming
-from two_manifold_ros.nodes.translating import message_class
+from two_manifold_ros.nodes.sensor_topic import SensorTopic
+from two_manifold_ros.nodes.updater_describer import UpdaterDescriber
 from two_manifold_ros.nodes.updater_parameters import UPDATER
-from two_manifold_ros.nodes.updater_report import UpdaterReport
 from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.nodes.updater_settings import (
     checkpoint_identity,
@@ -56,9 +53,8 @@ class UpdaterNode(Node):
         declare(self, UPDATER)
         self.chosen: dict[str, Any] = values(self, UPDATER)
         seeing = self.chosen['input'] == IMAGE_INPUT
-        self.sensor, self.topic = ('image', IMAGE) if seeing else ('IMU', IMU)
-        self.topic_name = self.resolve_topic_name(self.topic.name)
-        self.incompatible = ''
+        sensor, topic = ('image', IMAGE) if seeing else ('IMU', IMU)
+        self.input = SensorTopic(self, topic, sensor, self.guard(self._on_message))
         self.session = self._make_session()
         self.resuming = self._resume()
         self.handing_over = self._find_heir()
@@ -70,9 +66,9 @@ class UpdaterNode(Node):
             ('forget', self._on_forget),
         ):
             self.create_service(Trigger, f'{ADAPTING}{name}', self.guard(answer))
-        self.started_s = self.received_s = monotonic()
+        self.input.wait()
         self._listen()
-        self._report = UpdaterReport(self)
+        self._report = Report(self, UpdaterDescriber(self))
         # Not the ROS clock: without /clock the reason for the silence must still be told.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self.guard(self._on_second), clock=steady)
@@ -102,7 +98,7 @@ class UpdaterNode(Node):
             decode = ImageValues(chosen['image_width'], chosen['image_height']).decode
         clock = self.get_clock()
         return UpdaterSession(
-            stream_head(chosen, self.topic_name),
+            stream_head(chosen, self.input.name),
             decode,
             LearningBudget(chosen['learning_share']),
             (lambda: clock.now().nanoseconds) if chosen['use_receive_time'] else None,
@@ -150,15 +146,7 @@ class UpdaterNode(Node):
             self.positions.begin,
             self.positions.take,
         )
-        # Last, because messages pile up unread as long as anything is being made ready.
-        self.create_subscription(
-            message_class(self.topic.msgtype),
-            self.topic.name,
-            self.guard(self._on_message),
-            quality(self.topic),
-            raw=True,
-            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible),
-        )
+        self.input.listen()
 
     def _wiring(self) -> str:
         head, chosen = self.session.head, self.chosen
@@ -172,15 +160,13 @@ class UpdaterNode(Node):
         if self.handing_over is not None:
             heir = f'hands better models over to {chosen["filter_node"]}'
         return (
-            f'Learns from {self.topic_name} ({self.topic.msgtype}, best effort) with positions '
+            f'Learns from {self.input.name} ({self.input.msgtype}, best effort) with positions '
             f'from {self.reference.topic} at {head.rate_hz:g} Hz, windows of {head.window} ticks, '
             f'{chosen["learning_share"]:.0%} of a core; publishes '
             f'{self.resolve_topic_name(ADAPTING + "position")} and beside it; {kept}; {heir}'
         )
 
     def _on_message(self, raw: bytes) -> None:
-        self.received_s = monotonic()
-        self.incompatible = ''
         for estimate in self.session.take(raw):
             self._estimates.publish(estimate)
         self._learning.look(self.session)
@@ -190,9 +176,6 @@ class UpdaterNode(Node):
         if self.resuming is not None:
             self.resuming.look()
         self._report.publish()
-
-    def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
-        self.incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
 
     def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Begin a checkpoint; its outcome is in the diagnostics, because no callback may wait."""

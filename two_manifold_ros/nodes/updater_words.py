@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.nodes.updater_session import UpdaterSession
 
-EXPECTED = frozenset({'tracking', 'filling', 'waiting', 'warming_up', 'learning', 'reading_out'})
-"""Causes that are part of every start, not worth a warning in the log."""
-
 _UNUSED = (
     'malformed',
     'non_finite',
