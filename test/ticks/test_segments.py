@@ -25,7 +25,7 @@ START_NS = 1_700_000_000_000_000_000
 STEP_NS = 10_000_000
 PERIOD_NS = 50_000_000
 MAX_GAP_NS = 200_000_000
-CAUSES = ('non_finite', 'zero_stamp', 'duplicate_stamp', 'out_of_order')
+CAUSES = ('non_finite', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp')
 
 
 def recording(stamps: Ints, samples: Floats | None = None) -> Recording:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.ticks.averaging import average_ticks
+from two_manifold_ros.ticks.jumps import JumpGate
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampRule, Verdict
 from two_manifold_ros.ticks.usable import believable, usable_samples
 
@@ -145,17 +146,29 @@ def cut_segments(
         counts['out_of_range'] = int(np.count_nonzero(absurd))
         usable &= ~absurd
     stamps, samples = imu.stamps[usable], cleaned[usable]
-    rule = StampRule(max_gap_ns)
-    verdicts = [rule.judge(stamp) for stamp in stamps.tolist()]
-    counts.update(verdict.value for verdict in verdicts)
-    kept = np.array([verdict in _KEPT for verdict in verdicts], dtype=np.bool_)
-    begins = np.array([verdict in _NEW_STRETCH for verdict in verdicts], dtype=np.bool_)[kept]
+    kept, edges = _stretches(stamps, max_gap_ns, counts)
     stamps, samples = stamps[kept], samples[kept]
     counts['used'] = len(stamps)
-    edges = [*np.flatnonzero(begins).tolist(), len(stamps)]
     segments = []
-    for start, stop in itertools.pairwise(edges):
+    for start, stop in itertools.pairwise([*edges, len(stamps)]):
         ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
         if len(ends):
             segments.append(Segment(ends, means, positions_at(recording.positions, ends)))
     return segments, counts
+
+
+def _stretches(stamps: Ints, max_gap_ns: int, counts: Counter[str]) -> tuple[list[int], list[int]]:
+    """Return which samples are kept, and at which of those a new stretch begins."""
+    gate, rule = JumpGate[int](max_gap_ns), StampRule(max_gap_ns)
+    kept: list[int] = []
+    edges: list[int] = []
+    for index, stamp in enumerate(stamps.tolist()):
+        for passed, place in gate.push(stamp, index, counts):
+            verdict = rule.judge(passed)
+            counts[verdict.value] += 1
+            if verdict in _NEW_STRETCH:
+                edges.append(len(kept))
+            if verdict in _KEPT:
+                kept.append(place)
+    gate.drop(counts)
+    return kept, edges

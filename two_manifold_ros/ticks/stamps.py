@@ -23,6 +23,7 @@ class Verdict(Enum):
     DUPLICATE = 'duplicate_stamp'
     OUT_OF_ORDER = 'out_of_order'
     ZERO = 'zero_stamp'
+    WILD = 'wild_stamp'
 
 
 class StampRule:
