@@ -7,10 +7,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import itertools
 import json
 import os
 import pickle
+import re
 import stat
+import struct
 from typing import Any, TYPE_CHECKING
 import zipfile
 
@@ -18,7 +21,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model import container
+from two_manifold_ros.model import container, members
 from two_manifold_ros.model.container import read_container, write_container
 
 if TYPE_CHECKING:
@@ -59,10 +62,10 @@ def zipped(path: Path, **members: bytes) -> Path:
     return path
 
 
-def claiming(shape: tuple[int, ...]) -> bytes:
+def claiming(shape: tuple[int, ...], kind: object = '<f8') -> bytes:
     """Return the head of an array of a shape, and no content."""
     buffer = io.BytesIO()
-    described = {'descr': '<f8', 'fortran_order': False, 'shape': shape}
+    described = {'descr': kind, 'fortran_order': False, 'shape': shape}
     np.lib.format.write_array_header_1_0(buffer, described)
     return buffer.getvalue()
 
@@ -246,31 +249,92 @@ def test_pickled_objects_are_never_loaded(name: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    'content',
+    ('content', 'cause'),
     [
-        claiming((10**14,)),
-        claiming((2**70,)),
-        claiming((-3,)),
-        claiming((40,)),
-        b'\x93NUMPY\x01\x00\x10\x00' + 15 * b'(' + b'\n',
-        b'no array',
-        b'',
+        (claiming((10**14,)), 'it holds an array of the shape (100000000000000,) in'),
+        (claiming((2**70,)), 'it holds an array of the shape'),
+        (claiming((0, 10**14)), 'it holds an array of the shape (0, 100000000000000) in'),
+        (claiming((-3,)), 'it holds an array of the shape (-3,) in'),
+        (claiming((40,)), 'it holds an array of the shape (40,) in 0 bytes'),
+        (claiming((10**9,), '<V0'), 'it holds |V0, which is no kind of number'),
+        (claiming((10**9,), '<U0'), 'it holds <U0, which is no kind of number'),
+        (claiming((0,), [('a', '<f8')]), "it holds [('a', '<f8')], which is no kind of number"),
+        (claiming((0,), '<c16'), 'it holds complex128, which is no kind of number'),
+        (b'\x93NUMPY\x01\x00\x10\x00' + 15 * b'(' + b'\n', 'it is damaged'),
+        (b'no array', 'it is damaged'),
+        (b'', 'it is damaged'),
     ],
-    ids=['huge', 'overflow', 'negative', 'short', 'unreadable', 'raw', 'empty'],
 )
-def test_members_that_lie_about_themselves(content: bytes, tmp_path: Path) -> None:
-    assert 'it is damaged' in refusal(zipped(tmp_path / 'lies', header=content))
+def test_members_that_lie_about_themselves(content: bytes, cause: str, tmp_path: Path) -> None:
+    assert cause in refusal(zipped(tmp_path / 'lies', header=content))
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(container, 'LARGEST_BYTES', 10**6)
-    monkeypatch.setattr(np, 'load', lambda *_, **__: pytest.fail('it was unpacked'))
     with zipfile.ZipFile(tmp_path / 'bomb', 'w', zipfile.ZIP_DEFLATED) as archive:
         archive.writestr('header.npy', bytes(2 * 10**6))
+    monkeypatch.setattr(zipfile.ZipFile, 'open', lambda *_, **__: pytest.fail('it was unpacked'))
     assert (tmp_path / 'bomb').stat().st_size < 10_000
-    assert 'it declares 2000000 bytes, more than 1000000' in refusal(tmp_path / 'bomb')
+    assert 'its members are compressed' in refusal(tmp_path / 'bomb')
+
+
+def test_members_that_share_their_bytes_are_refused(path: Path) -> None:
+    """A list of members that points again and again to the largest one."""
+    content = path.read_bytes()
+    begin = content.index(b'PK\x01\x02')
+    ends = [*(each.start() for each in re.finditer(b'PK\x01\x02', content)), len(content) - 22]
+    entry = max(
+        (content[a:b] for a, b in itertools.pairwise(ends)),
+        key=lambda each: int.from_bytes(each[24:28], 'little'),
+    )
+    listed = b''.join(entry.replace(b'reals', f'{n:05d}'.encode()) for n in range(2000))
+    path.write_bytes(content[:begin] + listed + end_of(listed, begin))
+    assert 'its members declare 4' in refusal(path)
+    assert 'bytes, more than the' in refusal(path)
+
+
+def test_a_long_list_of_members_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipfile, 'ZipFile', lambda *_: pytest.fail('it was read'))
+    content = path.read_bytes()
+    path.write_bytes(content[:-22] + end_of(bytes(2_000_000), 0))
+    assert 'it lists members in 2000000 bytes, more than 1000000' in refusal(path)
+    # The same list announced where larger archives do.
+    path.write_bytes(content[:-42] + b'PK\x06\x07' + bytes(16) + content[-22:])
+    assert 'it is damaged' in refusal(path)
+
+
+def test_a_file_too_large_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, 'LARGEST_FILE', 1000)
+    monkeypatch.setattr(zipfile, 'ZipFile', lambda *_: pytest.fail('it was read'))
+    assert f'it has {path.stat().st_size} bytes, more than 1000' in refusal(path)
+
+
+def test_two_members_of_one_name(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / 'twice', 'w') as archive:
+        archive.writestr('header.npy', claiming((0,)))
+        with pytest.warns(UserWarning, match='Duplicate name'):
+            archive.writestr('header.npy', claiming((0,)))
+    assert 'it holds two members of one name' in refusal(tmp_path / 'twice')
+
+
+def test_an_archive_within_the_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / 'outer', 'w') as archive:
+        archive.writestr('inner.npz', b'PK')
+    assert 'it holds something else than arrays' in refusal(tmp_path / 'outer')
+
+
+def test_names_are_no_paths(tmp_path: Path) -> None:
+    folder = tmp_path / 'here'
+    folder.mkdir()
+    np.savez(folder / 'model.npz', **{'../away': np.zeros(3), '/etc/away': np.zeros(3)})
+    assert 'it is damaged' in refusal(folder / 'model.npz')
+    assert sorted(each.name for each in tmp_path.rglob('*')) == ['here', 'model.npz']
+
+
+def end_of(listed: bytes, begin: int) -> bytes:
+    """Return the end of an archive with a list of members."""
+    return struct.pack('<4s4xHHIIH', b'PK\x05\x06', 2000, 2000, len(listed), begin, 0)
 
 
 def reseal(path: Path, sealed: object) -> None:
@@ -299,6 +363,32 @@ def test_a_changed_array_does_not_match_the_checksum(path: Path) -> None:
     assert 'its checksum does not match its content' in refusal(path)
 
 
+def test_a_header_of_many_bytes_is_not_parsed(path: Path) -> None:
+    reseal(path, {'content': 4_000_000 * 'a', 'sha256': ''})
+    assert 'its header has 40000' in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ('written', 'cause'),
+    [
+        ('{"content": ' + 60 * '[' + 60 * ']' + ', "sha256": ""}', 'its header is nested more'),
+        ('[' * 100_000, 'it is damaged'),
+        ('{"content": {}, "content": {}}', 'its header names something twice'),
+        ('{"content": {"a": 1' + 5000 * '0' + '}}', 'it is damaged'),
+        ('"text"', 'its header is no table'),
+        ('\udcff', 'it is damaged'),
+    ],
+    ids=['deep', 'deeper', 'twice', 'long number', 'no table', 'no text'],
+)
+def test_headers_that_are_a_trap(written: str, cause: str, path: Path) -> None:
+    head = np.frombuffer(written.encode(errors='surrogateescape'), dtype=np.uint8)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    with path.open('wb') as file:
+        np.savez(file, **{**arrays, 'header': head})
+    assert cause in refusal(path)
+
+
 @pytest.mark.parametrize(
     'sealed',
     [
@@ -313,4 +403,5 @@ def test_a_changed_array_does_not_match_the_checksum(path: Path) -> None:
 )
 def test_headers_of_another_form(sealed: object, path: Path) -> None:
     reseal(path, sealed)
-    assert 'it is damaged or no model file' in refusal(path)
+    message = refusal(path)
+    assert 'it is damaged or no model file' in message or 'its header is no table' in message
