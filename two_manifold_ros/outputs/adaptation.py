@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.outputs.header import stamp_fields
+from two_manifold_ros.outputs.labelled import labelled_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +20,7 @@ def adaptation_message(
     stamp_ns: int, numbers: Mapping[str, float], values: Floats
 ) -> Message | None:
     """
-    Return ``std_msgs/Float64MultiArray``: seconds, nanoseconds, numbers, singular values.
-
-    Laid out and labelled like the latent state.
+    Return ``std_msgs/Float64MultiArray``, see `labelled_array`: numbers, singular values.
 
     Parameters
     ----------
@@ -39,12 +37,7 @@ def adaptation_message(
         ``None`` if not every number is finite.
 
     """
-    stamp = stamp_fields(stamp_ns)
-    entries = {'sec': float(stamp['sec']), 'nanosec': float(stamp['nanosec'])}
-    entries |= {name: float(number) for name, number in numbers.items()}
+    entries = {name: float(number) for name, number in numbers.items()}
     entries |= {f'singular_{index}': value for index, value in enumerate(values.tolist())}
-    if not all(map(math.isfinite, entries.values())):
-        return None
-    size = len(entries)
-    dimension = {'label': ','.join(entries), 'size': size, 'stride': size}
-    return {'layout': {'dim': [dimension], 'data_offset': 0}, 'data': list(entries.values())}
+    finite = all(map(math.isfinite, entries.values()))
+    return labelled_array(stamp_ns, entries) if finite else None

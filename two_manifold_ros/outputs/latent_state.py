@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.outputs.header import stamp_fields
+from two_manifold_ros.outputs.labelled import labelled_array
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
@@ -14,14 +14,6 @@ if TYPE_CHECKING:
 
 
 def latent_state_message(estimate: Estimate) -> Message:
-    """
-    Return ``std_msgs/Float64MultiArray``: seconds, nanoseconds, then the state.
-
-    The message has no header, so the stamp leads the data as two numbers, each of which a float64
-    holds exactly. The label of the only dimension names every entry, separated by commas.
-    """
-    stamp = stamp_fields(estimate.stamp_ns)
-    data = [float(stamp['sec']), float(stamp['nanosec']), *estimate.state.tolist()]
-    labels = ['sec', 'nanosec', *(f'state_{index}' for index in range(len(estimate.state)))]
-    dimension = {'label': ','.join(labels), 'size': len(data), 'stride': len(data)}
-    return {'layout': {'dim': [dimension], 'data_offset': 0}, 'data': data}
+    """Return ``std_msgs/Float64MultiArray``, see `labelled_array`: the stamp, then the state."""
+    state = {f'state_{index}': value for index, value in enumerate(estimate.state.tolist())}
+    return labelled_array(estimate.stamp_ns, state)
