@@ -9,6 +9,7 @@ from pathlib import Path
 import signal
 import subprocess
 import sys
+from tempfile import TemporaryFile
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
@@ -38,7 +39,8 @@ class NodeProcess:
     def __init__(self, name: str, *ros_args: str, **parameters: object) -> None:
         given = [f'{key}:={value}' for key, value in parameters.items()]
         pairs = [part for each in given for part in ('-p', each)]
-        self._log = b''
+        # Not a pipe: one that nobody reads would stop a node that logs much.
+        self._output = TemporaryFile()  # noqa: SIM115 - open as long as the process
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -50,7 +52,7 @@ class NodeProcess:
             ],
             cwd=CHECKOUT,
             env=self.environment,
-            stdout=subprocess.PIPE,
+            stdout=self._output,
             stderr=subprocess.STDOUT,
         )
 
@@ -60,9 +62,9 @@ class NodeProcess:
 
     def log(self) -> str:
         """Return everything it logged; only after it ended."""
-        output, _ = self.process.communicate(timeout=PATIENCE_S)
-        self._log += output or b''
-        return self._log.decode()
+        self.process.wait(timeout=PATIENCE_S)
+        self._output.seek(0)
+        return self._output.read().decode()
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
         """Send a signal and return the exit status."""
