@@ -8,6 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.model.bounds import check_magnitude
 from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def check_shapes(shapes: Shapes) -> None:
 
 
 def check_finite(groups: Iterable[object]) -> None:
-    """Refuse the first array among the attributes of objects of another type, or not finite."""
+    """Refuse the first array among attributes of objects of another type, or beyond bounds."""
     for group in groups:
         for name, value in vars(group).items():
             if not isinstance(value, np.ndarray) or name.startswith('_'):
@@ -59,6 +60,9 @@ def check_finite(groups: Iterable[object]) -> None:
             bad = np.isinf(value) if name in {'targets', 'track'} else ~np.isfinite(value)
             if bad.any():
                 refuse(f'{name} holds numbers that are not finite')
+            # Beyond which a sample is refused; a channel that is left out has the largest of all.
+            if name != 'limit':
+                check_magnitude(name, value)
 
 
 def are_covariances(matrices: Floats) -> bool:

@@ -12,6 +12,14 @@ from two_manifold_ros.hse_hmm.observation import RawKernel
 from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
 from two_manifold_ros.kernels.extension_form import check_extension
 from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
+from two_manifold_ros.model.bounds import (
+    check_count,
+    check_size,
+    check_text,
+    check_widths,
+    LARGEST_WORK,
+    MOST_STATES,
+)
 from two_manifold_ros.model.head_checks import check_head
 from two_manifold_ros.model.readout_checks import check_readout, readout_shapes
 from two_manifold_ros.model.refusing import refuse
@@ -23,6 +31,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
 
 LARGEST_RADIUS = 1.0 + 1e-6
+
+LEAST_CONTRAST = -100.0
+"""Of a window; the formula itself gives none below -10."""
 
 
 def check_model(model: Model) -> None:
@@ -44,7 +55,8 @@ def check_model(model: Model) -> None:
     check_finite(_groups(model))
     matrix = transition(model.tables.weights, model.tables.states)
     first = np.eye(len(matrix))[0]
-    if not np.allclose(matrix[0], first, atol=1e-9):
+    constant = np.allclose(model.tables.states[:, 0], 1.0, rtol=0.0, atol=1e-9)
+    if not (constant and np.allclose(matrix[0], first, atol=1e-9)):
         refuse('its tables do not keep the sum of the weights')
     if not spectral_radius(matrix) <= LARGEST_RADIUS:
         refuse('its transition grows without bound')
@@ -54,29 +66,28 @@ def check_model(model: Model) -> None:
 
 
 def _check_numbers(model: Model) -> None:
-    if not isinstance(model.kernel, str):
-        refuse('kernel is no text')
-    check_positive(
-        {
-            'familiarity.squared': model.familiarity.squared,
-            'state_bound': model.state_bound,
-            'observation bandwidth': model.operator.bandwidth,
-        }
-    )
+    check_text('kernel', model.kernel)
+    numbers = {
+        'familiarity.squared': model.familiarity.squared,
+        'state_bound': model.state_bound,
+        'observation bandwidth': model.operator.bandwidth,
+    }
+    check_positive(numbers)
+    check_widths(numbers)
 
 
 def _check_familiarity(model: Model) -> None:
-    still = model.familiarity.still
-    if not isinstance(still, int) or still < 0:
-        refuse(f'familiarity.still is {still}, not a number of ticks')
+    check_count('familiarity.still', model.familiarity.still)
     for name in ('own', 'other'):
         value = getattr(model.familiarity, name)
-        if not (np.isfinite(value) and value <= 0.0):
+        if not LEAST_CONTRAST <= value <= 0.0:
             refuse(f'familiarity.{name} is {value}, not the contrast of a window')
 
 
 def _shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
     count, states = model.tables.weights.shape
+    if not states <= min(count, MOST_STATES):
+        refuse(f'it has {states} states of {count} windows, more than {MOST_STATES} or than those')
     live = int(np.count_nonzero(model.channels.live))
     wanted: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
         'tables.states': (model.tables.states, (count, states)),
@@ -102,6 +113,7 @@ def _shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
 
 
 def _check_indices(model: Model) -> None:
+    check_size('window', model.series.size, model.window, most=LARGEST_WORK)
     last = model.series.shape[1] - model.window
     if model.starts.min() < 0 or model.starts.max() > last:
         refuse('its windows lie outside its series')

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
+from two_manifold_ros.model.bounds import check_text, check_timing, LARGEST_NUMBER
 from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
@@ -24,8 +28,9 @@ def check_head(model: ModelHead) -> None:
 
     """
     for name in ('imu_topic', 'imu_frame_id', 'position_topic', 'frame_id'):
-        if not isinstance(getattr(model, name), str):
-            refuse(f'{name} is no text')
+        check_text(name, getattr(model, name))
+    for name in model.channels.names:
+        check_text('the name of a channel', name)
     if not isinstance(model.summary, dict):
         refuse('its summary is no table')
     names = ('rate_hz', 'period_ns', 'max_gap_ns', 'window')
@@ -36,6 +41,8 @@ def check_head(model: ModelHead) -> None:
     if model.period_ns != round(1e9 / model.rate_hz):
         refuse('its rate and the length of its tick disagree')
     _check_horizons(model.horizons)
+    check_timing(model)
+    _check_origin(model)
     _check_arrays(model)
 
 
@@ -44,6 +51,14 @@ def _check_horizons(ahead: tuple[int, ...]) -> None:
         refuse('its horizons are no whole numbers')
     if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
         refuse('its horizons do not begin with 0 and increase')
+
+
+def _check_origin(model: ModelHead) -> None:
+    if model.origin is None:
+        return
+    numbers = astuple(model.origin)
+    if not all(isinstance(each, (int, float)) and np.isfinite(each) for each in numbers):
+        refuse('its origin is no place on the earth')
 
 
 def _check_arrays(model: ModelHead) -> None:
@@ -58,5 +73,5 @@ def _check_arrays(model: ModelHead) -> None:
         }
     )
     check_finite([channels])
-    if not (channels.scale[channels.live] != 0).all():
+    if not (np.abs(channels.scale[channels.live]) > 1.0 / LARGEST_NUMBER).all():
         refuse('the scale of a live channel is zero')

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.bounds import MOST_HORIZONS
+from two_manifold_ros.model.refusing import refuse
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.channels import Channels
 
@@ -58,6 +60,8 @@ def head_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     if header['channel_units'] != _units(names):
         msg = 'the model is refused: it was trained on other channels or units; train it anew'
         raise InputError(msg)
+    if len(header['horizons']) > MOST_HORIZONS:
+        refuse(f'it has {len(header["horizons"])} horizons, more than {MOST_HORIZONS}')
     origin = header['origin']
     channels = {name: arrays[f'channels.{name}'] for name in _OF_CHANNELS}
     return {

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from two_manifold_ros.model.head import ModelHead
 
 
@@ -70,7 +72,21 @@ def load_model(path: str | Path) -> ModelHead:
         If the file is missing, damaged, of another version, or its content does not fit together.
 
     """
-    header, arrays = read_container(path)
+    return model_from(path, *read_container(path))
+
+
+def model_from(
+    path: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> ModelHead:
+    """
+    Return the model of what was read from a file, if it can be filtered with.
+
+    Raises
+    ------
+    InputError
+        If it is of another version, or does not fit together.
+
+    """
     form = str(header.get('format'))
     kind = _KINDS.get(form)
     if form.startswith(CHECKPOINT_FORMAT):
@@ -84,8 +100,8 @@ def load_model(path: str | Path) -> ModelHead:
         raise InputError(msg)
     if header.get('version') != kind.version:
         msg = (
-            f'{path}: the model has version {header.get("version")}, but this program reads '
-            f'version {kind.version}; train it anew'
+            f'{path}: the model has version {str(header.get("version"))[:40]}, but this program '
+            f'reads version {kind.version}; train it anew'
         )
         raise InputError(msg)
     try:
@@ -94,9 +110,12 @@ def load_model(path: str | Path) -> ModelHead:
     except InputError as error:
         msg = f'{path}: {error}'
         raise InputError(msg) from error
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+    # Values of any type and arrays of any shape make Python and NumPy raise almost anything.
+    except Exception as error:
+        # Of what stands in the file only so much that the sentence stays one.
+        told = ' '.join(str(error).split())[:200]
         msg = (
-            f'{path}: the model is refused: its content does not fit together ({error}); train it '
+            f'{path}: the model is refused: its content does not fit together ({told}); train it '
             'anew'
         )
         raise InputError(msg) from error
@@ -105,6 +124,6 @@ def load_model(path: str | Path) -> ModelHead:
 
 def header_of(path: str | Path) -> dict[str, Any]:
     """Return the JSON header of a model file after the same checks as ``load_model``."""
-    load_model(path)
-    header, _ = read_container(path)
+    header, arrays = read_container(path)
+    model_from(path, header, arrays)
     return header

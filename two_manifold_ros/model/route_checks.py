@@ -9,6 +9,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.localisation.features import PLACE_MEMORIES
+from two_manifold_ros.model.bounds import check_size, check_widths, LARGEST_STEP
 from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ def route_shapes(
 
     """
     paces, ticks = route.paces, route.features.shape[-1]
+    rows, moved, passed = paces.factors.size, paces.moves.shape[-1], route.passes.shape[-1]
+    check_size('paces', rows, ticks)
+    check_size('paces', rows, ticks, rows + moved + passed, most=LARGEST_STEP)
     features = channels * (1 + PLACE_MEMORIES)
     known = max(paces.factors.size, 1)
     others, moves = max(route.passes.shape[-1], 1), max(paces.moves.shape[-1], 1)
@@ -70,6 +74,7 @@ def check_route(route: Route) -> None:
     """
     if not (np.isfinite(route.sharpness) and route.sharpness > 0.0):
         refuse(f'route.sharpness is {route.sharpness}, not a positive number')
+    check_widths({'route.sharpness': route.sharpness})
     if not 0.0 <= route.hop < 1.0:
         refuse(f'route.hop is {route.hop}, not a chance below 1')
     if not ((route.gains > 0.0) & (route.gains <= 1.0)).all():
@@ -80,6 +85,8 @@ def check_route(route: Route) -> None:
         np.isfinite(route.signs.spread) and route.signs.spread > 0
     ):
         refuse(f'signs.spread is {route.signs.spread}, not a positive number')
+    if route.signs is not None:
+        check_widths({'signs.spread': route.signs.spread})
     _check_segments(route.since_begin)
     _check_passes(route)
     _check_paces(route)
@@ -97,7 +104,8 @@ def _check_passes(route: Route) -> None:
         refuse('route.passes names ticks that are not there')
     if ((passes[:, :-1] < 0) & (passes[:, 1:] >= 0)).any():
         refuse('route.passes has gaps between its entries')
-    if (np.abs(route.shifts) >= len(route.paces.factors)).any():
+    paces = len(route.paces.factors)
+    if not ((-paces < route.shifts) & (route.shifts < paces)).all():
         refuse('route.shifts names paces that are not there')
 
 

@@ -14,6 +14,14 @@ from two_manifold_ros.model.array_checks import (
     check_positive,
     check_shapes,
 )
+from two_manifold_ros.model.bounds import (
+    check_count,
+    check_size,
+    check_widths,
+    LARGEST_WORK,
+    MOST_FEATURES,
+    MOST_STATES,
+)
 from two_manifold_ros.model.checks import LARGEST_RADIUS
 from two_manifold_ros.model.head_checks import check_head
 from two_manifold_ros.model.refusing import refuse
@@ -57,6 +65,12 @@ def _check_features(model: TpsrModel) -> None:
         features = getattr(model, f'{name}_features')
         if features.inputs != inputs:
             refuse(f'its {name} features are of {features.inputs} numbers instead of {inputs}')
+    check_size('observation features', model.observation_features.size, most=MOST_FEATURES)
+    check_size('states', len(model.tpsr.start), most=MOST_STATES)
+    spanned = len(model.directions)
+    if spanned > model.window_features.size:
+        refuse('directions are more than the window features')
+    check_size('directions', spanned, spanned, model.window_features.size, most=LARGEST_WORK)
 
 
 def _shapes(model: TpsrModel) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
@@ -76,6 +90,7 @@ def _shapes(model: TpsrModel) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]
 
 def _check_tpsr(tpsr: Tpsr) -> None:
     check_positive({'tpsr.bound': tpsr.bound})
+    check_widths({'tpsr.bound': tpsr.bound})
     if not np.abs(np.linalg.eigvals(tpsr.transition)).max() <= LARGEST_RADIUS:
         refuse('its transition grows without bound')
     if not abs(float(tpsr.normaliser @ tpsr.start) - 1.0) <= ROUNDING:
@@ -94,5 +109,4 @@ def _check_familiarity(model: TpsrModel) -> None:
         refuse('directions are not orthonormal')
     if not 0.0 < model.usual_share <= 1.0:
         refuse(f'usual_share is {model.usual_share}, not a share')
-    if not isinstance(model.most_still, int) or model.most_still < 0:
-        refuse(f'most_still is {model.most_still}, not a number of ticks')
+    check_count('most_still', model.most_still)

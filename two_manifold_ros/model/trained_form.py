@@ -10,8 +10,10 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.hse_hmm.observation import RawKernel, RidgeKernel
 from two_manifold_ros.hse_hmm.tables import Tables
 from two_manifold_ros.kernels.extension_form import extension_from, extension_to
+from two_manifold_ros.model.bounds import MOST_HORIZONS
 from two_manifold_ros.model.head_form import group, head_from
 from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.refusing import refuse
 from two_manifold_ros.model.route_form import route_arrays, route_from, route_numbers
 from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.ridge import RidgeReadout
@@ -111,6 +113,10 @@ def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:
 
 
 def _readout(arrays: dict[str, NDArray[Any]]) -> Readout:
+    for name in ('readout.targets', 'readout.drift'):
+        # Before moments are taken of each column; `check_model` says how many there have to be.
+        if name in arrays and not arrays[name].shape[1] <= MOST_HORIZONS + 1:
+            refuse(f'{name} has the shape {arrays[name].shape}')
     if 'readout.drift' in arrays:
         return ForecastReadout(**group(arrays, 'readout'))
     if 'readout.targets' in arrays:
