@@ -28,11 +28,11 @@ class Notices:
         self._warn = warn
         self._info = info
         self._said: dict[str, float] = {}
-        self._open: dict[str, str] = {}
+        self._open: dict[str, tuple[float, str]] = {}
 
-    def update(self, present: Mapping[str, str], now_s: float) -> None:
+    def update(self, present: Mapping[str, str], now_s: float) -> bool:
         """
-        Warn of causes that are new, and tell which are over.
+        Warn of causes that are new, and tell which are over and how long they lasted.
 
         Parameters
         ----------
@@ -41,12 +41,21 @@ class Notices:
         now_s
             Seconds of a clock that never goes back.
 
+        Returns
+        -------
+        bool
+            Whether any was told to be over.
+
         """
         for cause, sentence in present.items():
             said = self._said.get(cause)
             if said is None or now_s - said >= REPEAT_S:
                 self._said[cause] = now_s
-                self._open[cause] = sentence
+                begun_s, _ = self._open.get(cause, (now_s, ''))
+                self._open[cause] = begun_s, sentence
                 self._warn(sentence)
-        for cause in [cause for cause in self._open if cause not in present]:
-            self._info(f'Over: {self._open.pop(cause)}')
+        over = [cause for cause in self._open if cause not in present]
+        for cause in over:
+            begun_s, sentence = self._open.pop(cause)
+            self._info(f'Over after {now_s - begun_s:.1f} s: {sentence}')
+        return bool(over)
