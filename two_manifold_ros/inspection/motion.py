@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
-from scipy.ndimage import minimum_filter1d
-from scipy.signal import savgol_filter
 
 from two_manifold_ros.inspection.jumps import is_jump
 
@@ -89,9 +86,7 @@ def measure_motion(
     if len(grid) <= window:
         return None
     even = np.stack([np.interp(grid, seconds, axis) for axis in positions.T], axis=1)
-    smooth, velocity, acceleration = (
-        savgol_filter(even, window, 3, deriv=order, delta=step, axis=0) for order in range(3)
-    )
+    smooth, velocity, acceleration = (_smoothed(even, window, order, step) for order in range(3))
     known = _known(grid, seconds, positions, gap_s, window)
     speed = np.linalg.norm(velocity, axis=1)
     moving = known & (speed > _slow_speed(speed[known]))
@@ -131,14 +126,24 @@ def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
     """
     if len(seconds) < 2:
         return np.full((len(motion.seconds), values.shape[1]), np.nan)
-    summed = cumulative_trapezoid(values, seconds, axis=0, initial=0)
+    areas = np.diff(seconds)[:, None] * (values[1:] + values[:-1]) / 2.0
+    summed = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(areas, axis=0)])
     edges = np.append(motion.seconds, motion.seconds[-1] + motion.step_s) - motion.step_s / 2
     sums = np.stack([np.interp(edges, seconds, column) for column in summed.T], axis=1)
-    smooth: Floats = savgol_filter(np.diff(sums, axis=0) / motion.step_s, motion.window, 3, axis=0)
+    smooth = _smoothed(np.diff(sums, axis=0) / motion.step_s, motion.window)
     # Near the ends of the stream the cubic reaches beyond it.
     margin = motion.window * motion.step_s / 2
     inside = (motion.seconds > seconds[0] + margin) & (motion.seconds < seconds[-1] - margin)
     smooth[~inside] = np.nan
+    return smooth
+
+
+def _smoothed(values: Floats, window: int, derivative: int = 0, step: float = 1.0) -> Floats:
+    """Fit cubics over a window of points and return them, or a derivative, at its middle."""
+    # Loading it takes half a second, for which most commands would wait in vain.
+    from scipy.signal import savgol_filter  # noqa: PLC0415
+
+    smooth: Floats = savgol_filter(values, window, 3, deriv=derivative, delta=step, axis=0)
     return smooth
 
 
@@ -158,5 +163,8 @@ def _known(
     broken = (np.diff(seconds) > gap_s) | is_jump(seconds, positions, gap_s)
     step = np.clip(np.searchsorted(seconds, grid, side='right') - 1, 0, len(broken) - 1)
     # A cubic that reaches over a break says nothing.
-    known: Bools = minimum_filter1d((~broken[step]).astype(np.int8), window) > 0
+    breaks = np.append(0, np.cumsum(broken[step]))
+    middle, reach = np.arange(len(grid)), window // 2
+    last, first = np.minimum(middle + reach + 1, len(grid)), np.maximum(middle - reach, 0)
+    known: Bools = breaks[last] == breaks[first]
     return known
