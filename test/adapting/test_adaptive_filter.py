@@ -15,7 +15,7 @@ from two_manifold_ros.adapting import adaptive_tracker
 from two_manifold_ros.adapting.adapting_head import head_after, make_head
 from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
 from two_manifold_ros.adapting.learning_budget import LearningBudget
-from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.tpsr.learner import OnlineLearner
 
 
@@ -31,7 +31,10 @@ def test_it_begins_to_tell_positions_and_they_are_right() -> None:
 
 def test_nothing_is_told_before_enough_was_learned() -> None:
     estimates = push(AdaptiveFilter(make_head(SETTINGS)), 0, 400)
-    assert {each.status for each in estimates} == {Status.FILLING}
+    full = SETTINGS.window - 1
+    assert {each.status for each in estimates[:full]} == {Status.FILLING}
+    assert {each.status for each in estimates[full:]} == {Status.LOCALISING}
+    assert {each.cause for each in estimates[full:]} == {'readout_unproven'}
     assert all(np.isfinite(each.state).all() for each in estimates)
 
 

@@ -14,9 +14,9 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.evaluation.filter_run import estimates_along, run_filter
-from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
@@ -192,7 +192,7 @@ def test_a_drive_that_is_refused_throughout_is_told_from_one_without_positions(
     other = strange(laps)
     message = refusal(slot_car_model, other)
     found = [each for each, _ in estimates_along(Filter(slot_car_model), other, lambda *_: None)]
-    refused = [each.familiarity for each in found if each.status is Status.UNFAMILIAR]
+    refused = [each.familiarity for each in found if each.familiarity > UNFAMILIAR]
     assert len(refused) == len(found) - slot_car_model.window + 1
     assert f'no estimate was valid: {len(refused)} of {len(found)} ticks' in message
     assert f'a median familiarity of {np.median(refused):.1f} (' in message

@@ -11,8 +11,9 @@ from filter_runs import bits, feed, shifted, stamps
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.state_machine import STEADY
+from two_manifold_ros.filtering.status import Status
 
 if TYPE_CHECKING:
     from filter_runs import Stream
@@ -53,9 +54,11 @@ def test_after_a_short_gap_the_belief_goes_on(
     live = Filter(slot_car_model)
     tracked = feed(live, before)
     recovered = feed(live, after)
-    assert statuses(recovered[: WINDOW + 1]) == [
-        *[Status.RECOVERING] * (WINDOW - 1), Status.TRACKING, Status.TRACKING
+    unsure = WINDOW - 1 + STEADY - 1
+    assert statuses(recovered[: unsure + 2]) == [
+        *[Status.UNSURE] * unsure, Status.TRACKING, Status.TRACKING
     ]  # fmt: skip
+    assert {each.cause for each in recovered[:unsure]} == {'gap'}
     assert all(each.valid for each in recovered)
     assert all(np.isnan(each.familiarity) for each in recovered[: WINDOW - 1])
     assert recovered[0].stamp_ns == after[0][0] + PERIOD
@@ -88,7 +91,7 @@ def test_two_gaps_in_a_row_are_still_recovering(slot_car_model: Model, stream: S
     live = Filter(slot_car_model)
     feed(live, stream[:100])
     feed(live, stream[105:110])
-    assert statuses(feed(live, stream[115:120])) == [Status.RECOVERING] * 4
+    assert statuses(feed(live, stream[115:120])) == [Status.UNSURE] * 4
 
 
 @pytest.mark.parametrize('ticks', [WINDOW + 1, 60])
@@ -148,16 +151,18 @@ def test_why_in_plain_words(slot_car_model: Model, stream: Stream) -> None:
     live = Filter(slot_car_model)
     assert live.why == 'waiting for the first IMU sample'
     feed(live, stream[:1])
-    assert live.why == 'filling the first window: 0 of 20 ticks'
+    assert live.why == 'filling the window: 0 of 20 ticks'
     feed(live, stream[1:13])
-    assert live.why == 'filling the first window: 12 of 20 ticks'
+    assert live.why == 'filling the window: 12 of 20 ticks'
     feed(live, stream[13:100])
     assert live.why == 'tracking'
     feed(live, stream[105:110])
-    assert live.why == 'tracking again after a gap, the window not yet full: 4 of 20 ticks'
+    assert live.why == (
+        'unsure: after a gap in the input, the window has 4 of 20 ticks; look for lost messages'
+    )
     live.reset('the service was called')
     assert live.why == 'reset: the service was called'
     feed(live, stream[:5])
-    assert live.why == 'filling the first window: 4 of 20 ticks'
+    assert live.why == 'filling the window: 4 of 20 ticks'
     feed(live, stream[200:210])
-    assert live.why == 'filling the first window: 9 of 20 ticks'
+    assert live.why == 'filling the window: 9 of 20 ticks'

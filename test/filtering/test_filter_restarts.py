@@ -11,8 +11,8 @@ from filter_runs import feed
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART, Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.observation import RidgeKernel

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.step import Step
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.model.head import ModelHead
@@ -54,7 +54,7 @@ class Adding:
         return Step(1.0, True, 1.0, False)
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.full((2, 2), self.belief.state[0]), np.stack([np.eye(2)] * 2)
+        return np.full((2, 2), self.belief.state[0]), np.stack([0.01 * np.eye(2)] * 2)
 
     def places(self) -> np.ndarray:
         return np.array([[1.0, 2.0, 1.0]])

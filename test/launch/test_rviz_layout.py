@@ -11,7 +11,8 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.outputs.frames import Frames, USUAL_TRACK
 from two_manifold_ros.outputs.markers import markers_message
 from two_manifold_ros.outputs.topics import Topic, TOPICS
@@ -94,6 +95,8 @@ def all_markers() -> list[dict[str, Any]]:
         stamp_ns=0,
         tick=0,
         status=Status.TRACKING,
+        cause='',
+        why='tracking',
         state=np.zeros(2),
         positions=np.zeros((2, 2)),
         covariances=np.stack([np.eye(2)] * 2),
@@ -101,6 +104,7 @@ def all_markers() -> list[dict[str, Any]]:
         velocity_covariance=np.eye(2),
         evidence=1.0,
         familiarity=1.0,
+        ellipse_m=0.1,
     )
     model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)
     markers: list[dict[str, Any]] = markers_message(estimate, model, Frames('map', 'car'))[

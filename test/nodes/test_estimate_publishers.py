@@ -14,7 +14,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
 from two_manifold_ros.outputs.frames import choose_frames
@@ -35,8 +36,9 @@ def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> 
     talk.until(lambda: talk.node.count_subscribers('adapting/predicted_path'), 'a match')
     numbers = np.zeros((3, 2)), np.stack([np.eye(2)] * 3)
     estimate = Estimate(
-        10**9, 0, Status.TRACKING, np.ones(1), *numbers, np.ones(2), np.eye(2), 1.0, 1.0
-    )
+        10**9, 0, Status.TRACKING, '', 'tracking', np.ones(1), *numbers, np.ones(2), np.eye(2),
+        1.0, 1.0, 0.1
+    )  # fmt: skip
 
     def heard(poses: int) -> bool:
         publishers.publish(estimate)

@@ -11,7 +11,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.serialization import deserialize_message
 
-from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.nodes.fixed_layout import FixedLayout
 from two_manifold_ros.nodes.translating import message_class, to_message
 from two_manifold_ros.outputs.frames import Frames
@@ -28,6 +29,8 @@ def estimate(seed: int) -> Estimate:
         stamp_ns=int(generator.integers(1, 2**31)) * 10**9 + int(generator.integers(10**9)),
         tick=seed,
         status=Status.TRACKING,
+        cause='',
+        why='tracking',
         state=np.ones(1),
         positions=generator.normal(size=(1, 2)),
         covariances=np.array([[[2.0, 0.3], [0.3, 1.0]]]) * generator.random(),
@@ -35,6 +38,7 @@ def estimate(seed: int) -> Estimate:
         velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
         evidence=1.0,
         familiarity=1.0,
+        ellipse_m=0.1,
     )
 
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.outputs.frames import Frames
 
 
@@ -37,6 +38,8 @@ def estimate() -> Estimate:
         stamp_ns=1_700_000_000_123_456_789,
         tick=61,
         status=Status.TRACKING,
+        cause='',
+        why='tracking',
         state=np.array([1.0, -0.25, 0.125]),
         positions=np.array([[1.0, 2.0], [1.0, 3.0], [0.0, 3.0]]),
         covariances=np.array([[[0.04, 0.01], [0.01, 0.09]]] * 3)
@@ -45,5 +48,6 @@ def estimate() -> Estimate:
         velocity_covariance=np.array([[0.16, 0.0], [0.0, 0.25]]),
         evidence=0.9,
         familiarity=0.4,
+        ellipse_m=0.1,
         places=np.array([[1.0, 2.0, 0.75], [-3.5, 0.25, 0.125]]),
     )

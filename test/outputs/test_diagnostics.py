@@ -7,7 +7,7 @@ from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Le
 
 def test_says_why_and_writes_numbers_as_words() -> None:
     values = {'imu_rate_hz': 99.98765432, 'evidence': float('nan'), 'received': 12, 'model': 'a'}
-    health = Health(Level.WARN, 'filling the first window: 12 of 60 ticks', values)
+    health = Health(Level.WARN, 'filling the window: 12 of 60 ticks', values)
     message = diagnostics_message(1_500_000_000, 'filter_node', 'imu_link', health)
     (status,) = message['status']
     assert message['header']['stamp'] == {'sec': 1, 'nanosec': 500_000_000}
@@ -16,7 +16,7 @@ def test_says_why_and_writes_numbers_as_words() -> None:
         'filter_node',
         'imu_link',
     )
-    assert status['message'] == 'filling the first window: 12 of 60 ticks'
+    assert status['message'] == 'filling the window: 12 of 60 ticks'
     assert {entry['key']: entry['value'] for entry in status['values']} == {
         'imu_rate_hz': '99.9877',
         'evidence': 'unknown',

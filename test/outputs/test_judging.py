@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.judging import Facts, judge
 
 IMU = 'sensor_msgs/msg/Imu'
 
 
-def estimate(status: Status = Status.TRACKING, familiarity: float = 1.0) -> Any:  # noqa: ANN401 - a stand-in
-    return SimpleNamespace(status=status, familiarity=familiarity)
+def estimate(status: Status = Status.TRACKING, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
+    return SimpleNamespace(status=status, cause=cause)
 
 
 CASES = {
@@ -46,18 +46,22 @@ CASES = {
         'on /imu at only 7.9 Hz, but the model needs 10 Hz',
     ),
     'filling': (Facts(filter_why='12 of 60'), Level.WARN, '12 of 60'),
-    'recovering': (
-        Facts(filter_why='again', latest=estimate(Status.RECOVERING)),
+    'gap': (Facts(filter_why='again', latest=estimate(Status.UNSURE, 'gap')), Level.WARN, 'again'),
+    'searching': (
+        Facts(filter_why='still wide', latest=estimate(Status.LOCALISING, 'searching')),
         Level.WARN,
-        'again',
+        'still wide',
     ),
-    'unfamiliar': (Facts(latest=estimate(familiarity=9.0)), Level.WARN, 'unlike that of training'),
-    'refused': (
-        Facts(filter_why='unlike', latest=estimate(Status.UNFAMILIAR, 46.83)),
+    'reversed': (
+        Facts(filter_why='turned', latest=estimate(Status.REFUSED, 'reversed')),
         Level.ERROR,
-        'unlike (familiarity 46.8)',
+        'turned',
     ),
-    'lost': (Facts(filter_why='lost', latest=estimate(Status.LOST)), Level.ERROR, 'lost'),
+    'astray': (
+        Facts(filter_why='lost', latest=estimate(Status.LOST, 'astray')),
+        Level.ERROR,
+        'lost',
+    ),
     'tracking': (
         Facts(filter_why='tracking', latest=estimate(), imu_rate_hz=8.1, model_rate_hz=10.0),
         Level.OK,
@@ -79,7 +83,7 @@ def test_a_silence_after_tracking_outweighs_the_last_estimate() -> None:
 
 
 def test_an_estimate_that_is_filling_is_not_tracking() -> None:
-    assert judge(Facts(latest=estimate(Status.FILLING))).cause == 'filling'
+    assert judge(Facts(latest=estimate(Status.FILLING, 'filling'))).cause == 'filling'
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.outputs.frames import choose_frames, Frames
 from two_manifold_ros.outputs.messages import messages_of
 from two_manifold_ros.outputs.topics import DIAGNOSTICS, TOPICS

@@ -106,7 +106,7 @@ def test_diagnostics_once_a_second_from_the_first_tick(short: Recording, bag: Pa
     first = short.imu.stamps[0] + 100_000_000
     assert [time for time, _ in rows] == [first + i * SECOND for i in range(8)]
     said = [message.status[0].message for _, message in rows]
-    assert said[0] == 'filling the first window: 1 of 20 ticks'
+    assert said[0] == 'filling the window: 1 of 20 ticks'
     assert said[-1] == 'tracking'
 
 
@@ -139,7 +139,7 @@ def test_no_valid_estimate_is_refused_and_leaves_no_bag(
     with pytest.raises(InputError) as caught:
         write(slot_car_model, short.between(0, 1), tmp_path / 'bag')
     assert str(caught.value) == (
-        f'{short.name}: there is nothing to write, the filter ended filling the first window: 9 '
+        f'{short.name}: there is nothing to write, the filter ended filling the window: 9 '
         'of 20 ticks; give more than one window of 2.0 s'
     )
     assert not list(tmp_path.iterdir())

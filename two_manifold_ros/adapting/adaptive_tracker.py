@@ -142,6 +142,7 @@ class AdaptiveTracker:
         """Take the (c,) means of one tick, in the units of the samples."""
         self.number += 1
         self.window.count += 1
+        self.window.full = self.window.count >= self._settings.window
         learning, senses = self.learning, self.senses
         if learning is None or senses is None:
             self._warm(values)
@@ -159,9 +160,6 @@ class AdaptiveTracker:
             self._budget.spent(thread_time() - began)
         if self._tpsr_belief is not None:
             self.locating.learning.follow(self.number, self._tpsr_belief.state)
-        self.window.full = (
-            self.window.count >= self._settings.window and self.locating.learning.ready
-        )
         return Step(evidence, accepted, learning.familiarity, restarted)
 
     def know(self, number: int, x: float, y: float) -> None:
@@ -174,9 +172,12 @@ class AdaptiveTracker:
         """
         Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity.
 
-        Zeros before anything was learned, when ``window`` is not full either.
+        The covariances are NaN as long as the read-out has not shown how much it errs.
         """
-        return self.locating.learning.read()
+        means, covariances = self.locating.learning.read()
+        if not self.locating.learning.ready:
+            covariances[:] = math.nan
+        return means, covariances
 
     def places(self) -> None:
         """Return ``None``: a predictive state has no weights on places."""

@@ -29,14 +29,14 @@ class NoBelief:
 @dataclass
 class Seen:
     """
-    What was seen, and whether it is enough for an estimate.
+    What was seen.
 
     Parameters
     ----------
     count
         Ticks in a row.
     full
-        Whether a whole window was seen and the read-out has shown how much it errs.
+        Whether a whole window was seen.
 
     """
 

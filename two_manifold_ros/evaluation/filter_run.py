@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import Status
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -37,7 +37,7 @@ class FilterRun:
     familiarity : (T,)
         See ``Estimate``.
     unfamiliar : (R,)
-        Familiarity of the estimates that were refused for it.
+        Familiarity of the estimates that it alone would have made invalid.
     seconds_per_tick
         Wall time of every sample that ended a tick, valid or not.
     counters
@@ -83,7 +83,7 @@ def run_filter(
         seconds.append(took)
         if estimate.valid:
             valid.append(estimate)
-        elif estimate.status is Status.UNFAMILIAR:
+        elif estimate.familiarity > UNFAMILIAR:
             unfamiliar.append(estimate.familiarity)
     ahead = len(model.horizons)
     return FilterRun(

@@ -5,21 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.filtering.status import USABLE
+
 if TYPE_CHECKING:
+    from two_manifold_ros.filtering.status import Status
     from two_manifold_ros.typing import Floats
-
-
-class Status(Enum):
-    """Whether an estimate may be used, and if not, why."""
-
-    FILLING = 'filling the first window'
-    TRACKING = 'tracking'
-    RECOVERING = 'tracking again after a gap, the window not yet full'
-    UNFAMILIAR = 'the input is unlike that of training: compare units, mounting and route'
-    LOST = 'lost: one observation after the other contradicts the model'
 
 
 @dataclass(frozen=True)
@@ -34,7 +26,9 @@ class Estimate:
     tick
         Ticks since the filter was last reset, those without observations included, from 0.
     status
-        Why the estimate may or may not be used.
+        Whether the estimate may be used.
+    cause, why
+        Why it is so, see ``Verdict``: a short key, empty if all is well, and one sentence.
     state : (k,)
         Latent state after this tick's observation: the belief about the next one, eq. (6.1).
     positions : (H, 2)
@@ -52,6 +46,9 @@ class Estimate:
         Of the last windows, see ``Familiarity``: about 1 on the trained route, about 2 on another
         and more where units or mounting are wrong; NaN until a whole window was seen. Of a TPSR
         see ``SpanFamiliarity``.
+    ellipse_m
+        Half the long axis of the 95 % ellipse of the position at ``stamp_ns``, metres; NaN if a
+        number above is not finite or a covariance not positive definite.
     places : (m, 3), optional
         x, y and chance of the places where the vehicle may be, see ``Places``; only now and then,
         as the filter was asked, and only of a route belief.
@@ -61,6 +58,8 @@ class Estimate:
     stamp_ns: int
     tick: int
     status: Status
+    cause: str
+    why: str
     state: Floats
     positions: Floats
     covariances: Floats
@@ -68,9 +67,10 @@ class Estimate:
     velocity_covariance: Floats
     evidence: float
     familiarity: float
+    ellipse_m: float
     places: Floats | None = None
 
     @property
     def valid(self) -> bool:
-        """Whether the estimate may be published."""
-        return self.status in {Status.TRACKING, Status.RECOVERING}
+        """Whether the estimate may be published; then all that is told is finite."""
+        return self.status in USABLE

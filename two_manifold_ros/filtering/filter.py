@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import Estimate, Status
+from two_manifold_ros.filtering.causes import WAITING
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD
-from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART
+from two_manifold_ros.filtering.soundness import half_axis, sound
+from two_manifold_ros.filtering.state_machine import Signs, StateMachine
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
+from two_manifold_ros.monitoring.input_watch import InputWatch
 from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.stamps import StampRule, Verdict
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.filtering.limits import EllipseLimits
+    from two_manifold_ros.filtering.state_machine import Verdict as Judged
     from two_manifold_ros.filtering.step import Step
     from two_manifold_ros.filtering.tick_filter import TickFilter
     from two_manifold_ros.model.head import ModelHead
@@ -45,7 +51,9 @@ class Filter:
         How often in a second, at most, an estimate has its ``places``; 0 for never.
     tick_filter
         What runs below, where the model alone does not say it; by default what
-        `make_tick_filter` makes of the model.
+        `make_tick_filter` makes of the model. One that is given judges its input by itself.
+    limits
+        Of the ellipse; by default those of `limits_of`.
 
     Attributes
     ----------
@@ -57,7 +65,11 @@ class Filter:
     """
 
     def __init__(
-        self, model: ModelHead, places_hz: float = 0.0, tick_filter: TickFilter | None = None
+        self,
+        model: ModelHead,
+        places_hz: float = 0.0,
+        tick_filter: TickFilter | None = None,
+        limits: EllipseLimits | None = None,
     ) -> None:
         channels = len(model.channels.mean)
         self._model = model
@@ -69,20 +81,25 @@ class Filter:
         self._sample = np.zeros(channels)
         self._tick = 0
         self._recovering = False
-        self._contradictions = 0
-        self._status: Status | None = None
+        self._machine = StateMachine(limits or limits_of(model), model.window)
+        self._watch = None if self._given else InputWatch(model)
         self._since = 'waiting for the first IMU sample'
         self.counters: Counter[str] = Counter()
 
     @property
+    def status(self) -> Status:
+        """The present status; ``WAITING`` before the first sample, also after a reset."""
+        return Status.WAITING if self._since else self._machine.status
+
+    @property
+    def cause(self) -> str:
+        """The present cause as a short key, see ``Verdict``."""
+        return WAITING if self._since else self._machine.cause
+
+    @property
     def why(self) -> str:
         """The present state in plain words."""
-        if self._status is None:
-            return self._since
-        if self._status in {Status.FILLING, Status.RECOVERING}:
-            seen = self._tracker.window.count
-            return f'{self._status.value}: {seen} of {self._model.window} ticks'
-        return str(self._status.value)
+        return self._since or self._machine.why
 
     @property
     def tick_ends(self) -> int:
@@ -91,7 +108,7 @@ class Filter:
 
         A later sample with an older stamp than this gives no estimate, whatever its values.
         """
-        if self._status is None:
+        if self._since:
             return 0
         return self._averager.tick_began + self._model.period_ns
 
@@ -107,6 +124,8 @@ class Filter:
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
+        half_axis(np.eye(2))
+        sound(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
         if self._given:
             return
         spare = make_tick_filter(model)
@@ -152,8 +171,12 @@ class Filter:
             counters[verdict.value] += 1
             return []
         counters['used'] += 1
-        if verdict is not Verdict.ACCEPT:
+        begins = verdict is not Verdict.ACCEPT
+        if begins:
             self._begin(verdict, stamp_ns)
+        if self._watch is not None:
+            self._watch.sample(stamp_ns, self._sample)
+        if begins:
             return []
         count, ends, means = self._averager.push(stamp_ns, self._sample)
         return [self._estimate(int(ends[i]), means[i]) for i in range(count)]
@@ -167,6 +190,7 @@ class Filter:
             if missed <= self._model.window and self._tracker.window.count:
                 self._recovering = self._recovering or self._tracker.window.full
                 self._tracker.coast(missed)
+                self._machine.pause()
                 self._tick += missed
             else:
                 self.counters['resets'] += 1
@@ -174,46 +198,62 @@ class Filter:
         elif verdict is Verdict.JUMP_BACK:
             self.counters['resets'] += 1
             self._forget()
-        self._status = Status.RECOVERING if self._recovering else Status.FILLING
+        self._since = ''
         self._averager.start(stamp_ns, self._sample)
 
     def _forget(self) -> None:
         self._tracker.start()
+        self._machine.reset()
+        if self._watch is not None:
+            self._watch.clear()
         self._tick = 0
         self._recovering = False
-        self._contradictions = 0
-        self._status = None
 
-    def _judge(self, step: Step) -> Status:
-        self._contradictions = 0 if step.accepted else self._contradictions + 1
-        if not self._tracker.window.full:
-            return Status.RECOVERING if self._recovering else Status.FILLING
-        self._recovering = False
-        if step.familiarity > UNFAMILIAR:
-            return Status.UNFAMILIAR
-        lost = self._contradictions >= REJECTED_BEFORE_RESTART
-        return Status.LOST if lost else Status.TRACKING
+    def _judge(self, values: Floats, step: Step, ellipse_m: float) -> Judged:
+        finding = None
+        if self._watch is not None:
+            self._watch.tick(values, step.familiarity)
+            finding = self._watch.finding
+        window = self._tracker.window
+        self._recovering = self._recovering and not window.full
+        return self._machine.step(
+            Signs(
+                window_full=window.full,
+                recovering=self._recovering,
+                accepted=step.accepted,
+                restarted=step.restarted,
+                familiarity=step.familiarity,
+                ellipse_m=ellipse_m,
+                finding=finding,
+                seen=window.count,
+            )
+        )
 
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         step = self._tracker.update(values)
         self.counters['ticks'] += 1
         self.counters['restarts'] += step.restarted
         self.counters['rejected_observations'] += not step.accepted
-        self._status = self._judge(step)
         means, covariances = self._tracker.read()
+        state = self._tracker.belief.state.copy()
+        ellipse_m = half_axis(covariances[0]) if sound(state, means, covariances) else math.nan
+        judged = self._judge(values, step, ellipse_m)
         tick = self._tick
         self._tick += 1
         asked = self._places_every and tick % self._places_every == 0
         return Estimate(
             stamp_ns=stamp_ns,
             tick=tick,
-            status=self._status,
-            state=self._tracker.belief.state.copy(),
+            status=judged.status,
+            cause=judged.cause,
+            why=judged.why,
+            state=state,
             positions=means[:-1],
             covariances=covariances[:-1],
             velocity=means[-1],
             velocity_covariance=covariances[-1],
             evidence=step.evidence,
             familiarity=step.familiarity,
+            ellipse_m=ellipse_m,
             places=self._tracker.places() if asked else None,
         )

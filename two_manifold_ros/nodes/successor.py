@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.filtering.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

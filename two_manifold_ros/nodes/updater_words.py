@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.position_learning import ENOUGH
 from two_manifold_ros.adapting.seen import NoBelief
+from two_manifold_ros.filtering.causes import FILLING, READOUT_UNPROVEN
 from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.judging import Judgement
@@ -44,7 +45,7 @@ def judge_learning(
         Full name.
 
     """
-    if judgement.cause != 'filling':
+    if judgement.cause not in {FILLING, READOUT_UNPROVEN}:
         return judgement
     tracker = session.adaptive.tracker
     used = session.adaptive.reference.counters['used']

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.filtering.estimate import Status
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.outputs.diagnostics import Level
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
-
-STRANGE = 2.0**0.5
-"""Familiarity above which to warn: nearer to another route than to the trained one."""
 
 SLOWEST = 0.8
 """Share of the model's rate below which too many ticks have no sample."""
@@ -179,16 +176,10 @@ def judge_estimate(latest: Estimate | None, why: str) -> Judgement:
         The filter's own words.
 
     """
-    if latest is None or latest.status is Status.FILLING:
+    if latest is None:
         return Judgement(Level.WARN, 'filling', why)
-    if latest.status is Status.RECOVERING:
-        return Judgement(Level.WARN, 'recovering', why)
-    if latest.status is Status.LOST:
-        return Judgement(Level.ERROR, 'lost', why)
-    familiarity = f'familiarity {latest.familiarity:.1f}'
-    if latest.status is Status.UNFAMILIAR:
-        return Judgement(Level.ERROR, 'refused', f'{why} ({familiarity})')
-    if latest.familiarity > STRANGE:
-        why = f'tracking, but {Status.UNFAMILIAR.value} ({familiarity})'
-        return Judgement(Level.WARN, 'unfamiliar', why)
-    return Judgement(Level.OK, 'tracking', why)
+    if latest.status in {Status.LOST, Status.REFUSED}:
+        return Judgement(Level.ERROR, latest.cause, why)
+    if latest.status is Status.TRACKING:
+        return Judgement(Level.OK, 'tracking', why)
+    return Judgement(Level.WARN, latest.cause, why)

@@ -25,6 +25,9 @@ On held-out runs the trained route seldom lies above it, 10 % faster and slower 
 and other routes mostly do.
 """
 
+STRANGE = 2.0**0.5
+"""Familiarity above which to doubt: half of the way to another route."""
+
 FAR = 10.0
 """
 Times the typical squared distance above which a window is refused whatever its contrast.

@@ -1,0 +1,67 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every cause for which a filter is not tracking, and its sentence: what, why and what helps."""
+
+from __future__ import annotations
+
+WAITING = 'waiting'
+FILLING = 'filling'
+SEARCHING = 'searching'
+READOUT_UNPROVEN = 'readout_unproven'
+GAP = 'gap'
+WIDE = 'wide'
+STRANGE = 'strange'
+DOUBTED = 'doubted'
+RESTARTED = 'restarted'
+ASTRAY = 'astray'
+UNFAMILIAR = 'unfamiliar'
+CONTRADICTED = 'contradicted'
+
+CAUSES = {
+    WAITING: 'no sample came yet',
+    FILLING: '{seen} of {window} ticks',
+    SEARCHING: (
+        'the 95 % ellipse still reaches {ellipse:.2f} m, and {error:.2f} m is hardly more than '
+        'that it is somewhere on the route; drive on'
+    ),
+    READOUT_UNPROVEN: (
+        'how much the positions err is not known: reference positions are needed until it is'
+    ),
+    GAP: (
+        'after a gap in the input, the window has {seen} of {window} ticks; look for lost messages'
+    ),
+    WIDE: (
+        'the 95 % ellipse reaches {ellipse:.2f} m, above {warn:.2f} m (ellipse_warn_m); drive on, '
+        'as on the trained route'
+    ),
+    STRANGE: (
+        'the input is nearly unlike that of training (familiarity {familiarity:.1f}, about 1 is '
+        'usual): compare units, mounting and route'
+    ),
+    DOUBTED: (
+        'the last {contradictions} observations contradict the model: look whether the vehicle '
+        'drives as in training'
+    ),
+    RESTARTED: (
+        'the belief had to be started anew because it went astray, and has to prove itself; '
+        'drive on'
+    ),
+    ASTRAY: (
+        'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m (ellipse_error_m): if the '
+        'vehicle was moved, drive on along the trained route'
+    ),
+    UNFAMILIAR: (
+        'the input is unlike that of training (familiarity {familiarity:.1f}, about 1 is usual): '
+        'compare units, mounting and route'
+    ),
+    CONTRADICTED: (
+        'one observation after the other contradicts the model, {contradictions} by now: compare '
+        'units, mounting and route, or train anew'
+    ),
+}
+"""
+Sentences by cause, to follow the words of the status and a colon.
+
+They are filled with what is known at the tick, see ``StateMachine``. What is found in the input
+brings cause and words of its own, see ``Finding``.
+"""
