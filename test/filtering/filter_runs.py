@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     Stream = Sequence[tuple[int, Floats]]
 
-CAUSES = ('non_finite', 'out_of_range', 'zero_stamp', 'duplicate_stamp', 'out_of_order')
+CAUSES = (
+    'non_finite',
+    'out_of_range',
+    'zero_stamp',
+    'duplicate_stamp',
+    'out_of_order',
+    'wild_stamp',
+)
 
 
 def feed(live: Filter, stream: Iterable[tuple[int, Floats]]) -> list[Estimate]:

@@ -59,6 +59,7 @@ FAULTS: dict[str, list[Fault]] = {
         lambda stamp, sample, _: (stamp - 1, -sample),
         lambda stamp, sample, _: (stamp - SECOND // 2 + 1, -sample),
     ],
+    'wild_stamp': [lambda stamp, sample, _: (stamp + 9 * SECOND, -sample)],
 }
 
 
@@ -150,7 +151,7 @@ def test_whatever_comes_every_number_is_sound(
         stamp += step * 1_000_000
         estimates += live.push(0 if generator.random() < 0.01 else stamp, sample)
     counters = live.counters
-    assert counters['received'] == length == counters['used'] + set_aside(counters)
+    assert counters['received'] == length == counters['used'] + set_aside(counters) + live.waiting
     assert counters['ticks'] == len(estimates)
     for estimate in estimates:
         assert all(np.isfinite(array).all() for array in numbers(estimate)[:-1])

@@ -12,6 +12,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.causes import WAITING
 from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.intake import Intake
 from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD
 from two_manifold_ros.filtering.soundness import half_axis, sound
@@ -20,7 +21,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.monitoring.input_watch import InputWatch
 from two_manifold_ros.ticks.averaging import TickAverager
-from two_manifold_ros.ticks.stamps import StampRule, Verdict
+from two_manifold_ros.ticks.stamps import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.tick_filter import TickFilter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
-
-_DROPPED = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
 
 
 class Filter:
@@ -54,13 +53,17 @@ class Filter:
         `make_tick_filter` makes of the model. One that is given judges its input by itself.
     limits
         Of the ellipse; by default those of `limits_of`.
+    reorder_ns
+        How late a sample may come and still be used, nanoseconds; all estimates come as much
+        later for it. Less than ``JUMP_BACK_NS``.
 
     Attributes
     ----------
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
-        ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``), ``ticks``, ``gaps``,
-        ``rejected_observations``, ``restarts`` of the belief and ``resets``.
+        ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
+        ``gaps``, ``rejected_observations``, ``restarts`` of the belief and ``resets``. What was
+        received was used, or set aside, or is ``waiting``.
 
     """
 
@@ -70,6 +73,7 @@ class Filter:
         places_hz: float = 0.0,
         tick_filter: TickFilter | None = None,
         limits: EllipseLimits | None = None,
+        reorder_ns: int = 0,
     ) -> None:
         channels = len(model.channels.mean)
         self._model = model
@@ -77,8 +81,8 @@ class Filter:
         self._given = tick_filter is not None
         self._tracker = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
-        self._rule = StampRule(model.max_gap_ns)
-        self._sample = np.zeros(channels)
+        self._intake = Intake(channels, model.max_gap_ns, reorder_ns)
+        self._reorder = reorder_ns
         self._tick = 0
         self._recovering = False
         self._machine = StateMachine(limits or limits_of(model), model.window)
@@ -104,13 +108,18 @@ class Filter:
     @property
     def tick_ends(self) -> int:
         """
-        When the running tick ends, nanoseconds; 0 before the first sample.
+        When the running tick can end, nanoseconds; 0 if that may be with any next sample.
 
         A later sample with an older stamp than this gives no estimate, whatever its values.
         """
-        if self._since:
+        if self._since or self._intake.jumped:
             return 0
-        return self._averager.tick_began + self._model.period_ns
+        return self._averager.tick_began + self._model.period_ns + self._reorder
+
+    @property
+    def waiting(self) -> int:
+        """How many samples wait for later ones to show what is to be done with them."""
+        return self._intake.waiting
 
     def warm_up(self) -> None:
         """
@@ -135,8 +144,10 @@ class Filter:
 
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
+        # What only waited is used all the same, so that no sample goes uncounted.
+        for used in self._intake.drain(self.counters):
+            self._use(*used)
         self._forget()
-        self._rule.forget()
         self._since = f'reset: {cause}'
         self.counters['resets'] += 1
 
@@ -160,28 +171,30 @@ class Filter:
         """
         counters = self.counters
         counters['received'] += 1
-        self._sample[:] = sample
+        values = np.array(sample, dtype=np.float64)
         channels = self._model.channels
-        fault = check_sample(self._sample, channels.mean, channels.limit)
+        fault = check_sample(values, channels.mean, channels.limit)
         if fault != GOOD:
             counters[CAUSES[fault]] += 1
             return []
-        verdict = self._rule.judge(stamp_ns)
-        if verdict in _DROPPED:
-            counters[verdict.value] += 1
-            return []
-        counters['used'] += 1
+        estimates: list[Estimate] = []
+        for used in self._intake.push(stamp_ns, values, counters):
+            estimates += self._use(*used)
+        return estimates
+
+    def _use(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> list[Estimate]:
+        self.counters['used'] += 1
         begins = verdict is not Verdict.ACCEPT
         if begins:
-            self._begin(verdict, stamp_ns)
+            self._begin(verdict, stamp_ns, sample)
         if self._watch is not None:
-            self._watch.sample(stamp_ns, self._sample)
+            self._watch.sample(stamp_ns, sample)
         if begins:
             return []
-        count, ends, means = self._averager.push(stamp_ns, self._sample)
+        count, ends, means = self._averager.push(stamp_ns, sample)
         return [self._estimate(int(ends[i]), means[i]) for i in range(count)]
 
-    def _begin(self, verdict: Verdict, stamp_ns: int) -> None:
+    def _begin(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
         """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
         if verdict is Verdict.GAP:
             self.counters['gaps'] += 1
@@ -199,7 +212,7 @@ class Filter:
             self.counters['resets'] += 1
             self._forget()
         self._since = ''
-        self._averager.start(stamp_ns, self._sample)
+        self._averager.start(stamp_ns, sample)
 
     def _forget(self) -> None:
         self._tracker.start()
