@@ -1,0 +1,194 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold of every trial, each check by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fault import MOST_ERROR, Outcome, TRACKING, UNSURE
+import numpy as np
+
+from two_manifold_ros.outputs.status import REJECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from healthy_drive import Sample
+    from trial import Told, Trial
+
+CHI_SQUARE = 5.991
+"""Of two dimensions at 95 %."""
+
+FAR_M = 0.35
+"""An error that the filter has now and then on a healthy drive; the track is 4.9 m long."""
+
+LEAST_ERROR_M = 0.03
+"""Errors are compared as if they were at least this: below lies the noise of the IMU."""
+
+
+def judge(trial: Trial) -> Outcome:
+    """Return what the node did and what of it does not hold."""
+    detected_s = _detected_s(trial)
+    recovered = _recovered(trial)
+    ratio = _error_ratio(trial, recovered)
+    unnoticed = _unnoticed(trial)
+    complaints = [
+        *_numbers(trial),
+        *_silence(trial),
+        *_truth(trial, unnoticed),
+        *_naming(trial, detected_s),
+        *_recovery(trial, recovered, ratio),
+        *_counts(trial),
+    ]
+    return Outcome(trial.fault, detected_s, unnoticed, recovered, ratio, tuple(complaints))
+
+
+def _numbers(trial: Trial) -> Iterator[str]:
+    bad = sum(not each.finite for each in trial.told)
+    if bad:
+        yield f'{bad} published messages hold a number that is not finite'
+
+
+def _silence(trial: Trial) -> Iterator[str]:
+    """Complain of what was published in a state that publishes nothing."""
+    for each in trial.told:
+        statuses = trial.statuses(each.after)
+        if not statuses & {TRACKING, UNSURE}:
+            yield f'an estimate was published while it said {" and ".join(map(repr, statuses))}'
+            return
+
+
+def _unnoticed(trial: Trial) -> int:
+    """Count positions that were told as sure and are wrong."""
+    sure = [each for each in trial.told if trial.statuses(each.after) == {TRACKING}]
+    return sum(not _right(each, _place(trial, each)) for each in sure)
+
+
+def _truth(trial: Trial, unnoticed: int) -> Iterator[str]:
+    if unnoticed > trial.fault.blind:
+        yield f'{unnoticed} positions were told as sure and are wrong, not {trial.fault.blind}'
+
+
+def _right(told: Told, place: np.ndarray | None) -> bool:
+    if place is None:
+        return False
+    error = told.place - place
+    inside = error @ np.linalg.solve(told.covariance, error) <= CHI_SQUARE
+    return bool(inside or np.linalg.norm(error) < FAR_M)
+
+
+def _place(trial: Trial, told: Told) -> np.ndarray | None:
+    """Return where the car was at the stamp of an estimate, if that is known."""
+    taken = _taken(trial.sent, told)
+    return None if taken is None else trial.drive.places(np.array([taken]))[0]
+
+
+def _taken(sent: list[Sample], told: Told) -> int | None:
+    """Return the time on the drive of the newest sample that an estimate may have used."""
+    for sample in reversed(sent[: told.after - 1]):
+        if sample.refused or sample.stamp_ns > told.stamp_ns:
+            continue
+        if sample.taken_ns is None:
+            return None
+        return sample.taken_ns + min(told.stamp_ns - sample.stamp_ns, 20_000_000)
+    return None
+
+
+def _detected_s(trial: Trial) -> float | None:
+    """Return how long it took until the fault was named or counted."""
+    fault = trial.fault
+    if fault.counter:
+        before = trial.numbers_before.get(fault.counter, 0.0)
+        for look in trial.looks:
+            if look.numbers.get(fault.counter, 0.0) > before:
+                return trial.seconds_after(look.received)
+        return None
+    for word in trial.words:
+        if (word.status, word.cause) != fault.says or fault.words not in word.why:
+            continue
+        if fault.silent_s and word.heard_s > trial.silence_s:
+            return word.heard_s - trial.silence_s
+        if not fault.silent_s and word.received > trial.begin:
+            return trial.seconds_after(word.received)
+    return None
+
+
+def _naming(trial: Trial, detected_s: float | None) -> Iterator[str]:
+    fault = trial.fault
+    said = [word for word in trial.words if word.received > trial.begin]
+    if fault.harmless:
+        other = [word for word in said if (word.status, word.cause) != fault.says]
+        if other:
+            yield f'it said {other[0].status!r} because of {other[0].cause!r}: {other[0].why}'
+        if not fault.counter:
+            return
+    elif any(not word.cause or not word.why for word in said if word.status != TRACKING):
+        yield 'it did not say why'
+    if detected_s is None:
+        causes = Counter((word.status, word.cause) for word in said)
+        yield f'it never said {fault.says} {fault.words!r}, but {dict(causes)}'
+    elif detected_s > fault.within_s > 0.0:
+        yield f'it said so after {detected_s:.2f} s, not within {fault.within_s:g} s'
+
+
+def _recovered(trial: Trial) -> int | None:
+    """Return after how many ticks it tracked and went on doing so."""
+    since = None
+    for word in trial.words:
+        if word.received <= trial.end and word.status == TRACKING:
+            since = trial.end
+        elif word.status != TRACKING:
+            since = None
+        elif since is None:
+            since = word.received
+    return None if since is None else trial.ticks_after(since)
+
+
+def _recovery(trial: Trial, recovered: int | None, ratio: float | None) -> Iterator[str]:
+    if recovered is None:
+        yield f'it did not track again; its last word was {trial.words[-1].why!r}'
+        return
+    if recovered > trial.fault.recovers:
+        yield f'it tracked again after {recovered} ticks, not within {trial.fault.recovers}'
+    if ratio is None:
+        yield 'it published nothing afterwards'
+    elif ratio > MOST_ERROR:
+        yield f'its error afterwards is {ratio:.2f} times that without the fault'
+
+
+def _error_ratio(trial: Trial, recovered: int | None) -> float | None:
+    """Compare errors once it has to be recovered, or from the fault on where it was harmless."""
+    if recovered is None:
+        return None
+    harmless = trial.fault.harmless
+    since = trial.begin if harmless else trial.end
+    told = [
+        each
+        for each in trial.told
+        if each.after > since
+        and (harmless or trial.ticks_after(each.after) >= trial.fault.recovers)
+        and _taken(trial.sent, each) is not None
+    ]
+    if not told:
+        return None
+    taken = np.array([_taken(trial.sent, each) for each in told])
+    errors = np.array([each.place for each in told]) - trial.drive.places(taken)
+    error = float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+    return max(error, LEAST_ERROR_M) / max(trial.drive.error(taken), LEAST_ERROR_M)
+
+
+def _counts(trial: Trial) -> Iterator[str]:
+    """Complain of counters that do not say what became of the messages."""
+    first, last = trial.numbers_before, trial.looks[-1].numbers
+    if not trial.survived:
+        yield 'the node died, or survived an exception'
+    if last['received'] != sum(last[key] for key in ('used', 'waiting', *REJECTIONS)):
+        yield f'the counters do not add up: {last}'
+    refused = Counter(each.refused for each in trial.sent if each.refused)
+    expected = {**{cause: refused[cause] for cause in REJECTIONS}, **trial.fault.counts}
+    for key, count in expected.items():
+        fresh = last[key] - first.get(key, 0.0)
+        if fresh != count and key not in trial.fault.may_count:
+            yield f'{key} was counted {fresh:g} times, not {count}'

@@ -1,0 +1,63 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What became of every row of the fault matrix, and the page about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import platform
+from typing import TYPE_CHECKING
+
+from faults_page import page
+import pytest
+from rows import FAULTS
+from trained_drive import train_and_drive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fault import Outcome
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption('--faults-page', metavar='FILE', help='write the page about the faults')
+
+
+@pytest.fixture(scope='session')
+def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
+    """What became of the rows that were run; whoever runs one appends to it."""
+    outcomes: list[Outcome] = []
+    yield outcomes
+    path = request.config.getoption('--faults-page', default=None)
+    names = [fault.name for fault in FAULTS]
+    if path and {each.fault.name for each in outcomes} == set(names):
+        outcomes.sort(key=lambda each: names.index(each.fault.name))
+        machine = (
+            f'Made on {os.cpu_count()} cores ({platform.machine()}), Linux '
+            f'{platform.release().split("-")[0]}, Python {platform.python_version()}.'
+        )
+        Path(path).write_text(page(outcomes, machine), encoding='utf-8')
+
+
+@pytest.fixture(scope='session')
+def stream_outcomes(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Outcome]:
+    """Run all rows of faulty streams that a selected test asks for at once; by name."""
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    from lanes import run_all  # noqa: PLC0415 - needs ROS, which may be missing
+
+    path = tmp_path_factory.mktemp('faults') / 'model.npz'
+    drive = train_and_drive(path)
+    selected = [
+        item.callspec.params['fault']
+        for item in request.session.items
+        if 'stream_outcomes' in getattr(item, 'fixturenames', ())
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+        patch.setenv('PYTHONUNBUFFERED', '1')
+        # Compiling in every process would take most of the time of these tests.
+        patch.setenv('TWO_MANIFOLD_NUMBA', '0')
+        return run_all(selected, drive, path)

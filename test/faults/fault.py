@@ -1,0 +1,146 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One row of the fault matrix: what is done to the node, and what it has to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from healthy_drive import HealthyDrive, Sample
+
+    Stretch: TypeAlias = list[Sample]
+    Change: TypeAlias = Callable[[Stretch, HealthyDrive], Stretch]
+
+TRACKING, UNSURE, LOST = 'tracking', 'unsure', 'lost'
+REFUSED, NO_DATA = 'refused input', 'no data'
+
+MOST_ERROR = 1.2
+"""After a fault the error may be this many times what it would have been without."""
+
+
+def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Be the `Change` of a stretch that is as it should be."""
+    return stretch
+
+
+@dataclass(frozen=True)
+class Fault:
+    """
+    A fault, and what the page says of it.
+
+    Parameters
+    ----------
+    name
+        What goes wrong, as the page calls it.
+    seen
+        Where it is known from.
+    rule
+        What our nodes do about it, in words.
+    says
+        Status and cause that have to be told; the cause is empty where all is well.
+    within_s
+        Time in which they have to be told, seconds; 0 where there is nothing to tell.
+    recovers
+        Ticks after the end of the fault in which the node has to track again, as well as before;
+        ``None`` where it cannot.
+    blind
+        Ticks in which a position may be told as sure and be wrong until the fault is noticed.
+
+    """
+
+    name: str
+    seen: str
+    rule: str
+    says: tuple[str, str]
+    within_s: float
+    recovers: int | None
+    blind: int = 0
+
+
+@dataclass(frozen=True)
+class StreamFault(Fault):
+    """
+    A fault of the messages that a driver sends.
+
+    Parameters
+    ----------
+    seconds
+        How long the fault lasts on the drive.
+    change
+        Makes the faulty stretch out of the healthy one.
+    before, after
+        Change what comes before and what follows, where that is not as usual.
+    counts
+        How often something has to be counted, by counter; rejected messages go without saying.
+    may_count
+        Counters of which it does not matter.
+    words
+        Part of the sentence that has to be told.
+    counter
+        Counter by which the fault shows, where it does no harm that would be told.
+    lane
+        Which kind of node serves it, see ``lanes.py``.
+    pace_hz
+        Messages a second of real time during the fault; 0 for as quickly as they are taken.
+    batch
+        Messages that are sent at once, where they are paced.
+    silent_s
+        Real time after the faulty stretch in which nothing is sent.
+
+    """
+
+    seconds: float = 4.0
+    change: Change = unchanged
+    before: Change = unchanged
+    after: Change = unchanged
+    counts: Mapping[str, int] = field(default_factory=dict)
+    may_count: tuple[str, ...] = ()
+    words: str = ''
+    counter: str = ''
+    lane: str = 'plain'
+    pace_hz: float = 0.0
+    batch: int = 1
+    silent_s: float = 0.0
+
+    @property
+    def harmless(self) -> bool:
+        """Whether the node has to track as if nothing were wrong."""
+        return self.says == (TRACKING, '')
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    What the node did.
+
+    A test that tries a row appends its outcome to the fixture ``outcomes``; the page shows it. The
+    row itself, a `Fault`, stands in ``rows.py``, against which the page is held.
+
+    Parameters
+    ----------
+    fault
+        Which row.
+    detected_s
+        Time until it was named, seconds; ``None`` if it was not.
+    unnoticed
+        Positions that were told as sure and were wrong.
+    recovered
+        Ticks until it tracked again; ``None`` if it did not.
+    error_ratio
+        Error after the recovery over that of the same stretch without the fault; ``None`` where
+        there is none.
+    complaints
+        What does not hold.
+
+    """
+
+    fault: Fault
+    detected_s: float | None = None
+    unnoticed: int = 0
+    recovered: int | None = None
+    error_ratio: float | None = None
+    complaints: tuple[str, ...] = ()

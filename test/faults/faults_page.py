@@ -1,0 +1,87 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The page about the fault matrix, made from what its tests saw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fault import MOST_ERROR, StreamFault
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fault import Fault, Outcome
+
+HEAD = f"""\
+# Faults
+
+What our nodes do about every fault that was seen in the wild, or thought of. This page is made
+by `./run faults` from what its tests saw; `./run test` runs the same tests.
+
+Each row is a trial. A real `filter_node` is sent a healthy drive of the simulated slot car over
+DDS, then the fault, then the healthy drive again; several nodes serve one trial after the other,
+in ROS domains of their own. The model runs at 10 Hz with windows of 20 ticks, the IMU at 50 Hz.
+In every trial nothing that is published may be a number that is not finite, nothing may be
+published in a state that publishes nothing, counters have to add up (`received` is the sum of
+`used`, `waiting` and the rejected by cause) and to show each refused message under its cause, and
+the node has to survive.
+
+* *says*: status and cause in `diagnostics`; a counter where the fault does no harm that had to be
+  told.
+* *after*: seconds of the drive until it is said (of the clock where messages stop), and the limit.
+* *wrong*: ticks in which a wrong position was told as sure before, and the limit. A position is
+  wrong if the truth lies outside the 95 % ellipse and farther away than errors on a healthy
+  drive.
+* *back*: ticks after the end of the fault until it tracks again, and the limit. Where the window
+  begins anew it takes 20 to fill; a status that is better is believed after 10.
+* *error*: after that limit (where there is no harm: from the begin of the fault), as a multiple of
+  the error without the fault at the same places; at most {MOST_ERROR}. Errors below 3 cm count as
+  3 cm.
+
+| fault | rule | says | after, s | wrong | back, ticks | error |
+| --- | --- | --- | --- | --- | --- | --- |
+"""
+
+
+def page(outcomes: Sequence[Outcome], machine: str) -> str:
+    """Return the page; ``machine`` says where it was made."""
+    rows = ''.join(f'{_row(each)}\n' for each in outcomes)
+    return f'{HEAD}{rows}\n{machine}\n'
+
+
+def stated(fault: Fault) -> list[str]:
+    """Return the cells, or parts of cells, that the row says before anything is tried."""
+    limits = [f'({fault.within_s:g})' if fault.within_s else '-', f'({fault.blind})']
+    back = '-' if fault.recovers is None else f'({fault.recovers})'
+    return [f'{fault.name} ({fault.seen})', fault.rule, _says(fault), *limits, back]
+
+
+def _row(outcome: Outcome) -> str:
+    fault = outcome.fault
+    name, rule, says, within, blind, back = stated(fault)
+    cells = [
+        name,
+        rule,
+        says,
+        _with(_number(outcome.detected_s, '.2f'), within),
+        _with(str(outcome.unnoticed), blind),
+        _with(_number(outcome.recovered, 'd'), back),
+        _number(outcome.error_ratio, '.2f'),
+    ]
+    return f'| {" | ".join(cells)} |'
+
+
+def _says(fault: Fault) -> str:
+    status, cause = fault.says
+    counter = fault.counter if isinstance(fault, StreamFault) else ''
+    named = f'`{cause or counter}`' if cause or counter else ''
+    return ', '.join(part for part in (status, named) if part)
+
+
+def _number(value: float | None, form: str) -> str:
+    return '-' if value is None else format(value, form)
+
+
+def _with(value: str, limit: str) -> str:
+    return '-' if limit == '-' else f'{value} {limit}'

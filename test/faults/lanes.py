@@ -1,0 +1,72 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Run the rows of the fault matrix on several nodes at once, each in a domain of its own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+import random
+from typing import TYPE_CHECKING
+
+from checks import judge
+from served_node import ServedNode
+from trial import play
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from fault import Outcome, StreamFault
+    from healthy_drive import HealthyDrive
+
+LANES: dict[str, dict[str, object]] = {
+    'plain': {'input_timeout_s': 60.0},
+    'prompt': {'input_timeout_s': 0.3},
+    'sorting': {'input_timeout_s': 60.0, 'reorder_s': 0.06},
+    'simulated time': {'input_timeout_s': 60.0, 'use_sim_time': 'true'},
+}
+"""Parameters of the nodes: trials are faster than real time, so that pauses are none."""
+
+AT_ONCE = 4
+"""Nodes that run at once: two cores are kept busy while others only wait."""
+
+MOST_ROWS = 12
+"""Rows that one node serves: more rows get another one beside it."""
+
+
+def run_all(faults: Iterable[StreamFault], drive: HealthyDrive, model: Path) -> dict[str, Outcome]:
+    """Return what became of each fault, by name."""
+    by_lane: dict[str, list[StreamFault]] = defaultdict(list)
+    for fault in faults:
+        by_lane[fault.lane].append(fault)
+    shares = [
+        (LANES[lane], rows[begin :: -(-len(rows) // MOST_ROWS)])
+        for lane, rows in by_lane.items()
+        for begin in range(-(-len(rows) // MOST_ROWS))
+    ]
+    domains = random.SystemRandom().sample(range(1, 200), len(shares))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = [
+            pool.submit(_serve, domain, rows, drive, model, parameters)
+            for domain, (parameters, rows) in zip(domains, shares, strict=True)
+        ]
+    return {name: outcome for future in futures for name, outcome in future.result().items()}
+
+
+def _serve(
+    domain: int,
+    faults: Sequence[StreamFault],
+    drive: HealthyDrive,
+    model: Path,
+    parameters: dict[str, object],
+) -> dict[str, Outcome]:
+    """Let one node serve one fault after the other; the next stands on its recovery."""
+    node = ServedNode(domain, model, **parameters)
+    try:
+        return {
+            fault.name: judge(play(fault, drive, node, index))
+            for index, fault in enumerate(faults)
+        }
+    finally:
+        node.close()

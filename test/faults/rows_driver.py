@@ -1,0 +1,89 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the fault matrix: a driver that dies, stalls or is not alone, and its clock."""
+
+from __future__ import annotations
+
+from changing_stamps import clock_stopped, from_two, later, nothing
+from fault import NO_DATA, StreamFault, TRACKING, UNSURE
+
+DEAD = {
+    'lane': 'prompt',
+    'says': (NO_DATA, 'silent'),
+    'within_s': 0.6,
+    'silent_s': 0.8,
+    'change': nothing,
+    'seconds': 1.0,
+}
+"""The timeout of that node is 0.3 s."""
+
+DRIVER = (
+    StreamFault(
+        name='driver dies and comes back after 1 s',
+        seen='depthai-ros#736, #474',
+        rule='said within the timeout; then the belief goes on where it is',
+        **DEAD,
+        recovers=40,
+        counts={'gaps': 1, 'resets': 0},
+    ),
+    StreamFault(
+        name='driver dies and comes back after 1 min',
+        seen='issue',
+        rule='said within the timeout; then begin anew, once',
+        **DEAD,
+        recovers=40,
+        after=later(59.0),
+        counts={'gaps': 1, 'resets': 1},
+    ),
+    StreamFault(
+        name='driver dies and comes back after 1 h',
+        seen='issue',
+        rule='said within the timeout; then begin anew, once',
+        **DEAD,
+        recovers=40,
+        after=later(3599.0),
+        counts={'gaps': 1, 'resets': 1},
+    ),
+    StreamFault(
+        name='batches of 50 messages at once',
+        seen='microstrain_inertial#357, depthai-ros#56',
+        rule='stamps decide, whenever it arrives',
+        says=(TRACKING, ''),
+        within_s=0.0,
+        recovers=1,
+        pace_hz=200.0,
+        batch=50,
+    ),
+    StreamFault(
+        name='two publishers on the topic',
+        seen='issue',
+        rule='named',
+        says=(UNSURE, 'two_publishers'),
+        within_s=2.5,
+        recovers=40,
+        pace_hz=80.0,
+        change=from_two,
+    ),
+    StreamFault(
+        name='/clock stops (use_sim_time)',
+        seen='autoware_universe#398',
+        rule='stamps decide, and reports follow a clock that always runs',
+        says=(TRACKING, ''),
+        within_s=0.0,
+        recovers=1,
+        lane='simulated time',
+        change=clock_stopped,
+    ),
+    StreamFault(
+        name='/clock and stamps go back by 30 s (use_sim_time)',
+        seen='rosbag2 PR#675, autoware PR#646',
+        rule='begin anew exactly once',
+        says=('filling the window', 'filling'),
+        within_s=0.5,
+        recovers=40,
+        seconds=0.0,
+        lane='simulated time',
+        after=later(-30.0),
+        counts={'resets': 1},
+    ),
+)

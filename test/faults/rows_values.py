@@ -1,0 +1,203 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the fault matrix: what an IMU measures."""
+
+from __future__ import annotations
+
+from changing_values import (
+    clipped,
+    FORCE,
+    framed,
+    frozen,
+    garbled,
+    GRAVITY,
+    RATE,
+    rounded,
+    scaled,
+    set_to,
+    turned,
+    upside_down,
+    values_by,
+    without_gravity,
+    X,
+    Y,
+    YAW,
+)
+from fault import REFUSED, StreamFault, TRACKING, UNSURE
+import numpy as np
+
+WITHIN_S = 10.0
+"""Of driving, until wrong units, axes or signs are named."""
+
+AFTER = 50
+"""Ticks until an input that has become right again is believed: two windows."""
+
+SOON = {'within_s': 0.5, 'recovers': 1, 'says': (TRACKING, '')}
+NAMED = {'within_s': WITHIN_S, 'recovers': AFTER, 'seconds': WITHIN_S}
+ALL = {'says': (REFUSED, 'rejected'), 'within_s': 2.5, 'recovers': AFTER, 'pace_hz': 80.0}
+GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
+
+DROPPED = 'dropped before any buffer, counted; the rest is used'
+NOTHING = 'nothing is published as long as no message can be used; nothing of it stays behind'
+UNITS = 'named with what to do; nothing is published once it is known'
+
+SINGLE = (
+    StreamFault(
+        name='NaN now and then',
+        seen='rosflight_ros_pkgs#78',
+        rule=DROPPED,
+        **SOON,
+        counter='non_finite',
+        change=set_to(X, np.nan, refused='non_finite', every=10),
+    ),
+    StreamFault(
+        name='infinity now and then',
+        seen='issue',
+        rule=DROPPED,
+        **SOON,
+        counter='non_finite',
+        change=set_to(YAW, np.inf, refused='non_finite', every=10),
+    ),
+    StreamFault(
+        name='giant values now and then',
+        seen='issue',
+        rule=DROPPED,
+        **SOON,
+        counter='out_of_range',
+        change=set_to(Y, 1e30, refused='out_of_range', every=10),
+    ),
+    StreamFault(
+        name='malformed bytes now and then',
+        seen='issue',
+        rule=DROPPED,
+        **SOON,
+        counter='malformed',
+        change=garbled(GARBAGE, every=10),
+    ),
+    StreamFault(
+        name='nothing but NaN',
+        seen='rosbot_hardware_interfaces PR#4, inertial-sense-ros-old#22',
+        rule=NOTHING,
+        **ALL,
+        words='non_finite',
+        change=set_to(slice(None), np.nan, refused='non_finite'),
+    ),
+    StreamFault(
+        name='nothing but giant values',
+        seen='issue',
+        rule=NOTHING,
+        **ALL,
+        words='out_of_range',
+        change=set_to(FORCE, -3e38, refused='out_of_range'),
+    ),
+    StreamFault(
+        name='nothing but malformed bytes',
+        seen='issue',
+        rule=NOTHING,
+        **ALL,
+        words='malformed',
+        change=garbled(GARBAGE),
+    ),
+)
+
+UNITS_AND_AXES = (
+    StreamFault(
+        name='acceleration in g',
+        seen='own, inertial rates',
+        rule=UNITS,
+        says=(REFUSED, 'acceleration_in_g'),
+        words='g',
+        **NAMED,
+        change=scaled(FORCE, 1.0 / GRAVITY),
+    ),
+    StreamFault(
+        name='angular rate in deg/s',
+        seen='own, inertial rates',
+        rule=UNITS,
+        says=(REFUSED, 'rate_in_degrees'),
+        words='deg',
+        **NAMED,
+        may_count=('out_of_range',),
+        change=scaled(RATE, 180.0 / np.pi),
+    ),
+    StreamFault(
+        name='gyroscope with the wrong sign',
+        seen='issue',
+        rule=UNITS,
+        says=(REFUSED, 'gyro_sign'),
+        **NAMED,
+        change=scaled(RATE, -1.0),
+    ),
+    StreamFault(
+        name='gravity removed',
+        seen='imu_tools#88',
+        rule=UNITS,
+        says=(REFUSED, 'gravity_removed'),
+        words='gravity',
+        **NAMED,
+        change=values_by(without_gravity),
+    ),
+    StreamFault(
+        name='axes forward, right, down (NED)',
+        seen='own',
+        rule=UNITS,
+        says=(REFUSED, 'z_down'),
+        **NAMED,
+        change=values_by(upside_down),
+    ),
+    StreamFault(
+        name='IMU turned half round',
+        seen='issue: wrong axes',
+        rule=UNITS,
+        says=(REFUSED, 'turned'),
+        **NAMED,
+        change=values_by(turned),
+    ),
+    StreamFault(
+        name='wrong frame_id',
+        seen='issue',
+        rule='said; the numbers are used as they are, for they may be right',
+        says=(TRACKING, ''),
+        within_s=2.5,
+        recovers=1,
+        pace_hz=80.0,
+        change=framed('gps'),
+    ),
+)
+
+SENSOR = (
+    StreamFault(
+        name='one channel dead',
+        seen='issue',
+        rule=UNITS,
+        says=(UNSURE, 'dead_channel'),
+        **NAMED,
+        change=set_to(YAW, 0.0),
+    ),
+    StreamFault(
+        name='stuck: the same values again and again',
+        seen='PX4 data_validator',
+        rule='after longer than ever in training nothing is published',
+        says=(REFUSED, 'frozen'),
+        **NAMED,
+        change=frozen,
+    ),
+    StreamFault(
+        name='saturated',
+        seen='own',
+        rule='named',
+        says=(UNSURE, 'saturated'),
+        **NAMED,
+        change=clipped(YAW, 1.5),
+    ),
+    StreamFault(
+        name='quantised coarsely',
+        seen='PX4-ECL#219',
+        rule='named',
+        says=(UNSURE, 'quantised'),
+        **NAMED,
+        change=rounded(1.0),
+    ),
+)
+
+VALUES = (*SINGLE, *UNITS_AND_AXES, *SENSOR)

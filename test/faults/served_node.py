@@ -1,0 +1,202 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A filter node in a ROS domain of its own, and one who drives it and hears what it says."""
+
+from __future__ import annotations
+
+import math
+import os
+from time import monotonic
+from typing import NamedTuple, TYPE_CHECKING
+
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+import numpy as np
+from raw_imu import raw_imu
+from ros_talk import NodeProcess, Talk
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu
+from std_msgs.msg import Float64MultiArray
+
+from two_manifold_ros.outputs.status import CODES, OUTSIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from healthy_drive import Sample
+    from rclpy.publisher import Publisher
+
+IN_FLIGHT = 300
+"""Messages that may be on their way: fewer than fit into any queue."""
+
+AT_ONCE = 25
+STATUS_HZ = 100.0
+SETTLED_S = 0.2
+PROBE_NS = 1_000_000 * 10**9
+"""So far back that the filter starts anew after it."""
+
+CODE = {'': OUTSIDE, **{status.value: code for status, code in CODES.items()}}
+
+
+class DomainProcess(NodeProcess):
+    """One of our nodes, in a domain."""
+
+    def __init__(self, domain: int, name: str, **parameters: object) -> None:
+        self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
+        super().__init__(name, **parameters)
+
+
+class Word(NamedTuple):
+    """What the node said of itself in `diagnostics`, after how many messages."""
+
+    received: int
+    status: str
+    cause: str
+    why: str
+    heard_s: float
+
+
+class Look(NamedTuple):
+    """What it told in numbers on `status`, after how many messages."""
+
+    received: int
+    numbers: dict[str, float]
+
+
+class ServedNode:
+    """
+    A node that serves one fault after the other.
+
+    Parameters
+    ----------
+    domain
+        Nobody else's.
+    model
+        Its model file.
+    parameters
+        Further ones.
+
+    Attributes
+    ----------
+    words, looks, estimates
+        Everything heard since `forget`, which keeps the newest word and look.
+    callback_errors
+        Exceptions that the node survived.
+
+    """
+
+    def __init__(self, domain: int, model: Path, **parameters: object) -> None:
+        self._frame = f'car_{domain}'
+        self._process = DomainProcess(
+            domain,
+            'filter_node',
+            model=model,
+            child_frame=self._frame,
+            status_rate_hz=STATUS_HZ,
+            **parameters,
+        )
+        self._talk = Talk(domain)
+        self.words: list[Word] = []
+        self.looks = [Look(0, {})]
+        self.estimates: list[Odometry] = []
+        self.callback_errors = '0'
+        self._sent = 0
+        node = self._talk.node
+        node.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, 100)
+        node.create_subscription(Float64MultiArray, 'status', self._on_status, 100)
+        node.create_subscription(Odometry, 'odometry', self._on_odometry, 1000)
+        self._publishers: list[Publisher] = [self._talk.publisher(Imu, 'imu')]
+        self._clock = node.create_publisher(Clock, 'clock', 10)
+        self._connect()
+
+    def close(self) -> None:
+        """Stop the node and leave the domain."""
+        self._process.stop()
+        self._talk.close()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.alive
+
+    def forget(self) -> None:
+        del self.words[:-1], self.looks[:-1], self.estimates[:]
+
+    def send(self, samples: Sequence[Sample], pace_hz: float = 0.0, batch: int = 1) -> None:
+        """Send all, so many at once and a second where that is asked for."""
+        two = any(sample.source for sample in samples)
+        if two:
+            self._publishers.append(self._talk.publisher(Imu, 'imu'))
+        begin = monotonic()
+        for count, sample in enumerate(samples):
+            if pace_hz and count % batch == 0:
+                self.rest(begin + count / pace_hz - monotonic())
+            self._publish(sample)
+            if count % AT_ONCE == AT_ONCE - 1:
+                self._wait(IN_FLIGHT)
+        self._wait(0)
+        if two:
+            self._talk.node.destroy_publisher(self._publishers.pop())
+
+    def rest(self, seconds: float) -> None:
+        """Only listen for a while."""
+        end = monotonic() + seconds
+        while (left := end - monotonic()) > 0.0:
+            self._talk.spin(left)
+
+    @property
+    def received(self) -> int:
+        """How many messages it took since it was started."""
+        return self.looks[-1].received
+
+    def settle(self) -> None:
+        """Wait until it took everything that was sent, and for its word about that."""
+        self._talk.until(lambda: self.received == self._sent, 'the node to take everything')
+        code = self.looks[-1].numbers['status']
+        self._talk.until(lambda: CODE[self.words[-1].status] == code, 'its last word')
+
+    def _publish(self, sample: Sample) -> None:
+        if sample.clock:
+            stamp = Clock()
+            stamp.clock.sec, stamp.clock.nanosec = divmod(sample.stamp_ns, 10**9)
+            self._clock.publish(stamp)
+        raw = sample.raw or raw_imu(sample.stamp_ns, sample.values, sample.frame)
+        self._publishers[sample.source].publish(raw)
+        self._sent += 1
+
+    def _wait(self, in_flight: int) -> None:
+        self._talk.spin()
+        self._talk.until(lambda: self.received >= self._sent - in_flight, 'the node to follow')
+
+    def _connect(self) -> None:
+        """Send until the first message arrives: that our side has matched says nothing of it."""
+        probe = PROBE_NS
+
+        def heard() -> bool:
+            nonlocal probe
+            probe += 1_000_000
+            self._publishers[0].publish(raw_imu(probe, np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])))
+            return self.received > 0
+
+        self._talk.until(lambda: self.words, 'its first word')
+        self._talk.until(heard, 'the first IMU message to arrive')
+        self.rest(SETTLED_S)
+        self._sent = self.received
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {each.key: each.value for each in status.values}
+            self.callback_errors = values.get('callback_errors', '0')
+            received = int(values.get('received', 0))
+            word = values['status'], values['cause'], status.message
+            self.words.append(Word(received, *word, monotonic()))
+
+    def _on_status(self, message: Float64MultiArray) -> None:
+        names = message.layout.dim[0].label.split(',')
+        numbers = dict(zip(names, message.data, strict=True))
+        received = numbers['received']
+        self.looks.append(Look(0 if math.isnan(received) else int(received), numbers))
+
+    def _on_odometry(self, message: Odometry) -> None:
+        assert message.child_frame_id == self._frame, 'heard another domain'
+        self.estimates.append(message)

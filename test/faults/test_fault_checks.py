@@ -1,0 +1,193 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Each check of the fault matrix sees what it is there for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from checks import judge
+from fault import LOST, StreamFault, TRACKING
+from healthy_drive import HealthyDrive, Sample
+from served_node import Look, Word
+from trial import Told, Trial
+
+from two_manifold_ros.outputs.status import REJECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PERIOD_NS = 20_000_000
+SAMPLES, BEGIN, END = 500, 100, 200
+AHEAD = np.array([0.1, 0.0])
+
+
+def drive() -> HealthyDrive:
+    """Drive straight on at 1 m/s; the undisturbed filter errs by 10 cm."""
+    stamps = 10**9 + PERIOD_NS * np.arange(SAMPLES)
+    positions = np.stack([np.arange(SAMPLES) / 50.0, np.zeros(SAMPLES), np.zeros(SAMPLES)], axis=1)
+    run = SimpleNamespace(stamps_ns=stamps, imu=np.zeros((SAMPLES, 6)), positions=positions)
+    estimates = [
+        SimpleNamespace(stamp_ns=stamp, positions=xyz[None, :2] + AHEAD, valid=True)
+        for stamp, xyz in zip(stamps[::5].tolist(), positions[::5], strict=True)
+    ]
+    return HealthyDrive(run, estimates)
+
+
+def numbers(received: int, **others: float) -> dict[str, float]:
+    known = {'received': received, 'used': received, 'waiting': 0, **dict.fromkeys(REJECTIONS, 0)}
+    return {**known, **others}
+
+
+@pytest.fixture
+def good() -> Trial:
+    """Return a trial in which a fault is named after 0.4 s and over 20 ticks after its end."""
+    driven = drive()
+    sent = driven.between(0.0, SAMPLES / 50.0)
+    fault = StreamFault(
+        name='fault',
+        seen='here',
+        rule='lost',
+        says=(LOST, 'astray'),
+        within_s=0.5,
+        recovers=25,
+        words='drive on',
+    )
+    told = [
+        Told(row + 1, sent[row].stamp_ns, place + AHEAD, np.eye(2) * 0.01, True)
+        for row, place in enumerate(driven.run.positions[:, :2])
+        if row and row % 5 == 0 and not 119 <= row < 300
+    ]
+    words = [
+        Word(0, TRACKING, '', 'tracking', 0.0),
+        Word(120, LOST, 'astray', 'lost: drive on', 0.0),
+        Word(301, TRACKING, '', 'tracking', 0.0),
+    ]
+    looks = [Look(count, numbers(count)) for count in (0, BEGIN, SAMPLES)]
+    return Trial(fault, driven, sent, BEGIN, END, words, looks, told, 0.0, survived=True)
+
+
+def test_a_good_trial_has_no_complaints(good: Trial) -> None:
+    outcome = judge(good)
+    assert outcome.complaints == ()
+    assert outcome.detected_s == pytest.approx(0.38)
+    assert outcome.recovered == 20
+    assert outcome.error_ratio == pytest.approx(1.0)
+    assert outcome.unnoticed == 0
+
+
+def not_finite(trial: Trial) -> Trial:
+    return replace(trial, told=[trial.told[0]._replace(finite=False), *trial.told[1:]])
+
+
+def told_while_lost(trial: Trial) -> Trial:
+    late = trial.told[0]._replace(after=150)
+    return replace(trial, told=[*trial.told, late])
+
+
+def sure_and_wrong(trial: Trial) -> Trial:
+    wrong = trial.told[3]._replace(place=trial.told[3].place + 0.5)
+    return replace(trial, told=[*trial.told[:3], wrong, *trial.told[4:]])
+
+
+def named_otherwise(trial: Trial) -> Trial:
+    other = trial.words[1]._replace(cause='unfamiliar')
+    return replace(trial, words=[trial.words[0], other, trial.words[2]])
+
+
+def named_in_other_words(trial: Trial) -> Trial:
+    other = trial.words[1]._replace(why='lost')
+    return replace(trial, words=[trial.words[0], other, trial.words[2]])
+
+
+def named_late(trial: Trial) -> Trial:
+    return replace(trial, fault=replace(trial.fault, within_s=0.3))
+
+
+def without_a_cause(trial: Trial) -> Trial:
+    bare = Word(130, LOST, '', 'lost', 0.0)
+    return replace(trial, words=[*trial.words[:2], bare, trial.words[2]])
+
+
+def back_late(trial: Trial) -> Trial:
+    return replace(trial, fault=replace(trial.fault, recovers=15))
+
+
+def never_back(trial: Trial) -> Trial:
+    told = [each for each in trial.told if each.after < END]
+    return replace(trial, words=trial.words[:2], told=told)
+
+
+def worse_than_before(trial: Trial) -> Trial:
+    told = [
+        each._replace(place=each.place + 0.5 * AHEAD * (each.after > END)) for each in trial.told
+    ]
+    return replace(trial, told=told)
+
+
+def not_counted(trial: Trial) -> Trial:
+    refused = trial.sent[BEGIN]._replace(refused='non_finite')
+    return replace(trial, sent=[*trial.sent[:BEGIN], refused, *trial.sent[BEGIN + 1 :]])
+
+
+def lost_silently(trial: Trial) -> Trial:
+    last = Look(SAMPLES, numbers(SAMPLES, used=SAMPLES - 1))
+    return replace(trial, looks=[*trial.looks[:-1], last])
+
+
+def reset_twice(trial: Trial) -> Trial:
+    fault = replace(trial.fault, counts={'resets': 1})
+    looks = [look._replace(numbers={**look.numbers, 'resets': 0}) for look in trial.looks]
+    looks[-1].numbers['resets'] = 2
+    return replace(trial, fault=fault, looks=looks)
+
+
+def dead(trial: Trial) -> Trial:
+    return replace(trial, survived=False)
+
+
+@pytest.mark.parametrize(
+    ('spoil', 'complaint'),
+    [
+        (not_finite, 'not finite'),
+        (told_while_lost, "while it said 'lost'"),
+        (sure_and_wrong, '1 positions were told as sure and are wrong, not 0'),
+        (named_otherwise, 'it never said'),
+        (named_in_other_words, 'it never said'),
+        (named_late, 'after 0.38 s, not within 0.3 s'),
+        (without_a_cause, 'it did not say why'),
+        (back_late, 'after 20 ticks, not within 15'),
+        (never_back, 'it did not track again'),
+        (worse_than_before, '1.50 times'),
+        (not_counted, 'non_finite was counted 0 times, not 1'),
+        (lost_silently, 'do not add up'),
+        (reset_twice, 'resets was counted 2 times, not 1'),
+        (dead, 'the node died'),
+    ],
+)
+def test_every_check_complains(
+    good: Trial, spoil: Callable[[Trial], Trial], complaint: str
+) -> None:
+    complaints = judge(spoil(good)).complaints
+    assert len(complaints) == 1
+    assert complaint in complaints[0]
+
+
+def test_a_harmless_fault_must_not_be_noticed(good: Trial) -> None:
+    harmless = replace(good.fault, says=(TRACKING, ''), words='')
+    complaints = judge(replace(good, fault=harmless)).complaints
+    assert any("it said 'lost' because of 'astray'" in each for each in complaints)
+
+
+def test_the_wrong_place_is_known_from_the_samples(good: Trial) -> None:
+    """A car that was put elsewhere is where its samples were taken, not where its stamps say."""
+    ahead = [each._replace(taken_ns=each.taken_ns + 25 * PERIOD_NS) for each in good.sent[:400]]
+    moved: list[Sample] = [*ahead, *good.sent[400:]]
+    assert judge(replace(good, sent=moved)).unnoticed > 10

@@ -1,0 +1,38 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A small model, and the drive after that of its training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from healthy_drive import HealthyDrive, RATE_HZ
+
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRAINED_S, DRIVEN_S = 75.0, 50.0
+PER_SAMPLE = ('stamps_ns', 'imu', 'positions', 'quaternions', 'distances', 'speeds')
+
+
+def train_and_drive(path: Path) -> HealthyDrive:
+    """Write a model of 10 Hz and windows of 20 ticks, and return what was driven after it."""
+    samples = round((TRAINED_S + DRIVEN_S) * RATE_HZ)
+    run = simulate(SlotCarSettings(seed=5, rate_hz=RATE_HZ), samples=samples)
+    settings = TrainingSettings(rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10))
+    model = train_model([run_to_recording(run).between(None, TRAINED_S)], settings)
+    save_model(model, path)
+    rows = slice(round(TRAINED_S * RATE_HZ), None)
+    after = replace(run, **{name: getattr(run, name)[rows] for name in PER_SAMPLE})
+    machine = Filter(model)
+    pairs = zip(after.stamps_ns.tolist(), after.imu, strict=True)
+    return HealthyDrive(after, [each for pair in pairs for each in machine.push(*pair)])

@@ -1,0 +1,168 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One fault done to a node that was healthy before: what was sent, and what was heard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import NamedTuple, TYPE_CHECKING
+
+from healthy_drive import TICK_NS
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fault import StreamFault
+    from healthy_drive import HealthyDrive, Sample
+    from nav_msgs.msg import Odometry
+    from served_node import Look, ServedNode, Word
+
+BEGIN_S = 14.0
+LEAD_S, AFTER_S = 5.0, 10.0
+"""
+Lead and recovery, seconds.
+
+The window of two seconds, as long again until a status that is better is believed, and what is
+left to measure errors.
+"""
+
+LATE_NS = 10 * TICK_NS
+EPOCH_NS = 6 * 3600 * 10**9
+"""From one trial of a node to the next, later than whatever the first did to the stamps."""
+
+
+class Told(NamedTuple):
+    """A published position."""
+
+    after: int
+    stamp_ns: int
+    place: np.ndarray
+    covariance: np.ndarray
+    finite: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """
+    What was sent in one trial, and what was heard.
+
+    Parameters
+    ----------
+    fault, drive
+        What was done, to which drive.
+    sent
+        All messages; the first ``begin`` are healthy, those from ``end`` on come after the fault.
+    begin, end
+        As above.
+    words, looks
+        What the node said of itself and told in numbers; ``received`` counts the messages of this
+        trial. The first of each is from before it.
+    told
+        What it published; ``after`` so many messages.
+    silence_s
+        On the clock of `monotonic`, when the faulty stretch had been sent.
+    survived
+        Whether the node still runs, without an error.
+
+    """
+
+    fault: StreamFault
+    drive: HealthyDrive
+    sent: list[Sample]
+    begin: int
+    end: int
+    words: list[Word]
+    looks: list[Look]
+    told: list[Told]
+    silence_s: float
+    survived: bool
+
+    @property
+    def numbers_before(self) -> Mapping[str, float]:
+        """What it told in numbers before the fault."""
+        return [look.numbers for look in self.looks if look.received <= self.begin][-1]
+
+    def statuses(self, after: int) -> set[str]:
+        """
+        Return the statuses that may have held when a message had been taken.
+
+        There are several where one message ended several ticks.
+        """
+        before = [word.status for word in self.words if word.received < after]
+        return {*before[-1:], *(word.status for word in self.words if word.received == after)}
+
+    def ticks_after(self, received: int) -> int:
+        """Return how many ticks of the drive after the fault so many messages are."""
+        last = self.sent[min(received, len(self.sent)) - 1]
+        return max(0, round((last.at_ns - self.sent[self.end].at_ns) / TICK_NS))
+
+    def seconds_after(self, received: int) -> float:
+        """Return how long after the begin of the fault so many messages are, on the drive."""
+        last = self.sent[min(max(received, 1), len(self.sent)) - 1]
+        return max(0.0, (last.at_ns - self.sent[self.begin].at_ns) / 1e9)
+
+
+def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) -> Trial:
+    """Let a node hear a healthy stretch, the fault, and a healthy stretch again."""
+    stretches = _stretches(fault, drive, index)
+    node.forget()
+    before = node.received
+    lead, faulty, after = stretches
+    node.send(lead)
+    node.settle()
+    node.send(faulty, fault.pace_hz, fault.batch)
+    silence_s = monotonic()
+    if fault.silent_s:
+        node.rest(fault.silent_s)
+    else:
+        node.settle()
+    node.send(after)
+    node.settle()
+    sent = [*lead, *faulty, *after]
+    return Trial(
+        fault,
+        drive,
+        sent,
+        len(lead),
+        len(lead) + len(faulty),
+        [word._replace(received=word.received - before) for word in node.words],
+        [look._replace(received=look.received - before) for look in node.looks],
+        _read(node.estimates, sent),
+        silence_s,
+        node.alive and node.callback_errors == '0',
+    )
+
+
+def _stretches(fault: StreamFault, drive: HealthyDrive, index: int) -> list[list[Sample]]:
+    times = np.cumsum([BEGIN_S, LEAD_S, fault.seconds, AFTER_S]).tolist()
+    lead, faulty, after = map(drive.between, times, times[1:])
+    faulty = fault.change(faulty, drive) if faulty else faulty
+    parts = [fault.before(lead, drive), faulty, fault.after(after, drive)]
+    return [[_at_epoch(each, index * EPOCH_NS) for each in part] for part in parts]
+
+
+def _at_epoch(sample: Sample, shift: int) -> Sample:
+    return sample._replace(stamp_ns=sample.stamp_ns + shift) if sample.stamp_ns else sample
+
+
+def _read(estimates: list[Odometry], sent: list[Sample]) -> list[Told]:
+    """
+    Return the positions of odometry messages.
+
+    They come in the order of what was sent: each is looked for after the one before, because
+    stamps may come twice.
+    """
+    told, after = [], 0
+    for message in estimates:
+        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        # A tick is told once a sample is there that is as late as its end, not much later.
+        late = (i for i in range(after, len(sent)) if 0 <= sent[i].stamp_ns - stamp < LATE_NS)
+        after = next(late, len(sent))
+        pose = message.pose.pose.position
+        numbers = [pose.x, pose.y, *message.pose.covariance, *message.twist.covariance]
+        covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
+        finite = bool(np.isfinite([*numbers, message.twist.twist.linear.x]).all())
+        told.append(Told(after + 1, stamp, np.array([pose.x, pose.y]), covariance, finite))
+    return told
