@@ -84,12 +84,12 @@ def machine(tmp_path: Path, checkout: Path) -> Machine:
     return Machine(tmp_path, checkout)
 
 
-def test_help_names_the_five_verbs(machine: Machine) -> None:
+def test_help_names_the_six_verbs(machine: Machine) -> None:
     for arguments in ([], ['help'], ['--help']):
         done = machine.run(*arguments)
         assert done.returncode == 0
         verbs = re.findall(r'^  (\w+)  ', done.stdout, re.MULTILINE)
-        assert verbs == ['demo', 'test', 'lint', 'format', 'bench']
+        assert verbs == ['demo', 'test', 'lint', 'format', 'faults', 'bench']
 
 
 def test_an_unknown_verb_is_an_error(machine: Machine) -> None:
@@ -118,6 +118,14 @@ def test_lint_and_tests_need_the_tools_too(machine: Machine) -> None:
     asked = machine.notes.read_text().splitlines()
     assert [line.split()[1] for line in asked[-4:]] == ['ruff', 'ruff', 'mypy', 'pytest']
     assert asked[-1].endswith('-k one two')
+
+
+def test_the_faults_need_no_lint_and_write_their_page(machine: Machine) -> None:
+    machine.run('demo')
+    assert machine.run('faults', '-k', 'one two').returncode == 0
+    assert machine.steps() == ['tools']
+    asked = machine.notes.read_text().splitlines()[-1]
+    assert asked.endswith('--faults-page docs/faults.md -k one two test/faults')
 
 
 def test_no_test_runs_before_lint_is_content(machine: Machine) -> None:
