@@ -46,6 +46,7 @@ def relay() -> int:
     from two_manifold_ros.nodes.quality import quality  # noqa: PLC0415 - as above
     from two_manifold_ros.nodes.running import run  # noqa: PLC0415 - as above
     from two_manifold_ros.outputs.topics import IMU, ODOMETRY  # noqa: PLC0415 - as above
+    from two_manifold_ros.stopping import Stopping  # noqa: PLC0415 - as above
 
     class Relay(Node):
         def __init__(self) -> None:
@@ -59,7 +60,9 @@ def relay() -> int:
             # Both messages begin with a stamp: that of the IMU tells to what this is the answer.
             self.answers.publish(self.answer[:4] + raw[4:12] + self.answer[12:])
 
-    return run(Relay)
+    with Stopping() as stop:
+        return run(Relay, stop)
+    return 0
 
 
 class Bench:

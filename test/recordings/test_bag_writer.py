@@ -76,6 +76,20 @@ def test_a_broken_run_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize('step', ['open', 'add_connection', 'write', 'close'])
+def test_a_full_disk_is_named_and_nothing_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(rosbag2.Writer, step, full)
+    refused = r'bag: the bag cannot be written \(No space left on device\)'
+    with pytest.raises(InputError, match=refused), BagWriter(tmp_path / 'bag') as bag:
+        bag.write('/a', TWIST, 1, {})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_whole_run_leaves_only_the_bag(tmp_path: Path) -> None:
     with BagWriter(tmp_path / 'bag') as bag:
         assert not (tmp_path / 'bag').exists()

@@ -7,10 +7,12 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 import os
+from signal import SIGINT
 import sys
 from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -29,21 +31,25 @@ COMMANDS = {
     'info': 'show what is in a model file',
 }
 _BAD_INPUT = 2
-_INTERRUPTED = 130
+_SIGNALLED = 128
 _BROKEN_PIPE = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return 0 on success, 2 on bad input, 130 when interrupted."""
+    """Run one command; return 0 on success, 2 on bad input, 128 and its number for a signal."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     # Before the chosen command's module imports NumPy.
     one_blas_thread()
+    with Stopping() as stop:
+        return _status(arguments)
+    return _SIGNALLED + (stop.signal or SIGINT)
+
+
+def _status(arguments: list[str]) -> int:
     try:
         status = _run(arguments)
         # A closed pipe has to show here, not in the interpreter's last flush.
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     except BrokenPipeError:
         # Or the interpreter would complain when it flushes what could not be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -94,8 +94,11 @@ def _run(
                 'run one at a time with --jobs 1, or fewer --methods'
             )
             raise InputError(msg) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException:
+            # Leaving the pool waits for all that runs, and a signal may have come to us alone.
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
 
 
 def _end_when_interrupted() -> None:

@@ -13,6 +13,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.bag_writer import BagWriter
 
-MATCHING_TIMEOUT_S = 30.0
+MATCHING_TIMEOUT_S = 120.0
+"""It has to load the model and to compile first, on a busy machine too."""
 DRAINING_S = 0.5
 
 
@@ -71,7 +73,8 @@ def play_and_record(
         If the node ended or did not appear in time.
 
     """
-    rclpy.init()
+    # Signals are for the caller.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         session = BagSession(bag)
         session.wait_for_filter(messages[0].raw, alive)

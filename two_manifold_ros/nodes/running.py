@@ -4,24 +4,30 @@
 
 from __future__ import annotations
 
-import signal
+import sys
 from typing import Any, TYPE_CHECKING
 
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.log_folder import log_trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rclpy.executors import Executor
 
+    from two_manifold_ros.stopping import Stopping
 
-def run(create: Callable[[], Any], args: list[str] | None = None) -> int:
+_BAD_INPUT = 2
+
+
+def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None) -> int:
     """
     Create a node, spin it until it or somebody else ends it, and return the exit status.
 
@@ -30,39 +36,59 @@ def run(create: Callable[[], Any], args: list[str] | None = None) -> int:
     create
         Makes the node once rclpy is up. Its attribute ``exit_status`` is ``None`` as long as it
         wants to go on. An `InputError` is logged and gives status 2.
+    stop
+        What signals do: one that comes before the node is there ends the process at once, later
+        ones only between two callbacks, so that nothing is left half done.
     args
         Command line, by default the process's own.
 
     """
-    rclpy.init(args=args)
+    logger = get_logger('two_manifold_ros')
     node = None
     try:
+        _begin(args)
         node = create()
-        _spin(node)
-    except (KeyboardInterrupt, ExternalShutdownException):
+        stop.at_once = False
+        _spin(node, stop)
+    except ExternalShutdownException:
         pass
     except InputError as error:
-        get_logger('two_manifold_ros').fatal(str(error))
-        return 2
+        logger.fatal(str(error))
+        return _BAD_INPUT
     except RCLError:
-        # A signal between two calls into rcl shows as this error; anything else is a bug.
+        # Somebody shut the middleware down between two calls into it; anything else is a bug.
         if ok():
             raise
     finally:
-        # A second Ctrl-C must not interrupt the cleaning up.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        stop.at_once = False
         if node is not None:
             node.destroy_node()
         try_shutdown()
     return (node.exit_status if node else None) or 0
 
 
-def _spin(node: Any) -> None:  # noqa: ANN401 - rclpy has no type for a node that may end
+def _begin(args: list[str] | None) -> None:
+    """Start the middleware, without a log file where there is no place for one."""
+    given = list(sys.argv if args is None else args)
+    trouble = log_trouble()
+    if trouble:
+        given += ['--ros-args', '--disable-external-lib-logs']
+    try:
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+    # Wrong arguments and files of parameters; rclpy has no common class for them but this.
+    except RuntimeError as error:
+        msg = f'ROS 2 cannot be started: {error}'
+        raise InputError(msg) from error
+    if trouble:
+        get_logger('two_manifold_ros').warning(trouble)
+
+
+def _spin(node: Any, stop: Stopping) -> None:  # noqa: ANN401 - rclpy has no type for a node that may end
     executor = make_executor()
     executor.add_node(node)
     try:
-        # EventsExecutor.spin() without timeout delivers nothing and ignores SIGTERM.
-        while ok() and node.exit_status is None:
+        # EventsExecutor.spin() without timeout delivers nothing; signals are heard in between.
+        while ok() and node.exit_status is None and not stop.signal:
             executor.spin_once(timeout_sec=0.1)
     finally:
         executor.shutdown()

@@ -66,6 +66,12 @@ class TrainerNode(Node):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(0.5, self._guard(self._look), clock=steady)
 
+    def destroy_node(self) -> None:
+        """End, but not in the middle of the model's file."""
+        if self._job is not None:
+            self._job.close()
+        super().destroy_node()
+
     def _chosen(self) -> dict[str, Any]:
         return values(self, TRAINER)
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from threading import Thread
+from threading import Lock, Thread
 import traceback
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,7 @@ class TrainingJob:
         self.failure = ''
         self.details = ''
         self.warnings: deque[str] = deque()
+        self._writing = Lock()
         # A daemon, so that Ctrl-C ends the node in the middle of a training. Its arguments, which
         # hold the recordings, are forgotten when it ends.
         self._thread = Thread(
@@ -66,6 +67,11 @@ class TrainingJob:
         """Whether it has ended, with a ``model`` or with a ``failure``."""
         return not self._thread.is_alive()
 
+    def close(self) -> None:
+        """Wait until the model is written if that has begun, or see that it never begins."""
+        # For good: a thread that a process leaves behind while it writes leaves half a file.
+        self._writing.acquire()
+
     def _work(
         self, read: Callable[[], Sequence[Recording]], settings: TrainingSettings, path: str
     ) -> None:
@@ -74,7 +80,8 @@ class TrainingJob:
             self.stage = 'inspecting recordings'
             self.warnings.extend(training_warnings(recordings))
             model = train_model(recordings, settings, self._progress)
-            save_model(model, path)
+            with self._writing:
+                save_model(model, path)
             self.model = model
         except InputError as error:
             self.failure = str(error)

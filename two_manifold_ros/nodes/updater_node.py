@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
-from two_manifold_ros.nodes.running import run
+from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
 
 
 def main(args: list[str] | None = None) -> int:
     """Learn until stopped, and return the exit status."""
     one_blas_thread()
-    # NumPy reads the number of threads when it is imported, which this module does.
-    from two_manifold_ros.nodes.updater import UpdaterNode  # noqa: PLC0415
+    # Loading all of it takes a second, in which a signal may come.
+    with Stopping() as stop:
+        # NumPy reads the number of threads when it is imported, which these modules do.
+        from two_manifold_ros.nodes.running import run  # noqa: PLC0415
+        from two_manifold_ros.nodes.updater import UpdaterNode  # noqa: PLC0415 - as above
 
-    return run(UpdaterNode, args)
+        return run(UpdaterNode, stop, args)
+    return 0
 
 
 if __name__ == '__main__':

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 import shutil
 import tempfile
@@ -13,7 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.extra import rosbags_wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from types import TracebackType
 
     from rosbags.interfaces import Connection, Qos
@@ -28,7 +29,7 @@ class BagWriter:
     A context manager that writes one rosbag2 folder (metadata version 9).
 
     The bag is written beside the target and moved there when the block ends without an
-    exception, so a broken run leaves nothing behind.
+    exception, so a broken run leaves nothing behind; one that is killed leaves a hidden folder.
 
     Parameters
     ----------
@@ -43,7 +44,8 @@ class BagWriter:
     Raises
     ------
     InputError
-        If the target exists, its parent does not, or `rosbags` is missing.
+        If the target exists, its parent does not, or `rosbags` is missing; from the block, if
+        the disk is full or cannot be written.
 
     """
 
@@ -75,9 +77,14 @@ class BagWriter:
             raise InputError(msg)
 
     def __enter__(self) -> Self:
-        self._workspace = Path(tempfile.mkdtemp(prefix='.bag-', dir=self._target.parent))
-        self._writer = _writer(self._workspace / self._target.name, self._storage)
-        self._writer.open()
+        with self._writing():
+            self._workspace = Path(tempfile.mkdtemp(prefix='.bag-', dir=self._target.parent))
+            try:
+                self._writer = _writer(self._workspace / self._target.name, self._storage)
+                self._writer.open()
+            except BaseException:
+                self._clear_up()
+                raise
         return self
 
     def __exit__(
@@ -87,11 +94,26 @@ class BagWriter:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            self._writer.__exit__(kind, error, traceback)
-            if kind is None:
-                (self._workspace / self._target.name).rename(self._target)
+            with self._writing():
+                self._writer.__exit__(kind, error, traceback)
+                if kind is None:
+                    (self._workspace / self._target.name).rename(self._target)
         finally:
-            shutil.rmtree(self._workspace, ignore_errors=True)
+            self._clear_up()
+
+    def _clear_up(self) -> None:
+        shutil.rmtree(self._workspace, ignore_errors=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            msg = (
+                f'{self._target}: the bag cannot be written ({error.strerror}); make room, or '
+                'choose another folder'
+            )
+            raise InputError(msg) from error
 
     def write(self, topic: str, msgtype: str, stamp_ns: int, message: Mapping[str, Any]) -> None:
         """
@@ -118,17 +140,19 @@ class BagWriter:
         """Write one message that is serialised already; parameters as in `write`."""
         connection = self._connections.get(topic)
         if connection is None:
-            connection = self._writer.add_connection(
-                topic,
-                msgtype,
-                typestore=self._builder.typestore,
-                offered_qos_profiles=[_latching()] if topic in self._latched else [],
-            )
+            with self._writing():
+                connection = self._writer.add_connection(
+                    topic,
+                    msgtype,
+                    typestore=self._builder.typestore,
+                    offered_qos_profiles=[_latching()] if topic in self._latched else [],
+                )
             self._connections[topic] = connection
         if connection.msgtype != msgtype:
             msg = f'{topic} holds {connection.msgtype}; {msgtype} cannot be written to it.'
             raise ValueError(msg)
-        self._writer.write(connection, stamp_ns, cdr_bytes)
+        with self._writing():
+            self._writer.write(connection, stamp_ns, cdr_bytes)
 
 
 def _writer(path: Path, storage: Storage) -> Writer:

@@ -1,0 +1,69 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+End in good order on every signal that asks for it.
+
+Left to itself SIGTERM ends Python on the spot, so that half-written files stay behind, and Ctrl-C
+raises an exception between any two lines, so that half-learned things may be saved.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+
+    from typing_extensions import Self
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopping:
+    """
+    A context manager that the first signal ends, or in which it only leaves its number.
+
+    Whichever it is, it raises `KeyboardInterrupt`, which the block ends with in silence, unless
+    ``at_once`` is false; later signals are left unheard, so that they disturb no cleaning up. A
+    hang-up that is ignored, as by ``nohup``, stays so. Only for the main thread, where signals
+    are heard.
+
+    Attributes
+    ----------
+    signal
+        Number of the first signal, 0 if there was none.
+    at_once
+        Whether a signal is raised.
+
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self.at_once = True
+
+    def __enter__(self) -> Self:
+        self._before = {
+            number: signal.signal(number, self._hear)
+            for number in _SIGNALS
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+        }
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        for number, handler in self._before.items():
+            # Or a second one would end a process with an error that is ending well.
+            signal.signal(number, signal.SIG_IGN if self.signal else handler)
+        return isinstance(error, KeyboardInterrupt)
+
+    def _hear(self, number: int, _: FrameType | None) -> None:
+        if self.signal:
+            return
+        self.signal = number
+        if self.at_once:
+            raise KeyboardInterrupt
