@@ -51,7 +51,7 @@ class Bench:
             self.session,
             str(path),
             file_version(str(path)),
-            0.0,
+            Filter,
             lambda *what: self.followed.append(what),
             say,
             say,
@@ -305,7 +305,7 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     assert bench.swap.state == 'waiting'
     bench.go(15)
     assert bench.swap.state == 'failed'
-    assert 'where the one in use is tracking it says: the input is unlike' in bench.swap.trouble
+    assert 'is tracking it says: lost: the input is unlike' in bench.swap.trouble
     assert bench.gaps().max() == 1.0
     # Without one that tracks there is nothing to lose.
     bench.session.reset('a test')

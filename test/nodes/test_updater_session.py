@@ -14,9 +14,12 @@ from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, truth
 
 from two_manifold_ros.adapting.learning_budget import LearningBudget
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.nodes.input_facts import filter_facts
 from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.nodes.updater_words import judge_learning, learning_causes
-from two_manifold_ros.outputs.judging import Facts, judge
+from two_manifold_ros.outputs.facts import Facts
+from two_manifold_ros.outputs.judging import judge
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 def said(session: UpdaterSession) -> str:
     """Return the reason that the node would give."""
-    facts = Facts(filter_why=session.adaptive.filter.why, latest=session.latest)
+    facts = Facts(**filter_facts(session.filter))
     return judge_learning(judge(facts), session, '/reference').why
 
 
@@ -82,13 +85,12 @@ def test_no_message_whatever_it_holds_breaks_it(
     assert learned.counts()['estimates_not_finite'] == 0
 
 
-def test_what_is_not_finite_is_withheld_and_counted(
+def test_what_is_not_finite_is_withheld_and_named(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
     learned.adaptive.tracker.locating.learning.errors[1] = np.nan
     assert feed(learned, drive, slice(LEARNED, LEARNED + 50), positions=False) == []
-    assert learned.latest.valid
-    assert learned.counts()['estimates_not_finite'] == 10
+    assert (learned.latest.status, learned.latest.cause) == (Status.LOST, 'unsound')
 
 
 def test_positions_beyond_the_earth_spoil_nothing(

@@ -8,6 +8,7 @@ WAITING = 'waiting'
 FILLING = 'filling'
 SEARCHING = 'searching'
 READOUT_UNPROVEN = 'readout_unproven'
+UNSOUND = 'unsound'
 GAP = 'gap'
 WIDE = 'wide'
 STRANGE = 'strange'
@@ -26,6 +27,10 @@ CAUSES = {
     ),
     READOUT_UNPROVEN: (
         'how much the positions err is not known: reference positions are needed until it is'
+    ),
+    UNSOUND: (
+        'a number of the estimate is not finite, or a covariance not positive definite: reset the '
+        'filter, and please report it'
     ),
     GAP: (
         'after a gap in the input, the window has {seen} of {window} ticks; look for lost messages'

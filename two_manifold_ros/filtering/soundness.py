@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ROOT_CHI_SQUARE_95 = math.sqrt(-2.0 * math.log(0.05))
 """Standard deviations that the 95 % ellipse of two dimensions reaches."""
 
+LARGEST = 1e150
+"""No variance is above this: the product of two of them is still finite."""
+
 
 @compiled
 def half_axis(covariance: Floats) -> float:
@@ -34,8 +37,11 @@ def _sound_loops(state: Floats, means: Floats, covariances: Floats) -> bool:
             return False
     for i in range(len(means)):
         a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
-        finite = np.isfinite(means[i, 0]) and np.isfinite(means[i, 1]) and np.isfinite(a + c)
-        if not (finite and a > 0.0 and c > 0.0 and a * c > b * b and b == covariances[i, 1, 0]):
+        if not (np.isfinite(means[i, 0]) and np.isfinite(means[i, 1])):
+            return False
+        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
+            return False
+        if not a * c > b * b:
             return False
     return True
 
@@ -43,7 +49,7 @@ def _sound_loops(state: Floats, means: Floats, covariances: Floats) -> bool:
 def _sound_arrays(state: Floats, means: Floats, covariances: Floats) -> bool:
     a, b, c = covariances[:, 0, 0], covariances[:, 0, 1], covariances[:, 1, 1]
     with np.errstate(invalid='ignore', over='ignore'):
-        sound = (a > 0.0) & (c > 0.0) & (a * c > b * b) & np.isfinite(a + c)
+        sound = (a > 0.0) & (a < LARGEST) & (c > 0.0) & (c < LARGEST) & (a * c > b * b)
     sound &= (b == covariances[:, 1, 0]) & np.isfinite(means).all(axis=1)
     return bool(sound.all() and np.isfinite(state).all())
 

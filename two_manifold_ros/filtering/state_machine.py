@@ -185,7 +185,8 @@ class StateMachine:
         """Return why nobody can say where the vehicle is."""
         unknown = Status.LOCALISING if self._searching else Status.LOST
         if math.isnan(signs.ellipse_m):
-            return self._say(unknown, causes.READOUT_UNPROVEN, signs)
+            cause = causes.READOUT_UNPROVEN if self._searching else causes.UNSOUND
+            return self._say(unknown, cause, signs)
         if _unfamiliar(signs):
             return self._say(Status.LOST, causes.UNFAMILIAR, signs)
         if self._contradictions >= REJECTED_BEFORE_RESTART:

@@ -1,0 +1,62 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What may be told, and how far an ellipse reaches, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering import soundness
+from two_manifold_ros.filtering.soundness import half_axis, sound
+
+
+def numbers() -> list[Any]:
+    generator = np.random.default_rng(0)
+    factors = generator.normal(size=(5, 2, 2))
+    covariances = factors @ factors.transpose(0, 2, 1) + 1e-4 * np.eye(2)
+    covariances[:, 1, 0] = covariances[:, 0, 1]
+    return [generator.normal(size=7), generator.normal(size=(5, 2)), covariances]
+
+
+def test_the_long_axis_of_the_ellipse() -> None:
+    for covariance in [*numbers()[2], np.eye(2), np.diag([1e-12, 4.0]), np.zeros((2, 2))]:
+        wanted = np.sqrt(5.991464547 * np.linalg.eigvalsh(covariance)[-1])
+        assert half_axis(covariance) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize('form', ['sound', '_sound_arrays'])
+def test_one_bad_number_is_enough(form: str) -> None:
+    may_be_told = getattr(soundness, form)
+    assert may_be_told(*numbers())
+    for part in range(3):
+        for place in range(numbers()[part].size):
+            for bad in (np.nan, np.inf, -np.inf):
+                spoilt = numbers()
+                spoilt[part].flat[place] = bad
+                assert not may_be_told(*spoilt)
+
+
+@pytest.mark.parametrize('form', ['sound', '_sound_arrays'])
+@pytest.mark.parametrize(
+    'bad',
+    [
+        [[0.0, 0.0], [0.0, 1.0]],
+        [[1.0, 0.0], [0.0, -1.0]],
+        [[-1.0, 0.0], [0.0, -1.0]],
+        [[1.0, 1.0], [1.0, 1.0]],
+        [[1.0, 0.5], [0.4, 1.0]],
+        [[1e308, 0.0], [0.0, 1e308]],
+    ],
+    ids=['flat', 'indefinite', 'negative', 'singular', 'askew', 'endless'],
+)
+def test_every_covariance_has_to_be_one(form: str, bad: list[list[float]]) -> None:
+    state, means, covariances = numbers()
+    covariances[3] = bad
+    assert not getattr(soundness, form)(state, means, covariances)
+
+
+def test_with_and_without_numba_the_same_is_told() -> None:
+    assert sound(*numbers()) == soundness._sound_arrays(*numbers())

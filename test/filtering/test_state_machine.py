@@ -1,0 +1,186 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The status follows from the signs, is never better than they are, and does not flicker."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_states import naive_statuses, ORDER
+import pytest
+
+from two_manifold_ros.filtering.causes import CAUSES
+from two_manifold_ros.filtering.limits import EllipseLimits
+from two_manifold_ros.filtering.state_machine import Signs, StateMachine, STEADY, Verdict
+from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.monitoring.finding import Finding
+
+LIMITS = EllipseLimits(0.5, 1.0)
+GOOD = Signs(
+    window_full=True, recovering=False, accepted=True, restarted=False, familiarity=1.0,
+    ellipse_m=0.1, seen=20,
+)  # fmt: skip
+FILLING = GOOD._replace(window_full=False, familiarity=math.nan, seen=3)
+GAP = FILLING._replace(recovering=True)
+REFUSING = Finding('reversed', 'the gyro is turned round: turn it back', refuses=True)
+DOUBTFUL = Finding('biased', 'the gyro has an offset: calibrate it', refuses=False)
+
+NEXT = {
+    Status.FILLING: set(ORDER),
+    Status.LOCALISING: set(ORDER),
+    Status.TRACKING: set(ORDER) - {Status.LOCALISING},
+    Status.UNSURE: set(ORDER) - {Status.LOCALISING},
+    Status.LOST: set(ORDER) - {Status.LOCALISING},
+    Status.REFUSED: set(ORDER),
+}
+"""What may follow on each."""
+
+signs = st.builds(
+    Signs,
+    window_full=st.sampled_from([True, True, True, False]),
+    recovering=st.booleans(),
+    accepted=st.sampled_from([True, True, False]),
+    restarted=st.sampled_from([False, False, True]),
+    familiarity=st.sampled_from([1.0, 1.0, 1.5, 1.7, math.inf, math.nan]),
+    ellipse_m=st.sampled_from([0.1, 0.1, 0.5, 0.7, 1.2, math.inf, math.nan]),
+    finding=st.sampled_from([None, None, None, DOUBTFUL, REFUSING]),
+    seen=st.integers(0, 20),
+)
+histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
+    lambda runs: [each for each, times in runs for _ in range(times)]
+)
+
+
+def run(history: list[Signs], machine: StateMachine | None = None) -> list[Verdict]:
+    machine = machine or StateMachine(LIMITS, 20)
+    return [machine.step(each) for each in history]
+
+
+def statuses(history: list[Signs]) -> list[Status]:
+    return [each.status for each in run(history)]
+
+
+@given(histories)
+def test_the_same_as_from_all_that_was_seen(history: list[Signs]) -> None:
+    assert statuses(history) == naive_statuses(history, LIMITS)
+
+
+@given(histories)
+def test_no_status_is_better_than_its_signs(history: list[Signs]) -> None:
+    for shown, verdict in zip(history, run(history), strict=True):
+        if verdict.status in USABLE:
+            assert shown.ellipse_m <= LIMITS.error_m
+            assert shown.familiarity <= 1.69 or not shown.window_full
+            assert shown.finding is not REFUSING
+        if verdict.status is Status.TRACKING:
+            assert shown.ellipse_m <= LIMITS.warn_m
+            assert shown.window_full
+            assert shown.familiarity <= 1.42
+            assert shown.finding is None
+
+
+@given(histories)
+def test_what_is_not_known_is_as_bad_as_can_be(history: list[Signs]) -> None:
+    for name in ('familiarity', 'ellipse_m'):
+        worst = [
+            each._replace(**{name: math.inf}) if math.isnan(getattr(each, name)) else each
+            for each in history
+        ]
+        if name == 'familiarity' or not any(each.familiarity > 1.69 for each in worst):
+            assert statuses(worst) == statuses(history)
+
+
+@given(histories)
+def test_every_other_status_than_tracking_has_a_cause_and_a_sentence(
+    history: list[Signs],
+) -> None:
+    for verdict in run(history):
+        assert verdict.why.startswith(verdict.status.value)
+        if verdict.status is Status.TRACKING:
+            assert (verdict.cause, verdict.why) == ('', 'tracking')
+        else:
+            assert verdict.cause in {*CAUSES, 'reversed', 'biased'}
+            assert len(verdict.why) > len(verdict.status.value) + 10
+            assert '{' not in verdict.why
+
+
+@given(histories)
+def test_only_stated_ways_lead_from_one_to_another_and_without_flicker(
+    history: list[Signs],
+) -> None:
+    said = [Status.FILLING, *statuses(history)]
+    changed = 0
+    for now, (before, after) in enumerate(pairwise(said), start=1):
+        assert after in NEXT[before]
+        if after is before:
+            continue
+        if before is not Status.FILLING and ORDER.index(after) < ORDER.index(before):
+            assert now - changed >= STEADY
+        changed = now
+
+
+@given(histories, histories)
+def test_a_reset_leaves_no_trace(first: list[Signs], second: list[Signs]) -> None:
+    machine = StateMachine(LIMITS, 20)
+    run(first, machine)
+    machine.reset()
+    assert (machine.status, machine.cause) == (Status.FILLING, 'filling')
+    assert machine.why == 'filling the window: 0 of 20 ticks'
+    assert run(second, machine) == run(second)
+
+
+CASES = {
+    'filling': ([FILLING], Status.FILLING, '3 of 20'),
+    'searching': ([GOOD._replace(ellipse_m=1.2)], Status.LOCALISING, '1.20 m'),
+    'readout_unproven': ([GOOD._replace(ellipse_m=math.nan)], Status.LOCALISING, 'reference'),
+    'unsound': ([GOOD, GOOD._replace(ellipse_m=math.nan)], Status.LOST, 'report'),
+    'gap': ([GOOD, GAP], Status.UNSURE, '3 of 20'),
+    'wide': ([GOOD, GOOD._replace(ellipse_m=0.6)], Status.UNSURE, '0.60 m, above 0.50 m'),
+    'strange': ([GOOD._replace(familiarity=1.5)], Status.UNSURE, 'familiarity 1.5'),
+    'doubted': ([GOOD, *[GOOD._replace(accepted=False)] * 3], Status.UNSURE, 'last 3'),
+    'restarted': ([GOOD._replace(restarted=True)], Status.UNSURE, 'anew'),
+    'astray': ([GOOD, GOOD._replace(ellipse_m=1.2)], Status.LOST, '1.20 m, above 1.00 m'),
+    'unfamiliar': ([GOOD._replace(familiarity=1.7)], Status.LOST, 'familiarity 1.7'),
+    'contradicted': ([GOOD._replace(accepted=False)] * 10, Status.LOST, '10 by now'),
+    'reversed': ([GOOD._replace(finding=REFUSING)], Status.REFUSED, 'turn it back'),
+    'biased': ([GOOD._replace(finding=DOUBTFUL)], Status.UNSURE, 'calibrate it'),
+}
+
+
+@pytest.mark.parametrize('cause', CASES)
+def test_each_cause(cause: str) -> None:
+    history, status, part = CASES[cause]
+    verdict = run(history)[-1]
+    assert (verdict.status, verdict.cause) == (status, cause)
+    assert part in verdict.why
+
+
+def test_every_cause_can_be_reached() -> None:
+    assert set(CAUSES) - {'waiting'} == set(CASES) - {'reversed', 'biased'}
+
+
+def test_what_is_found_names_why_the_input_is_unfamiliar() -> None:
+    verdict = run([GOOD._replace(finding=DOUBTFUL, familiarity=3.0)])[-1]
+    assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
+
+
+def test_worse_at_once_and_better_after_some_ticks() -> None:
+    wide = GOOD._replace(ellipse_m=0.6)
+    lost = GOOD._replace(ellipse_m=2.0)
+    said = statuses([GOOD, lost, *[GOOD] * (STEADY - 1), lost, *[GOOD] * 5, wide, *[GOOD] * 30])
+    wanted = [Status.TRACKING, *[Status.LOST] * (2 * STEADY), *[Status.UNSURE] * STEADY]
+    assert said == [*wanted, *[Status.TRACKING] * (len(said) - len(wanted))]
+
+
+def test_a_gap_makes_nothing_better_and_forgives_contradictions() -> None:
+    machine = StateMachine(LIMITS, 20)
+    run([GOOD, GOOD._replace(familiarity=3.0)], machine)
+    machine.pause()
+    assert {each.status for each in run([GAP] * 30, machine)} == {Status.LOST}
+    machine.reset()
+    run([GOOD, *[GOOD._replace(accepted=False)] * 9], machine)
+    machine.pause()
+    assert machine.step(GAP._replace(accepted=False)).cause == 'gap'
