@@ -64,19 +64,20 @@ def test_nothing_shows_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr() == ('', '')
 
 
-def test_a_file_gets_a_line_every_few_seconds(
+def test_a_file_gets_lines_that_become_rarer(
     waits: Waits, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Progress('reading') as progress:
         passed = [waits.pass_by(), waits.pass_by()]
         # Now the second line is out.
-        assert waits._asked.get(timeout=10) == 5.0
+        assert waits._asked.get(timeout=10) == 10.0
         progress('training', 0.25)
         waits._answers.put(False)
-        passed.append(waits.pass_by())
-    assert passed == [2.0, 5.0, 5.0]
-    lines = 'reading: 0%\n' * 2 + 'training: 25%\n' * 2
-    assert capsys.readouterr() == ('', lines)
+        passed += [waits.pass_by() for _ in range(4)]
+    assert passed == [2.0, 5.0, 20.0, 40.0, 60.0, 60.0]
+    lines = ['reading: 0% after 2 s', 'reading: 0% after 7 s']
+    lines += [f'training: 25% after {seconds} s' for seconds in (17, 37, 77, 137, 197)]
+    assert capsys.readouterr() == ('', '\n'.join([*lines, '']))
 
 
 def test_a_terminal_gets_a_bar_though_nobody_calls(
@@ -113,7 +114,7 @@ def test_without_rich_a_terminal_gets_lines(
     monkeypatch.setitem(sys.modules, 'rich.progress', None)
     with Progress('reading'):
         waits.pass_by()
-    assert capsys.readouterr().err == 'reading: 0%\n'
+    assert capsys.readouterr().err == 'reading: 0% after 2 s\n'
 
 
 def test_an_error_ends_it() -> None:

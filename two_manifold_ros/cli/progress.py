@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 PATIENCE_S = 2.0
-LINE_EVERY_S = 5.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
 
 
 class Progress:
@@ -23,8 +23,8 @@ class Progress:
     A context manager that is called with what is done and how far it is.
 
     Nothing shows during the first two seconds. Then a terminal gets a bar with the time that
-    passed, and anything else, such as a log file, a line every few seconds, whether there was a
-    call since or not.
+    passed, and anything else, such as a log file, whole lines with that time, each after a longer
+    pause until there is one a minute, whether there was a call since or not.
 
     Parameters
     ----------
@@ -69,10 +69,14 @@ class Progress:
             return
         if sys.stderr.isatty() and self._start_bar():
             return
+        passed_s, pause_s = PATIENCE_S, FIRST_PAUSE_S
         while True:
-            print(f'{self._what}: {self._fraction:.0%}', file=sys.stderr, flush=True)
-            if self._over.wait(LINE_EVERY_S):
+            line = f'{self._what}: {self._fraction:.0%} after {passed_s:.0f} s'
+            print(line, file=sys.stderr, flush=True)
+            if self._over.wait(pause_s):
                 return
+            passed_s += pause_s
+            pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
 
     def _start_bar(self) -> bool:
         """Return whether there is a bar; without rich there is none."""
