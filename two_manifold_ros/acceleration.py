@@ -24,16 +24,20 @@ Function = TypeVar('Function', bound='Callable[..., Any]')
 FASTMATH = frozenset({'nsz', 'arcp', 'contract', 'afn', 'reassoc'})
 
 
-def _find_numba() -> Any:  # noqa: ANN401 - a module or nothing
+def _find_numba() -> tuple[Any, str]:
+    """Return the module or nothing, and how loops run, in words."""
     if os.environ.get('TWO_MANIFOLD_NUMBA', '1') == '0':
-        return None
+        return None, 'as NumPy, since TWO_MANIFOLD_NUMBA is 0'
     try:
-        return importlib.import_module('numba')
-    except ImportError:
-        return None
+        return importlib.import_module('numba'), 'compiled by numba'
+    except ModuleNotFoundError:
+        return None, 'as NumPy, since numba is not installed'
+    # One that does not go with NumPy or with this machine raises almost anything.
+    except Exception as error:  # noqa: BLE001 - told when a node starts
+        return None, f'as NumPy, since numba is broken ({type(error).__name__}: {error})'
 
 
-_numba = _find_numba()
+_numba, LOOPS = _find_numba()
 HAVE_NUMBA = _numba is not None
 """Whether loops are compiled; the environment variable TWO_MANIFOLD_NUMBA=0 says no."""
 

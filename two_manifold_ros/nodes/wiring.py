@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
+from two_manifold_ros.acceleration import LOOPS
 from two_manifold_ros.outputs.diagnostics import as_text
 
 if TYPE_CHECKING:
@@ -41,13 +41,12 @@ def wiring(
         for key, value in model.summary.items()
         if isinstance(value, str | int | float)
     )
-    speed = 'compiled by numba' if HAVE_NUMBA else 'NumPy, since numba is not installed'
     published = ', '.join(
         name if full == f'/{name}' else f'{name} -> {full}' for name, full in topics.items()
     )
     learned = (
         f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window} ticks ({window_s:g} s), '
-        f'{model.states} states, horizons {seconds} s, filter {speed}'
+        f'{model.states} states, horizons {seconds} s, filter {LOOPS}'
     )
     subscribed = (
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
