@@ -1,0 +1,156 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A day through the filter: memory, latency and counters must be at its end as at its beginning.
+
+Run `python benchmarks/bench_endurance.py`; a day of samples at 100 Hz with faults strewn in takes
+about five minutes. A line for every hour of samples. Times are those of the processor, and beside
+them stands what a fixed piece of work took in between, because a busy machine slows both; latency
+does not drift when their ratio is flat. `bench_node_endurance.py` does the same to the node.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+import itertools
+import os
+from pathlib import Path
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+import time
+from typing import TYPE_CHECKING
+
+from bench_node import train
+from bench_soak import resident_mb, yardstick_s
+from endless_drive import EndlessDrive, NOWHERE, STRANGE
+import numpy as np
+
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import load_model
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+RATE_HZ, HOURS, PORTION = 100.0, 24, 1000
+COUNTED = ('received', 'used', *STRANGE, 'gaps')
+ROW = '{:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}'
+
+
+@dataclass(frozen=True)
+class Hour:
+    """What one hour of samples was like: times in microseconds, memory in MB, error in metres."""
+
+    per_tick: float
+    p50: float
+    p99: float
+    cost: float
+    memory: float
+    valid: float
+    error: float
+
+
+class Course:
+    """
+    A filter on an endless drive.
+
+    Attributes
+    ----------
+    drive
+        What it is fed with.
+    live
+        The filter.
+
+    """
+
+    def __init__(self, live: Filter) -> None:
+        self.drive = EndlessDrive(RATE_HZ)
+        self.live = live
+        self._stream = iter(self.drive)
+        self._matrix = np.cov(np.random.default_rng(1).normal(size=(32, 64)))
+
+    def run(self, samples: int) -> Hour:
+        """Filter so many samples, faults included."""
+        seconds, yardstick = 0.0, 0.0
+        microseconds: list[float] = []
+        errors: list[float] = []
+        ticks = self.live.counters['ticks']
+        for _ in range(samples // PORTION):
+            began = time.process_time()
+            self._portion(microseconds, errors)
+            seconds += time.process_time() - began
+            yardstick += yardstick_s(self._matrix)
+        ticks = self.live.counters['ticks'] - ticks
+        p50, p99 = np.quantile(microseconds, [0.5, 0.99])
+        return Hour(
+            1e6 * seconds / ticks, p50, p99, seconds / yardstick, resident_mb(),
+            len(errors) / ticks, float(np.mean(errors)),
+        )  # fmt: skip
+
+    def _portion(self, microseconds: list[float], errors: list[float]) -> None:
+        push, positions = self.live.push, self.drive.positions
+        for stamp, sample, place in itertools.islice(self._stream, PORTION):
+            began = time.perf_counter_ns()
+            estimates = push(stamp, sample)
+            if estimates:
+                microseconds.append((time.perf_counter_ns() - began) / 1e3)
+            errors += [
+                float(np.linalg.norm(each.positions[0] - positions[place]))
+                for each in estimates
+                if each.valid and place != NOWHERE
+            ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--hours', type=int, default=HOURS, help='hours of samples')
+    options = parser.parse_args()
+    if os.environ.get('OPENBLAS_NUM_THREADS') != '1':
+        environment = {**os.environ, 'OPENBLAS_NUM_THREADS': '1'}
+        return subprocess.run([sys.executable, *sys.argv], check=False, env=environment).returncode
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / 'model.npz'
+        train(path)
+        live = Filter(load_model(path))
+    live.warm_up()
+    course = Course(live)
+    print(ROW.format('hour', 'us/tick', 'p50 us', 'p99 us', 'x work', 'MB', 'valid', 'error m'))
+    hours = []
+    for number in range(1, options.hours + 1):
+        hour = course.run(round(3600 * RATE_HZ))
+        hours.append(hour)
+        print(
+            ROW.format(
+                number, f'{hour.per_tick:.1f}', f'{hour.p50:.1f}', f'{hour.p99:.1f}',
+                f'{hour.cost:.3f}', f'{hour.memory:.2f}', f'{hour.valid:.4f}', f'{hour.error:.4f}',
+            ),
+            flush=True,
+        )  # fmt: skip
+    show_spread(hours)
+    return show_counters(live, course.drive.sent)
+
+
+def show_spread(hours: list[Hour]) -> None:
+    """Compare with the second hour; the first may still fill buffers."""
+    first, last = hours[min(1, len(hours) - 1)], hours[-1]
+    costs = [hour.cost for hour in hours[1:]] or [first.cost]
+    print(f'memory grew by {100 * (last.memory / first.memory - 1):.2f} % (to reach: below 1 %)')
+    print(f'cost went from {first.cost:.3f} to {last.cost:.3f} times the fixed work,', end=' ')
+    print(f'within {100 * (max(costs) / min(costs) - 1):.1f} % (to reach: no drift)')
+
+
+def show_counters(live: Filter, sent: Counter[str]) -> int:
+    """Compare the counters with what was strewn in; return 1 if they differ."""
+    counters = live.counters
+    print('counted / sent:', ', '.join(f'{key} {counters[key]} / {sent[key]}' for key in COUNTED))
+    aside = sum(counters[cause] for cause in STRANGE)
+    consistent = counters['received'] == counters['used'] + aside + live.waiting
+    agree = all(counters[key] == sent[key] for key in COUNTED)
+    print(f'received = used + refused + waiting: {consistent} (to reach: True)')
+    print(f'each fault under its own cause: {agree} (to reach: True)')
+    return 0 if consistent and agree else 1
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,182 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The filter node for long: memory, latency and counters at the end as at the beginning.
+
+Run where ROS 2 is, with a part to choose:
+
+    python benchmarks/bench_node_endurance.py fastest    # an hour at 100 Hz, as fast as it goes
+    python benchmarks/bench_node_endurance.py kilohertz  # ten minutes at 1 kHz on one core
+
+Faults are strewn in, and the node has to count each under its own cause. *fastest* never sends
+more than the node can have waiting in its queue; what it has taken is known from its answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import deque
+from pathlib import Path
+import sys
+from tempfile import TemporaryDirectory
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from bench_node import train
+from endless_drive import EndlessDrive, STRANGE
+from node_feed import Ground, ImuBytes, Robot
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PARTS = 10
+MOST_AHEAD = 300
+"""Messages on their way at the most: the queue holds 1000."""
+
+SILENCE_NS = 100_000_000
+"""After which nothing can be on its way any more: it answers nothing where it tracks nothing."""
+
+COUNTED = ('received', 'used', *STRANGE, 'gaps')
+ROW = '{:>8} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9}'
+HEADS = (
+    'samples', 'lost', 'Hz', 'CPU %', 'MB', 'p50 us', 'p99 us', 'took p50', 'took p99', 'took max',
+)  # fmt: skip
+
+
+class Sender:
+    """
+    Sends an endless drive to a node.
+
+    Attributes
+    ----------
+    drive
+        What is sent.
+    sent
+        Stamp and time of what was sent since the last look, nanoseconds.
+
+    """
+
+    def __init__(self, ground: Ground, robot: Robot, rate_hz: float) -> None:
+        self.drive = EndlessDrive(rate_hz)
+        self.sent: list[tuple[int, int]] = []
+        self._stream = iter(self.drive)
+        self._message = ImuBytes()
+        self._ground, self._robot = ground, robot
+        self._period_ns = round(1e9 / rate_hz)
+
+    def at_rate(self, samples: int) -> None:
+        """Send as the sensor would."""
+        due = perf_counter_ns()
+        for _ in range(samples):
+            self._ground.until_time(due)
+            self._send()
+            due += self._period_ns
+
+    def as_fast_as_taken(self, samples: int) -> None:
+        """Send as soon as there is room, by what was answered."""
+        ahead: deque[int] = deque()
+        heard, progress = len(self._robot.answers), perf_counter_ns()
+        for _ in range(samples):
+            self._ground.spin()
+            while len(ahead) >= MOST_AHEAD:
+                self._ground.spin(0.001)
+                answers = self._robot.answers[heard:]
+                heard += len(answers)
+                if answers:
+                    progress = perf_counter_ns()
+                    self._taken(ahead, answers[-1][0])
+                elif perf_counter_ns() - progress > SILENCE_NS:
+                    ahead.clear()
+            ahead.append(self._send())
+
+    def _taken(self, ahead: deque[int], answer: int) -> None:
+        """Forget what was sent up to the sample that ended the answered tick."""
+        for place, stamp in enumerate(ahead):
+            if 0 <= stamp - answer < self._period_ns:
+                for _ in range(place + 1):
+                    ahead.popleft()
+                return
+
+    def _send(self) -> int:
+        stamp, sample, _ = next(self._stream)
+        self.sent.append((stamp, perf_counter_ns()))
+        self._robot.imu.publish(self._message.of(stamp, sample))
+        return stamp
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('part', choices=('fastest', 'kilohertz'))
+    parser.add_argument('--minutes', type=float, help='of the stream: 60, or 10')
+    options = parser.parse_args()
+    fastest = options.part == 'fastest'
+    rate_hz, minutes = (100.0, 60.0) if fastest else (1000.0, 10.0)
+    samples = round(60 * rate_hz * (options.minutes or minutes))
+    with TemporaryDirectory() as folder:
+        model = Path(folder) / 'model.npz'
+        train(model)
+        ground = Ground()
+        try:
+            robot = ground.robot(model, core=None if fastest else 0)
+            ground.begin()
+            sender = Sender(ground, robot, rate_hz)
+            send = sender.as_fast_as_taken if fastest else sender.at_rate
+            return measure(robot, sender, send, samples)
+        finally:
+            ground.close()
+
+
+def measure(robot: Robot, sender: Sender, send: Callable[[int], None], samples: int) -> int:
+    """Print a line for each part; return 1 unless every message was counted as it should be."""
+    print(ROW.format(*HEADS))
+    memory, before = [], int(robot.settled().get('received', 0))
+    for _ in range(PARTS):
+        sender.sent.clear()
+        robot.answers.clear()
+        cpu, began = robot.cpu_s, perf_counter_ns()
+        send(samples // PARTS)
+        seconds = (perf_counter_ns() - began) / 1e9
+        cpu = robot.cpu_s - cpu
+        report = robot.settled()
+        memory.append(robot.memory_mb)
+        delays = delays_us(sender.sent, robot.answers) or [np.nan]
+        p50, p99 = np.quantile(delays, [0.5, 0.99])
+        lost = sender.drive.sent['received'] - (int(report['received']) - before)
+        took = [float(report[f'processing_{name}_us']) for name in ('p50', 'p99', 'max')]
+        print(
+            ROW.format(
+                len(sender.sent), lost, f'{len(sender.sent) / seconds:.0f}',
+                f'{100 * cpu / seconds:.1f}', f'{memory[-1]:.2f}', f'{p50:.0f}', f'{p99:.0f}',
+                *(f'{each:.0f}' for each in took),
+            ),
+            flush=True,
+        )  # fmt: skip
+    growth = 100 * (memory[-1] / memory[min(1, PARTS - 1)] - 1)
+    print(f'memory grew by {growth:.2f} % after the first part (to reach: below 1 %)')
+    return show_counters(report, sender)
+
+
+def delays_us(sent: list[tuple[int, int]], answers: list[tuple[int, int]]) -> list[float]:
+    """Return how long after the sample with its stamp each answer was heard; clocks may jump."""
+    delays, row = [], 0
+    for stamp, heard in answers:
+        found = next((at for at in range(row, len(sent)) if sent[at][0] == stamp), None)
+        if found is not None:
+            delays.append((heard - sent[found][1]) / 1e3)
+            row = found + 1
+    return delays
+
+
+def show_counters(report: dict[str, str], sender: Sender) -> int:
+    """Compare the counters with what was strewn in; return 1 if they differ."""
+    counters = {key: int(report.get(key, 0)) for key in COUNTED}
+    pairs = {key: (counters[key], sender.drive.sent[key]) for key in COUNTED}
+    print('counted / sent:', ', '.join(f'{key} {a} / {b}' for key, (a, b) in pairs.items()))
+    agree = all(counted == sent for counted, sent in pairs.values())
+    print(f'nothing lost, each fault under its own cause: {agree} (to reach: True)')
+    return 0 if agree else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
