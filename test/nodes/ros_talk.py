@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Quality = QoSProfile | int
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 20.0
-"""Discovery alone can take three seconds; waiting ends as soon as the condition holds."""
+PATIENCE_S = 60.0
+"""Waiting ends as soon as the condition holds; a busy machine takes long to start a process."""
 
 
 class NodeProcess:
