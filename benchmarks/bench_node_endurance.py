@@ -118,7 +118,7 @@ def main() -> int:
         train(model)
         ground = Ground()
         try:
-            robot = ground.robot(model, core=None if fastest else 0)
+            robot = ground.robot(model, 'robot', core=None if fastest else 0)
             ground.begin()
             sender = Sender(ground, robot, rate_hz)
             send = sender.as_fast_as_taken if fastest else sender.at_rate

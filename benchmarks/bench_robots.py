@@ -45,7 +45,7 @@ def main() -> int:
         ]
         ground = Ground()
         try:
-            robots = [ground.robot(model, f'/robot_{each}') for each in range(options.robots)]
+            robots = [ground.robot(model, f'robot_{each}') for each in range(options.robots)]
             ground.begin()
             return measure(ground, robots, drives, options.seconds)
         finally:

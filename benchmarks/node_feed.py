@@ -70,10 +70,10 @@ class Robot:
             command = ['taskset', '--cpu-list', str(core), *command]
         self.answers: list[tuple[int, int]] = []
         self._reports: list[dict[str, str]] = []
-        node, place = ground.node, namespace.rstrip('/')
-        self.imu = node.create_publisher(Imu, f'{place}/imu', 1000)
-        node.create_subscription(Odometry, f'{place}/odometry', self._hear, 1000, raw=True)
-        node.create_subscription(DiagnosticArray, f'{place}/diagnostics', self._report, 10)
+        node = ground.node
+        self.imu = node.create_publisher(Imu, f'{namespace}/imu', 1000)
+        node.create_subscription(Odometry, f'{namespace}/odometry', self._hear, 1000, raw=True)
+        node.create_subscription(DiagnosticArray, f'{namespace}/diagnostics', self._report, 10)
         self._process = subprocess.Popen(command, cwd=CHECKOUT)
         self._ground = ground
 
@@ -118,9 +118,10 @@ class Ground:
         self._executor.add_node(self.node)
         self._robots: list[Robot] = []
 
-    def robot(self, model: Path, namespace: str = '/', core: int | None = None) -> Robot:
+    def robot(self, model: Path, name: str, core: int | None = None) -> Robot:
         """Start a filter node, on one core only if that is given."""
-        self._robots.append(Robot(self, model, namespace, core))
+        # There are few domains, and somebody else may have taken the same one.
+        self._robots.append(Robot(self, model, f'/bench_{os.getpid()}/{name}', core))
         return self._robots[-1]
 
     def begin(self) -> None:
