@@ -16,8 +16,9 @@ from rclpy.serialization import serialize_message
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.session import MOST_WAITING, REJECTIONS, Session
+from two_manifold_ros.nodes.session import MOST_WAITING, Session
 from two_manifold_ros.nodes.translating import to_message
+from two_manifold_ros.outputs.rejections import REJECTIONS
 from two_manifold_ros.simulation.slot_car_messages import imu_message
 
 if TYPE_CHECKING:

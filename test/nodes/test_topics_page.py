@@ -9,13 +9,14 @@ import re
 
 import pytest
 
-from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU, LEARNING, TOPICS
+from two_manifold_ros.outputs.rejections import REJECTIONS
+from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU, LEARNING, STATUS, TOPICS
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'topics.md').read_text()
 
 
 NAMED = {topic.name: topic for topic in (IMU, IMAGE, *TOPICS.values())}
-NAMED[f'{ADAPTING}{LEARNING.name}'] = LEARNING
+NAMED |= {f'{ADAPTING}{topic.name}': topic for topic in (LEARNING, STATUS)}
 
 
 @pytest.mark.parametrize('name', NAMED)
@@ -29,7 +30,4 @@ def test_type_and_quality_of_every_topic(name: str) -> None:
 
 
 def test_every_cause_of_rejection_is_explained() -> None:
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    from two_manifold_ros.nodes.session import REJECTIONS  # noqa: PLC0415 - needs ROS
-
     assert all(f'`{cause}`' in PAGE for cause in REJECTIONS)

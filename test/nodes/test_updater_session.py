@@ -200,5 +200,5 @@ def test_times_of_arrival_take_the_place_of_stamps(drive: SlotCarRun) -> None:
     for length in range(20):
         stamped.take(bytes(length))
     assert stamped.counts()['used'] == 20
-    assert stamped.newest_ns == 10**9 + 19 * 2 * 10**7
+    assert stamped.arrivals.newest_ns == 10**9 + 19 * 2 * 10**7
     assert stamped.head.imu_frame_id == 'imu'

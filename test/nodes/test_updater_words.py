@@ -13,6 +13,7 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import LEARNED
 
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.nodes.updater_words import judge_keeping, learning_causes
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.judging import Judgement
@@ -52,11 +53,13 @@ def test_troubles_are_said_with_a_capital_and_faults_only_once() -> None:
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -> None:
-    well = Judgement(Level.OK, 'tracking', 'tracking')
-    lost = Judgement(Level.ERROR, 'lost', 'lost')
+    well = Judgement(Level.OK, Status.TRACKING, '', 'tracking')
+    lost = Judgement(Level.ERROR, Status.LOST, 'astray', 'lost')
     assert judge_keeping(well, '') == well
     assert judge_keeping(lost, 'disk full') == lost
-    assert judge_keeping(well, 'disk full') == Judgement(Level.WARN, 'checkpoint', 'disk full')
+    assert judge_keeping(well, 'disk full') == Judgement(
+        Level.WARN, Status.TRACKING, 'checkpoint', 'tracking, but disk full'
+    )
 
 
 def test_a_stuck_sensor_teaches_nothing_and_is_told(

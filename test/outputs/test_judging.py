@@ -1,106 +1,190 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The reason that is given, for every state of a filter node."""
+"""The status, the cause and the reason that are given, for whatever a node may know of itself."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.outputs.diagnostics import Level
-from two_manifold_ros.outputs.judging import Facts, judge
+from two_manifold_ros.outputs.facts import Facts, Interruption, Publisher
+from two_manifold_ros.outputs.judging import judge, LEVELS, REFUSED_AFTER, suspects
 
 IMU = 'sensor_msgs/msg/Imu'
+DRIVER = (Publisher(IMU, '/driver'),)
+TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
+FILLS: dict[str, Any] = {'status': Status.FILLING, 'cause': 'filling', 'why': '3 of 60 ticks'}
+LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'astray', 'why': 'lost: too wide'}
+TURNED: dict[str, Any] = {'status': Status.REFUSED, 'cause': 'reversed', 'why': 'refused: turned'}
 
-
-def estimate(status: Status = Status.TRACKING, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
-    return SimpleNamespace(status=status, cause=cause)
-
-
-CASES = {
-    'unconfigured': (Facts(trouble='No model'), Level.ERROR, 'No model'),
-    'inactive': (Facts(active=False, managed=True), Level.WARN, 'lifecycle manager'),
-    'disabled': (Facts(enabled=False), Level.WARN, 'service enable'),
-    'waiting': (Facts(received=False), Level.WARN, 'waiting for the first IMU message on /imu'),
-    'no_publisher': (
-        Facts(received=False, silence_s=3.0),
-        Level.ERROR,
-        'no IMU message on /imu for 3.0 s: nobody publishes it',
+CASES: dict[str, tuple[dict[str, Any], Level, Status | None, str]] = {
+    'unconfigured': ({'trouble': 'No model'}, Level.ERROR, None, 'No model'),
+    'inactive': ({'active': False, 'managed': True}, Level.WARN, None, 'lifecycle manager'),
+    'disabled': ({'enabled': False}, Level.WARN, None, 'service enable'),
+    'waiting': (
+        {'received': False},
+        Level.WARN,
+        Status.WAITING,
+        'waiting for the first IMU message on /imu',
     ),
-    'no_input': (Facts(silence_s=3.0, publishers=(IMU,)), Level.ERROR, 'there but silent'),
-    'wrong_type': (
-        Facts(received=False, publishers=('std_msgs/msg/String',)),
+    'no_publisher': (
+        {'received': False, 'silence_s': 3.0},
         Level.ERROR,
+        Status.WAITING,
+        'no IMU message on /imu for 3.0 s: nobody publishes it; remap imu',
+    ),
+    'silent': (
+        {'silence_s': 3.0, 'publishers': DRIVER},
+        Level.ERROR,
+        Status.NO_DATA,
+        'no data: no IMU message on /imu for 3.0 s: its publisher is there but silent',
+    ),
+    'wrong_type': (
+        {'received': False, 'publishers': (Publisher('std_msgs/msg/String'),)},
+        Level.ERROR,
+        Status.WAITING,
         'published as std_msgs/msg/String, not as sensor_msgs/msg/Imu',
     ),
     'incompatible': (
-        Facts(received=False, publishers=(IMU,), incompatible='durability'),
+        {'received': False, 'publishers': DRIVER, 'incompatible': 'durability'},
         Level.ERROR,
+        Status.WAITING,
         'incompatible durability',
     ),
-    'rejected': (Facts(all_rejected='100 zero_stamp'), Level.ERROR, '100 zero_stamp'),
-    'too_slow': (
-        Facts(imu_rate_hz=7.9, model_rate_hz=10.0, latest=estimate()),
-        Level.WARN,
-        'on /imu at only 7.9 Hz, but the model needs 10 Hz',
-    ),
-    'filling': (Facts(filter_why='12 of 60'), Level.WARN, '12 of 60'),
-    'gap': (Facts(filter_why='again', latest=estimate(Status.UNSURE, 'gap')), Level.WARN, 'again'),
-    'searching': (
-        Facts(filter_why='still wide', latest=estimate(Status.LOCALISING, 'searching')),
-        Level.WARN,
-        'still wide',
-    ),
-    'reversed': (
-        Facts(filter_why='turned', latest=estimate(Status.REFUSED, 'reversed')),
+    'clock_stands': (
+        {'silence_s': 3.0, 'publishers': DRIVER, 'clock': 'clock_stands'},
         Level.ERROR,
+        Status.NO_DATA,
+        'the time on /clock stands still',
+    ),
+    'zero_stamp': (
+        {'rejected': {'zero_stamp': REFUSED_AFTER}, 'barren_s': 0.2, **TRACKS},
+        Level.ERROR,
+        Status.REFUSED,
+        'no IMU sample was used for 0.2 s (20 zero_stamp): the stamp is zero',
+    ),
+    'non_finite': (
+        {'rejected': {'zero_stamp': 1, 'non_finite': 2}, 'barren_s': 1.1, **TRACKS},
+        Level.ERROR,
+        Status.REFUSED,
+        '(1 zero_stamp, 2 non_finite): a value is NaN',
+    ),
+    'several_publishers': (
+        {'publishers': (*DRIVER, Publisher(IMU)), **TRACKS},
+        Level.WARN,
+        Status.TRACKING,
+        'tracking, but 2 publishers are on /imu (/driver, unnamed)',
+    ),
+    'too_slow': (
+        {'usable_rate_hz': 7.9, 'model_rate_hz': 10.0, **LOST},
+        Level.ERROR,
+        Status.LOST,
+        'lost: too wide; usable IMU messages come on /imu at only 7.9 Hz, but the model needs 10',
+    ),
+    'frame_changed': ({'oddities': {'frame_changed': 'other axes'}, **FILLS}, Level.WARN,
+        Status.FILLING, '3 of 60 ticks; other axes'),
+    'frame': ({'oddities': {'frame': 'other axes'}, **TRACKS}, Level.WARN,
+        Status.TRACKING, 'tracking, but other axes'),
+    'duplicate_stamp': (
+        {'share_rejected': 0.1, 'mostly': 'duplicate_stamp', **TRACKS},
+        Level.WARN,
+        Status.TRACKING,
+        '10% of the IMU messages on /imu are not used, most for duplicate_stamp',
+    ),
+    'no_clock': ({'clock': 'no_clock', **TRACKS}, Level.WARN, Status.TRACKING, 'on /clock yet'),
+    'stepped_ahead': (
+        {'interruption': Interruption('stepped_ahead', 30.0), **FILLS},
+        Level.WARN,
+        Status.FILLING,
+        '3 of 60 ticks; the stamps stepped ahead by 30 s',
+    ),
+    'stepped_back': (
+        {
+            'interruption': Interruption('stepped_back', 0.75),
+            'status': Status.UNSURE,
+            'cause': 'gap',
+        },
+        Level.WARN,
+        Status.UNSURE,
+        'the stamps stepped back by 0.75 s',
+    ),
+    'gap': (
+        {'interruption': Interruption('gap', 61.0), **FILLS},
+        Level.WARN,
+        Status.FILLING,
+        'no message came for 61 s',
+    ),
+    'filling': (FILLS, Level.WARN, Status.FILLING, '3 of 60'),
+    'astray': (LOST, Level.ERROR, Status.LOST, 'too wide'),
+    'reversed': (
+        {'usable_rate_hz': 7.9, 'model_rate_hz': 10.0, **TURNED},
+        Level.ERROR,
+        Status.REFUSED,
         'turned',
     ),
-    'astray': (
-        Facts(filter_why='lost', latest=estimate(Status.LOST, 'astray')),
-        Level.ERROR,
-        'lost',
-    ),
-    'tracking': (
-        Facts(filter_why='tracking', latest=estimate(), imu_rate_hz=8.1, model_rate_hz=10.0),
+    '': (
+        {'usable_rate_hz': 8.1, 'model_rate_hz': 10.0, 'publishers': DRIVER, **TRACKS},
         Level.OK,
+        Status.TRACKING,
         'tracking',
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize('cause', CASES)
 def test_reasons(cause: str) -> None:
-    facts, level, part = CASES[cause]
-    judgement = judge(facts)
-    assert (judgement.cause, judgement.level) == (cause, level)
+    facts, level, status, part = CASES[cause]
+    judgement = judge(Facts(**facts))
+    assert judgement[:3] == (level, status, cause)
     assert part in judgement.why
 
 
-def test_a_silence_after_tracking_outweighs_the_last_estimate() -> None:
-    assert judge(Facts(latest=estimate(), silence_s=2.0, timeout_s=1.0)).level is Level.ERROR
+def test_every_status_has_a_level() -> None:
+    assert set(LEVELS) == set(Status)
 
 
-def test_an_estimate_that_is_filling_is_not_tracking() -> None:
-    assert judge(Facts(latest=estimate(Status.FILLING, 'filling'))).cause == 'filling'
+def test_a_silence_after_tracking_outweighs_what_the_filter_says() -> None:
+    assert judge(Facts(silence_s=2.0, timeout_s=1.0, **TRACKS)).status is Status.NO_DATA
 
 
-@pytest.mark.parametrize(
-    'changed',
-    [{'silence_s': 2.0}, {'received': False}, {'enabled': False}, {'active': False}],
-    ids=str,
-)
-def test_no_estimate_is_present_where_no_more_come(changed: dict[str, Any]) -> None:
-    latest = estimate()
-    assert Facts(latest=latest).present is latest
-    assert Facts(latest=latest, **changed).present is None
+def test_a_message_now_and_then_that_is_not_used_is_no_reason() -> None:
+    facts = Facts(rejected={'non_finite': 3}, barren_s=0.3, share_rejected=0.02, **TRACKS)
+    assert judge(facts).cause == ''
+
+
+def test_an_interruption_is_no_reason_once_it_tracks_again() -> None:
+    assert judge(Facts(interruption=Interruption('gap', 2.0), **TRACKS)).cause == ''
+
+
+def test_publishers_of_another_type_are_not_mixed_in() -> None:
+    odd = Facts(publishers=(*DRIVER, Publisher('std_msgs/msg/String')), **TRACKS)
+    assert suspects(odd) == {}
+
+
+def test_all_that_is_odd_is_told_at_once() -> None:
+    found = suspects(
+        Facts(
+            publishers=DRIVER * 2,
+            usable_rate_hz=1.0,
+            model_rate_hz=10.0,
+            oddities={'frame': 'other axes'},
+            share_rejected=0.5,
+            mostly='malformed',
+            clock='no_clock',
+        )
+    )
+    assert list(found) == ['several_publishers', 'too_slow', 'frame', 'malformed', 'no_clock']
 
 
 def test_a_camera_is_called_a_camera() -> None:
-    camera = {'sensor': 'image', 'msgtype': 'sensor_msgs/msg/Image', 'topic': '/image'}
+    camera: dict[str, Any] = {
+        'sensor': 'image',
+        'msgtype': 'sensor_msgs/msg/Image',
+        'topic': '/image',
+    }
     silent = judge(Facts(received=False, silence_s=3.0, **camera))
     assert 'no image message on /image for 3.0 s: nobody publishes it; remap image' in silent.why
-    wrong = judge(Facts(received=False, publishers=(IMU,), **camera))
+    wrong = judge(Facts(received=False, publishers=DRIVER, **camera))
     assert wrong.cause == 'wrong_type'
     assert 'not as sensor_msgs/msg/Image' in wrong.why

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.adapting_head import AdaptingHead
     from two_manifold_ros.adapting.learning_budget import LearningBudget
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.limits import EllipseLimits
     from two_manifold_ros.typing import Floats
 
 
@@ -37,6 +38,8 @@ class AdaptiveFilter:
         That may drop samples; without one all are learned.
     tracker
         That has learned before, and has its own budget; by default a new one.
+    limits
+        See ``Filter``.
 
     Attributes
     ----------
@@ -54,9 +57,10 @@ class AdaptiveFilter:
         head: AdaptingHead,
         budget: LearningBudget | None = None,
         tracker: AdaptiveTracker | None = None,
+        limits: EllipseLimits | None = None,
     ) -> None:
         self.tracker = tracker or AdaptiveTracker(head, budget)
-        self.filter = Filter(head, tick_filter=self.tracker)
+        self.filter = Filter(head, tick_filter=self.tracker, limits=limits)
         self.reference = Reference()
         late = round(LATE_S * head.rate_hz)
         self._untold: deque[tuple[int, int]] = deque(maxlen=max(1, late))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rclpy.node import Node
     import rclpy.parameter
 
-    from two_manifold_ros.nodes.parameter import Parameter, Value
+    from two_manifold_ros.nodes.parameter import Parameter
 
 
 def declare(
@@ -82,9 +82,9 @@ def _declare_one(node: Node, parameter: Parameter) -> None:
         raise InputError(reason)
 
 
-def values(node: Node, table: Iterable[Parameter]) -> dict[str, Value]:
+def values(node: Node, table: Iterable[Parameter]) -> dict[str, Any]:
     """Return the present values of a table, arrays as lists without empty strings."""
-    found: dict[str, Value] = {}
+    found: dict[str, Any] = {}
     for parameter in table:
         value = node.get_parameter(parameter.name).value
         if isinstance(parameter.default, list):

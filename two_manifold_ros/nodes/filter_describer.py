@@ -11,13 +11,13 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.imu_check import imu_complaints
-from two_manifold_ros.nodes.input_rate import InputRate
-from two_manifold_ros.nodes.rejections import all_rejected, input_causes
-from two_manifold_ros.outputs.judging import Facts, judge, Judgement
+from two_manifold_ros.nodes.input_facts import filter_facts, InputFacts, word_of
+from two_manifold_ros.nodes.rejections import input_causes
+from two_manifold_ros.outputs.facts import Facts
+from two_manifold_ros.outputs.judging import judge, Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from two_manifold_ros.nodes.arrivals import Arrivals
     from two_manifold_ros.nodes.filter_lifecycle import FilterNode
 
 
@@ -34,8 +34,8 @@ class FilterDescriber:
 
     def __init__(self, node: FilterNode) -> None:
         self._node = node
-        self._rate = InputRate()
-        self._facts = Facts()
+        self._input = InputFacts(node, node.imu)
+        self._complaints: dict[str, str] = {}
 
     @property
     def hardware(self) -> str:
@@ -43,62 +43,78 @@ class FilterDescriber:
         session = self._node.session
         return session.model.imu_frame_id if session else ''
 
+    @property
+    def word(self) -> object:
+        """Something else as soon as there is something new to tell."""
+        session = self._node.session
+        return None if session is None else word_of(session)
+
     def counts(self) -> Counter[str]:
         """Return the counters of the session."""
         session = self._node.session
         return session.counts() if session else Counter()
 
-    def judge(self, fresh: Counter[str]) -> Judgement:
-        """Return how it is."""
-        node, session, imu = self._node, self._node.session, self._node.imu
-        timeout_s = node.settings['input_timeout_s']
-        quiet = imu.silence_s > timeout_s or not fresh['received']
-        newest_ns = session.newest_ns if session else 0
-        self._facts = Facts(
+    def durations(self) -> dict[str, float]:
+        """Return how long callbacks took."""
+        session = self._node.session
+        return session.durations.microseconds() if session else {}
+
+    def look(self, fresh: Counter[str]) -> None:
+        """Take notice of the last second."""
+        self._input.look(fresh, self._arrivals)
+        self._complaints = self._complain()
+
+    def facts(self, counts: Counter[str]) -> Facts:
+        """Return what the node knows now."""
+        node, session = self._node, self._node.session
+        known = self._input.gather(counts, self._arrivals)
+        known['oddities'] |= self._complaints
+        if session is not None:
+            known |= filter_facts(session.filter)
+            known['model_rate_hz'] = session.model.rate_hz
+            known['latest'] = session.latest
+        return Facts(
             trouble=node.trouble,
             managed=node.settings['managed'],
             active=node.active,
             enabled=node.enabled,
-            topic=imu.name,
-            silence_s=imu.silence_s,
-            timeout_s=timeout_s,
-            received=imu.received,
-            publishers=imu.publisher_types() if quiet else (),
-            incompatible=imu.incompatible,
-            imu_rate_hz=self._rate.look(fresh['used'], imu.received_s, newest_ns),
-            model_rate_hz=session.model.rate_hz if session else 0.0,
-            all_rejected=all_rejected(fresh),
-            filter_why=session.filter.why if session else '',
-            latest=session.latest if session else None,
+            timeout_s=node.settings['input_timeout_s'],
+            **known,
         )
-        return judge(self._facts)
 
-    def causes(self, fresh: Counter[str]) -> dict[str, str]:
-        """Return what happened to the messages, and what is odd about them."""
-        return {**input_causes(fresh, 'IMU', self._node.imu.name), **self._complaints()}
+    def judge(self, facts: Facts) -> Judgement:
+        """Return how it is."""
+        return judge(facts)
 
-    def values(self, counts: Counter[str], rates: Mapping[str, float]) -> dict[str, float | str]:
-        """Return model, rates, the newest estimate, counters and times."""
-        session, swap = self._node.session, self._node.swap
-        if session is None or swap is None:
+    def events(self, fresh: Counter[str]) -> dict[str, str]:
+        """Return what happened to the messages."""
+        topic = self._node.imu
+        return {
+            **input_causes(fresh, topic.sensor, topic.name),
+            **self._input.events(self._arrivals),
+        }
+
+    def head(self) -> dict[str, float | str]:
+        """Return the model and what is being swapped."""
+        swap = self._node.swap
+        if swap is None:
             return {'model': self._node.settings['model']}
         values: dict[str, float | str] = {'model': swap.path, 'swaps': swap.swaps}
         values['swap'] = swap.state
         if swap.trouble:
             values['swap_trouble'] = swap.trouble
-        latest = self._facts.present
-        values['imu_rate_hz'] = rates.get('received', 0.0)
-        values['estimate_rate_hz'] = rates.get('published', 0.0)
-        values['valid'] = str(latest is not None and latest.valid).lower()
-        values['evidence'] = latest.evidence if latest else float('nan')
-        values['familiarity'] = latest.familiarity if latest else float('nan')
-        values.update(counts)
-        for name, value in session.durations.microseconds().items():
-            values[f'processing_{name}_us'] = value
-        values['callback_errors'] = self._node.guard.count
         return values
 
-    def _complaints(self) -> dict[str, str]:
+    def tail(self) -> dict[str, float | str]:
+        """Return nothing more."""
+        return {}
+
+    @property
+    def _arrivals(self) -> Arrivals | None:
+        return self._node.session.arrivals if self._node.session else None
+
+    def _complain(self) -> dict[str, str]:
+        """Return what is odd about the newest message."""
         session = self._node.session
         if session is None or not session.last_raw:
             return {}

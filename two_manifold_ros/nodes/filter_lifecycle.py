@@ -14,6 +14,8 @@ from rclpy.utilities import ok
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
@@ -57,7 +59,9 @@ class FilterNode(LifecycleNode):
         self.create_service(SetBool, 'enable', self.guard(self._on_enable))
         self.create_service(Trigger, 'swap_model', self.guard(self._on_swap_model))
         self.create_service(Trigger, 'take_back_model', self.guard(self._on_take_back_model))
-        self._report = Report(self, FilterDescriber(self))
+        self._report = Report(
+            self, FilterDescriber(self), self.guard, self.settings['status_rate_hz']
+        )
         # Not the ROS clock: without /clock the reason for the silence must still be told.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self.guard(self._on_second), clock=steady)
@@ -120,9 +124,7 @@ class FilterNode(LifecycleNode):
         self._frames = choose_frames(model, *names)
         clock = self.get_clock() if self.settings['use_receive_time'] else None
         session = Session(
-            model,
-            (lambda: clock.now().nanoseconds) if clock else None,
-            self.settings['particles_rate_hz'],
+            model, (lambda: clock.now().nanoseconds) if clock else None, self._make_filter
         )
         self._estimates = EstimatePublishers(
             self, model, self._frames, transform=self.settings['publish_tf']
@@ -133,13 +135,18 @@ class FilterNode(LifecycleNode):
             session,
             path,
             version,
-            self.settings['particles_rate_hz'],
+            self._make_filter,
             self._follow,
             logger.info,
             logger.warning,
         )
         self.imu.listen()
         self._log_wiring(path, model)
+
+    def _make_filter(self, model: ModelHead) -> Filter:
+        chosen = self.settings
+        limits = limits_of(model, chosen['ellipse_warn_m'], chosen['ellipse_error_m'])
+        return Filter(model, chosen['particles_rate_hz'], limits=limits)
 
     def _follow(self, path: str, model: ModelHead) -> None:
         """Publish for the model that took over, and say what is in force now."""
@@ -171,12 +178,13 @@ class FilterNode(LifecycleNode):
         if self.active and self.enabled and self.session and self.swap:
             self.session.take(raw, self._estimates.publish)
             self.swap.look()
+            self._report.heed()
 
     def _on_second(self) -> None:
         if self.swap is not None:
             silent = self.imu.silence_s > self.settings['input_timeout_s']
             self.swap.look(idle=silent or not (self.active and self.enabled))
-        self._report.publish()
+        self._report.second()
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart('reset service')

@@ -3,6 +3,7 @@
 """The parameters of the filter node."""
 
 from two_manifold_ros.nodes.parameter import Parameter, Settable
+from two_manifold_ros.nodes.watching_parameters import watching_parameters
 from two_manifold_ros.outputs.frames import USUAL_TRACK
 from two_manifold_ros.outputs.particles import PARTICLES_HZ
 
@@ -42,15 +43,7 @@ FILTER = (
         ),
         settable=Settable.UNCONFIGURED,
     ),
-    Parameter(
-        name='input_timeout_s',
-        default=1.0,
-        description='Silence on the topic imu after which diagnostics report an error.',
-        settable=Settable.UNCONFIGURED,
-        units='s',
-        low=0.05,
-        high=60.0,
-    ),
+    *watching_parameters(Settable.UNCONFIGURED),
     Parameter(
         name='use_receive_time',
         default=False,

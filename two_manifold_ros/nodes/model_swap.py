@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.file_version import file_version
 from two_manifold_ros.nodes.fitting_model import check_successor
@@ -15,6 +14,7 @@ from two_manifold_ros.nodes.successor import Successor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.nodes.file_version import FileVersion
     from two_manifold_ros.nodes.session import Session
@@ -46,8 +46,8 @@ class ModelSwap:
         File of its model.
     version
         Of that file, from before it was read.
-    places_hz
-        See ``Filter``.
+    make
+        Makes the filter of a model.
     follow
         Called with file and model that run from now on.
     info, warn
@@ -69,13 +69,13 @@ class ModelSwap:
         session: Session,
         path: str,
         version: FileVersion | None,
-        places_hz: float,
+        make: Callable[[ModelHead], Filter],
         follow: Callable[[str, ModelHead], object],
         info: Callable[[str], object],
         warn: Callable[[str], object],
     ) -> None:
         self._session = session
-        self._places_hz = places_hz
+        self._make = make
         self._follow = follow
         self._info = info
         self._warn = warn
@@ -109,12 +109,12 @@ class ModelSwap:
             )
         if refusal:
             return refusal
-        present, places_hz = self._session.model, self._places_hz
+        present = self._session.model
 
         def make() -> tuple[ModelHead, Filter]:
             model = load_model(path)
             check_successor(model, present, path)
-            live = Filter(model, places_hz)
+            live = self._make(model)
             live.warm_up()
             return model, live
 

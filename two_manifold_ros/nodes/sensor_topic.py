@@ -12,6 +12,7 @@ from rclpy.qos import qos_policy_name_from_kind
 
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.translating import message_class
+from two_manifold_ros.outputs.facts import Publisher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,11 @@ class SensorTopic:
         """Whether any message came since they are waited for."""
         return self.received_s > self._begun_s
 
+    @property
+    def waited_s(self) -> float:
+        """Seconds since messages are waited for."""
+        return monotonic() - self._begun_s
+
     def wait(self) -> None:
         """Wait from now on for the first message."""
         self._begun_s = self.received_s = monotonic()
@@ -91,10 +97,10 @@ class SensorTopic:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def publisher_types(self) -> tuple[str, ...]:
-        """Return the types with which the topic is published, one per publisher."""
+    def publishers(self) -> tuple[Publisher, ...]:
+        """Return who publishes the topic."""
         found = self._node.get_publishers_info_by_topic(self.name)
-        return tuple(info.topic_type for info in found)
+        return tuple(Publisher(info.topic_type, _node_name(info)) for info in found)
 
     def _on_message(self, raw: bytes) -> None:
         self.received_s = monotonic()
@@ -103,3 +109,10 @@ class SensorTopic:
 
     def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
         self.incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
+
+
+def _node_name(info: Any) -> str:  # noqa: ANN401 - rclpy's class moves between its versions
+    # The middleware knows a publisher before it knows whose it is.
+    if 'UNKNOWN' in info.node_name:
+        return ''
+    return f'{info.node_namespace.rstrip("/")}/{info.node_name}'

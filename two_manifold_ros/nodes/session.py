@@ -10,6 +10,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
 from two_manifold_ros.outputs.messages import publishable
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.nodes.successor import Sample, Successor
-
-REJECTIONS = (
-    'malformed',
-    'non_finite',
-    'out_of_range',
-    'zero_stamp',
-    'duplicate_stamp',
-    'out_of_order',
-)
-"""Counters of messages that were not used, by cause."""
 
 MOST_WAITING = 100
 """Messages taken at once at the most, so that no single callback takes long."""
@@ -53,15 +44,15 @@ class Session:
     clock_ns
         Gives the stamp of each message on arrival instead of its header, where that is asked
         for.
-    places_hz
-        See ``Filter``.
+    make
+        Makes the filter of a model.
 
     Attributes
     ----------
     latest
         The newest estimate, ``None`` if the filter started anew since.
-    newest_ns
-        Stamp of the newest message that could be decoded.
+    arrivals
+        When messages came, and what their headers say.
     successor
         Another filter, if there is one, that is fed as well, see `hand_over`.
 
@@ -71,19 +62,19 @@ class Session:
         self,
         model: ModelHead,
         clock_ns: Callable[[], int] | None = None,
-        places_hz: float = 0.0,
+        make: Callable[[ModelHead], Filter] = Filter,
     ) -> None:
         self.model = model
-        self.filter = Filter(model, places_hz)
+        self.filter = make(model)
         self.filter.warm_up()
         self.latest: Estimate | None = None
-        self.newest_ns = 0
+        self.arrivals = Arrivals()
         self.successor: Successor | None = None
         self.last_raw = b''
         self.durations = Durations()
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[tuple[bytes, int]] = deque()
         self._samples: deque[Sample] = deque(maxlen=SAMPLES_KEPT)
         self._newest = self._tick_ends = 0
         self._publish: Callable[[Estimate], object] = lambda _: None
@@ -103,7 +94,7 @@ class Session:
         begin = perf_counter_ns()
         self.last_raw = raw
         self._publish = publish
-        self._waiting.append(raw)
+        self._waiting.append((raw, begin))
         if not self._may_wait(raw):
             self._settle()
         self.durations.add(perf_counter_ns() - begin)
@@ -119,27 +110,35 @@ class Session:
     def _settle(self) -> None:
         """Feed the filter with all that waits, each message once even if publishing fails."""
         while self._waiting:
-            self._feed(self._waiting.popleft())
+            self._feed(*self._waiting.popleft())
         self._tick_ends = self.filter.tick_ends
 
-    def _feed(self, raw: bytes) -> None:
+    def _feed(self, raw: bytes, arrived_ns: int) -> None:
         self.counters['received'] += 1
         try:
-            stamp_ns, _, sample = decode_imu_cdr(raw)
+            stamp_ns, frame_id, sample = decode_imu_cdr(raw)
         # Bytes that are no Imu message make a decoder raise almost anything.
         except Exception:  # noqa: BLE001 - counted, and told in the diagnostics
             self.counters['malformed'] += 1
+            self.arrivals.refuse()
             return
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
-        self.newest_ns = stamp_ns
         self._samples.append((stamp_ns, sample))
         if self.successor is not None:
             self.successor.take(stamp_ns, sample)
-        resets = self.filter.counters['resets']
+        counters = self.filter.counters
+        used, gaps, resets = counters['used'], counters['gaps'], counters['resets']
         estimates = self.filter.push(stamp_ns, sample)
-        if self.filter.counters['resets'] != resets:
+        if counters['resets'] != resets:
             self.latest = None
+        self.arrivals.take(
+            stamp_ns,
+            frame_id,
+            arrived_ns,
+            used=counters['used'] != used,
+            broke=counters['resets'] != resets or counters['gaps'] != gaps,
+        )
         for estimate in estimates:
             self._offer(estimate)
 
@@ -158,6 +157,7 @@ class Session:
         if self.successor is not None:
             self.successor.reset(cause)
         self.filter.reset(cause)
+        self.arrivals.begin()
         self._tick_ends = 0
         self.latest = None
 
@@ -171,11 +171,18 @@ class Session:
         self._settle()
         new, self.successor = self.successor, None
         if new is not None:
-            new.filter.counters = self.filter.counters.copy()
+            counters = new.filter.counters = self.filter.counters.copy()
+            # What only one of the two has used by now, the other has yet to count or has counted.
+            counters['used'] += self.filter.waiting - new.filter.waiting
             self.model, self.filter, self.latest = new.model, new.filter, new.latest
             self._tick_ends = self.filter.tick_ends
 
     def counts(self) -> Counter[str]:
-        """Return all counters; ``received`` counts malformed messages as well."""
+        """
+        Return all counters, and how many samples are ``waiting``.
+
+        What was ``received`` was used, or is waiting, or was rejected by a cause.
+        """
         self._settle()
-        return Counter({**self.filter.counters, **self.counters})
+        waiting = {'waiting': self.filter.waiting}
+        return Counter({**self.filter.counters, **self.counters, **waiting})

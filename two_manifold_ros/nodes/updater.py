@@ -15,6 +15,7 @@ from std_srvs.srv import Trigger
 from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.adapting.learning_budget import LearningBudget
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
 from two_manifold_ros.nodes.guarding import Guard
@@ -68,7 +69,9 @@ class UpdaterNode(Node):
             self.create_service(Trigger, f'{ADAPTING}{name}', self.guard(answer))
         self.input.wait()
         self._listen()
-        self._report = Report(self, UpdaterDescriber(self))
+        self._report = Report(
+            self, UpdaterDescriber(self), self.guard, self.chosen['status_rate_hz'], ADAPTING
+        )
         # Not the ROS clock: without /clock the reason for the silence must still be told.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self.guard(self._on_second), clock=steady)
@@ -97,11 +100,13 @@ class UpdaterNode(Node):
         if chosen['input'] == IMAGE_INPUT:
             decode = ImageValues(chosen['image_width'], chosen['image_height']).decode
         clock = self.get_clock()
+        head = stream_head(chosen, self.input.name)
         return UpdaterSession(
-            stream_head(chosen, self.input.name),
+            head,
             decode,
             LearningBudget(chosen['learning_share']),
             (lambda: clock.now().nanoseconds) if chosen['use_receive_time'] else None,
+            limits_of(head, chosen['ellipse_warn_m'], chosen['ellipse_error_m']),
         )
 
     def _resume(self) -> Resuming | None:
@@ -170,12 +175,13 @@ class UpdaterNode(Node):
         for estimate in self.session.take(raw):
             self._estimates.publish(estimate)
         self._learning.look(self.session)
+        self._report.heed()
 
     def _on_second(self) -> None:
         self.reference.look()
         if self.resuming is not None:
             self.resuming.look()
-        self._report.publish()
+        self._report.second()
 
     def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Begin a checkpoint; its outcome is in the diagnostics, because no callback may wait."""

@@ -4,7 +4,8 @@
 
 from two_manifold_ros.adapting.contest import ContestSettings
 from two_manifold_ros.adapting.settings import AdaptingSettings
-from two_manifold_ros.nodes.parameter import Parameter
+from two_manifold_ros.nodes.parameter import Parameter, Settable
+from two_manifold_ros.nodes.watching_parameters import watching_parameters
 from two_manifold_ros.outputs.frames import USUAL_TRACK
 from two_manifold_ros.recordings.topic_choice import POSITION
 
@@ -41,14 +42,6 @@ _INPUT = (
         name='use_receive_time',
         default=False,
         description='Stamp messages on arrival, for drivers that leave their stamps zero.',
-    ),
-    Parameter(
-        name='input_timeout_s',
-        default=1.0,
-        description='Silence of the sensor after which diagnostics report an error.',
-        units='s',
-        low=0.05,
-        high=60.0,
     ),
 )
 
@@ -240,4 +233,11 @@ _FRAMES = (
     ),
 )
 
-UPDATER = (*_INPUT, *_LEARNING, *_KEEPING, *_HANDING_OVER, *_FRAMES)
+UPDATER = (
+    *_INPUT,
+    *watching_parameters(Settable.NEVER),
+    *_LEARNING,
+    *_KEEPING,
+    *_HANDING_OVER,
+    *_FRAMES,
+)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
 from two_manifold_ros.outputs.messages import publishable
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.adaptive_tracker import AdaptiveTracker
     from two_manifold_ros.adapting.learning_budget import LearningBudget
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.filtering.limits import EllipseLimits
     from two_manifold_ros.typing import Floats
 
     Values: TypeAlias = Sequence[float] | Floats
@@ -44,6 +47,8 @@ class UpdaterSession:
     clock_ns
         Gives the stamp of each message on arrival instead of its header, where that is asked
         for.
+    limits
+        See ``Filter``.
 
     Attributes
     ----------
@@ -53,8 +58,8 @@ class UpdaterSession:
         What filters and learns; another one after `forget`.
     latest
         The newest estimate, ``None`` if the filter started anew since.
-    newest_ns
-        Stamp of the newest sample.
+    arrivals
+        When messages came, and what their headers say.
     last_raw
         Newest message of the sensor.
     fault
@@ -74,13 +79,15 @@ class UpdaterSession:
         decode: Decode,
         budget: LearningBudget | None = None,
         clock_ns: Callable[[], int] | None = None,
+        limits: EllipseLimits | None = None,
     ) -> None:
         self.head = head
         self.budget = budget
-        self.adaptive = AdaptiveFilter(head, budget)
+        self._limits = limits
+        self.adaptive = AdaptiveFilter(head, budget, limits=limits)
         self.adaptive.filter.warm_up()
         self.latest: Estimate | None = None
-        self.newest_ns = 0
+        self.arrivals = Arrivals()
         self.last_raw = b''
         self.fault = ''
         self.durations = Durations()
@@ -90,10 +97,15 @@ class UpdaterSession:
         self._decode = decode
         self._clock_ns = clock_ns
 
+    @property
+    def filter(self) -> Filter:
+        """What turns samples into estimates."""
+        return self.adaptive.filter
+
     def take(self, raw: bytes) -> list[Estimate]:
         """Take one message of the sensor; return the estimates that may be published."""
         begin = perf_counter_ns()
-        estimates = self._take(raw)
+        estimates = self._take(raw, begin)
         self.durations.add(perf_counter_ns() - begin)
         return estimates
 
@@ -112,6 +124,7 @@ class UpdaterSession:
     def reset(self, cause: str) -> None:
         """Forget the stream, but nothing that was learned."""
         self.adaptive.reset(cause)
+        self.arrivals.begin()
         self.latest = None
 
     def forget(self) -> None:
@@ -121,48 +134,60 @@ class UpdaterSession:
     def resume(self, tracker: AdaptiveTracker | None) -> None:
         """Go on with what was learned before, or with nothing."""
         before = self.adaptive
-        self.adaptive = AdaptiveFilter(self.head, self.budget, tracker)
-        self.adaptive.filter.counters = before.filter.counters
+        self.adaptive = AdaptiveFilter(self.head, self.budget, tracker, self._limits)
+        counters = self.adaptive.filter.counters = before.filter.counters
+        counters['used'] += before.filter.waiting
         self.adaptive.reference.counters = before.reference.counters
         self.latest = None
 
     def counts(self) -> Counter[str]:
-        """Return all counters of samples and estimates; ``received`` counts malformed ones too."""
-        return Counter({**self.adaptive.filter.counters, **self._counters})
+        """
+        Return all counters of samples and estimates, and how many samples are ``waiting``.
+
+        What was ``received`` was used, or is waiting, or was rejected by a cause.
+        """
+        waiting = {'waiting': self.filter.waiting}
+        return Counter({**self.filter.counters, **self._counters, **waiting})
 
     def learned(self) -> Counter[str]:
         """Return what became of the samples, see ``AdaptiveTracker.counters``, and ``dropped``."""
         dropped = self.budget.dropped if self.budget is not None else 0
         return Counter({'learned': 0, **self.adaptive.tracker.counters, 'dropped': dropped})
 
-    def _take(self, raw: bytes) -> list[Estimate]:
+    def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
         self.last_raw = raw
         self._counters['received'] += 1
         try:
             stamp_ns, frame_id, values = self._decode(raw)
-        except InputError as error:
-            self.fault = str(error)
-            self._counters['malformed'] += 1
-            return []
         # Bytes that are no message of this type make a decoder raise almost anything.
-        except Exception:  # noqa: BLE001 - counted, and told in the diagnostics
+        except Exception as error:  # noqa: BLE001 - counted, and told in the diagnostics
+            self.fault = str(error) if isinstance(error, InputError) else self.fault
             self._counters['malformed'] += 1
+            self.arrivals.refuse()
             return []
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         if not self.head.imu_frame_id:
             self.head = replace(self.head, imu_frame_id=frame_id)
-        self.newest_ns = stamp_ns
         for listener in self.on_sample:
             listener(stamp_ns, values)
-        return self._filter(stamp_ns, values)
+        return self._filter(stamp_ns, frame_id, values, arrived_ns)
 
-    def _filter(self, stamp_ns: int, values: Values) -> list[Estimate]:
+    def _filter(
+        self, stamp_ns: int, frame_id: str, values: Values, arrived_ns: int
+    ) -> list[Estimate]:
         counters = self.adaptive.filter.counters
-        resets = counters['resets']
+        used, gaps, resets = counters['used'], counters['gaps'], counters['resets']
         estimates = self.adaptive.push(stamp_ns, values)
         if counters['resets'] != resets:
             self.latest = None
+        self.arrivals.take(
+            stamp_ns,
+            frame_id,
+            arrived_ns,
+            used=counters['used'] != used,
+            broke=counters['resets'] != resets or counters['gaps'] != gaps,
+        )
         if estimates:
             self.latest = estimates[-1]
         good = [estimate for estimate in estimates if publishable(estimate)]

@@ -11,12 +11,12 @@ from two_manifold_ros.adapting.seen import NoBelief
 from two_manifold_ros.filtering.causes import FILLING, READOUT_UNPROVEN
 from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.diagnostics import Level
-from two_manifold_ros.outputs.judging import Judgement
 
 if TYPE_CHECKING:
     from collections import Counter
 
     from two_manifold_ros.nodes.updater_session import UpdaterSession
+    from two_manifold_ros.outputs.judging import Judgement
 
 _UNUSED = (
     'malformed',
@@ -52,20 +52,20 @@ def judge_learning(
     if tracker.learning is None:
         needed_s = session.head.settings.warm_up_s
         why = f'warming up: {tracker.progress:.0%} of {needed_s:g} s of driving seen'
-        return Judgement(Level.WARN, 'warming_up', why)
+        return judgement._replace(cause='warming_up', why=why)
     if isinstance(tracker.belief, NoBelief):
         why = f'learning: {tracker.counters["learned"]} samples, too few for a state'
-        return Judgement(Level.WARN, 'learning', why)
+        return judgement._replace(cause='learning', why=why)
     if not tracker.locating.learning.ready:
         if not used:
             why = (
                 f'no position came on {reference_topic} yet: learning goes on, but where the '
                 f'vehicle is cannot be told without'
             )
-            return Judgement(Level.WARN, 'no_reference', why)
+            return judgement._replace(cause='no_reference', why=why)
         held = tracker.locating.learning.counts.min()
         why = f'learning to read out positions: {held} of {ENOUGH} held against the truth'
-        return Judgement(Level.WARN, 'reading_out', why)
+        return judgement._replace(cause=READOUT_UNPROVEN, why=why)
     return judgement
 
 
@@ -73,7 +73,8 @@ def judge_keeping(judgement: Judgement, trouble: str) -> Judgement:
     """Return why no checkpoint can be written, where there is nothing else to warn of."""
     if judgement.level is not Level.OK or not trouble:
         return judgement
-    return Judgement(Level.WARN, 'checkpoint', trouble)
+    why = f'{judgement.why}, but {trouble}'
+    return judgement._replace(level=Level.WARN, cause='checkpoint', why=why)
 
 
 def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) -> dict[str, str]:

@@ -1,162 +1,147 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""From what a filter node knows of itself to one reason and one level."""
+"""From what a node knows of itself to one status, one cause and one level."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-import math
 from typing import NamedTuple, TYPE_CHECKING
 
+from two_manifold_ros.filtering.causes import FILLING, GAP
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.outputs.diagnostics import Level
+from two_manifold_ros.outputs.node_causes import (
+    CLOCK_WORDS,
+    FRAME_CHANGED,
+    INTERRUPTION_WORDS,
+    SEVERAL_PUBLISHERS,
+    TOO_SLOW,
+)
+from two_manifold_ros.outputs.rejections import REJECTIONS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.outputs.facts import Facts
+
+LEVELS = {
+    Status.WAITING: Level.WARN,
+    Status.FILLING: Level.WARN,
+    Status.LOCALISING: Level.WARN,
+    Status.TRACKING: Level.OK,
+    Status.UNSURE: Level.WARN,
+    Status.LOST: Level.ERROR,
+    Status.NO_DATA: Level.ERROR,
+    Status.REFUSED: Level.ERROR,
+}
+"""Level of a status; of ``TRACKING`` it is ``WARN`` where something is odd all the same."""
 
 SLOWEST = 0.8
 """Share of the model's rate below which too many ticks have no sample."""
 
+REFUSED_AFTER = 20
+"""Messages in a row that were not used after which the input is refused, or sooner by time."""
 
-@dataclass(frozen=True)
-class Facts:
-    """
-    What the node knows when it judges itself.
+MANY = 0.05
+"""Share of messages not used above which that is worth a warning."""
 
-    Parameters
-    ----------
-    trouble
-        Why it is not configured; empty if it is.
-    managed
-        Whether somebody else configures and activates it.
-    active, enabled
-        Whether the lifecycle and the service let it publish.
-    sensor, msgtype
-        What is listened to, in a word, and its type.
-    topic
-        Full name of its topic.
-    silence_s
-        Seconds since its last message, or since activation if none came.
-    timeout_s
-        How long a silence may be.
-    received
-        Whether any message came since activation.
-    publishers
-        Types with which the topic is published, one per publisher.
-    incompatible
-        Name of the quality-of-service policy over which a publisher and the node disagree.
-    imu_rate_hz
-        How many messages a second can be used; NaN while unknown.
-    model_rate_hz
-        How many the model needs.
-    all_rejected
-        Causes for which every sample of the last second was rejected; empty if one was used.
-    filter_why
-        The filter's own words.
-    latest
-        The newest estimate since the filter last started anew.
-
-    """
-
-    trouble: str = ''
-    managed: bool = False
-    active: bool = True
-    enabled: bool = True
-    sensor: str = 'IMU'
-    msgtype: str = 'sensor_msgs/msg/Imu'
-    topic: str = '/imu'
-    silence_s: float = 0.0
-    timeout_s: float = 1.0
-    received: bool = True
-    publishers: tuple[str, ...] = ()
-    incompatible: str = ''
-    imu_rate_hz: float = math.nan
-    model_rate_hz: float = 0.0
-    all_rejected: str = ''
-    filter_why: str = ''
-    latest: Estimate | None = None
-
-    @property
-    def present(self) -> Estimate | None:
-        """The newest estimate as long as new ones may come, and ``None`` otherwise."""
-        wanted = self.active and self.enabled and not self.trouble
-        return self.latest if wanted and self.heard else None
-
-    @property
-    def heard(self) -> bool:
-        """Whether messages come."""
-        return self.received and self.silence_s <= self.timeout_s
+_ROOTS = (SEVERAL_PUBLISHERS, TOO_SLOW, FRAME_CHANGED)
+"""What may well be the reason for anything that the filter complains of."""
 
 
 class Judgement(NamedTuple):
     """
-    The reason for the present state.
+    How a node is, and why.
 
     Parameters
     ----------
     level
         Whether somebody has to act.
+    status
+        What it is doing; ``None`` if it is unconfigured, inactive or disabled.
     cause
-        The reason as one word, the same as long as the reason is.
+        The reason as one word, the same as long as the reason is; empty if all is well.
     why
-        The reason as one sentence.
+        Status and reason as one sentence.
 
     """
 
     level: Level
+    status: Status | None
     cause: str
     why: str
 
 
 def judge(facts: Facts) -> Judgement:
-    """Return the reason nearest to the root of why something, or nothing, is published."""
+    """Return how a node is, and the reason nearest to the root."""
+    return (
+        _judge_outside(facts)
+        or _judge_silence(facts)
+        or _judge_rejected(facts)
+        or _judge_filter(facts)
+    )
+
+
+def suspects(facts: Facts) -> dict[str, str]:
+    """Return sentences by cause about what is odd though messages come, the gravest first."""
+    found = {}
+    sensor, topic = facts.sensor, facts.topic
+    senders = [each.node for each in facts.publishers if each.msgtype == facts.msgtype]
+    if len(senders) > 1:
+        found[SEVERAL_PUBLISHERS] = (
+            f'{len(senders)} publishers are on {topic} ({", ".join(map(_name, senders))}) and '
+            f'their messages are mixed: stop all but one or remap {sensor.lower()}'
+        )
+    if facts.usable_rate_hz < SLOWEST * facts.model_rate_hz:
+        found[TOO_SLOW] = (
+            f'usable {sensor} messages come on {topic} at only {facts.usable_rate_hz:.1f} Hz, '
+            f'but the model needs {facts.model_rate_hz:g} Hz: set the driver to a higher rate'
+        )
+    found.update(facts.oddities)
+    if facts.share_rejected > MANY:
+        found[facts.mostly] = (
+            f'{facts.share_rejected:.0%} of the {sensor} messages on {topic} are not used, most '
+            f'for {facts.mostly}: {REJECTIONS[facts.mostly]}'
+        )
+    if facts.clock:
+        found[facts.clock] = CLOCK_WORDS[facts.clock]
+    return found
+
+
+def _judge_outside(facts: Facts) -> Judgement | None:
     if facts.trouble:
-        return Judgement(Level.ERROR, 'unconfigured', facts.trouble)
+        return Judgement(Level.ERROR, None, 'unconfigured', facts.trouble)
     if not facts.active:
         if facts.managed:
             why = 'not active: waiting for the lifecycle manager'
         else:
             why = 'not active: it was deactivated by a lifecycle transition'
-        return Judgement(Level.WARN, 'inactive', why)
+        return Judgement(Level.WARN, None, 'inactive', why)
     if not facts.enabled:
         why = 'disabled by the service enable: call it again with data: true'
-        return Judgement(Level.WARN, 'disabled', why)
-    if facts.heard:
-        return _judge_samples(facts) or judge_estimate(facts.latest, facts.filter_why)
-    return _judge_silence(facts)
-
-
-def _judge_samples(facts: Facts) -> Judgement | None:
-    if facts.all_rejected:
-        why = f'every {facts.sensor} sample of the last second was rejected: {facts.all_rejected}'
-        return Judgement(Level.ERROR, 'rejected', why)
-    if facts.imu_rate_hz < SLOWEST * facts.model_rate_hz:
-        why = (
-            f'usable {facts.sensor} messages come on {facts.topic} at only '
-            f'{facts.imu_rate_hz:.1f} Hz, but the model needs '
-            f'{facts.model_rate_hz:g} Hz: set the driver to a higher rate'
-        )
-        return Judgement(Level.WARN, 'too_slow', why)
+        return Judgement(Level.WARN, None, 'disabled', why)
     return None
 
 
-def _judge_silence(facts: Facts) -> Judgement:
+def _judge_silence(facts: Facts) -> Judgement | None:
+    if facts.heard:
+        return None
     mistake = _judge_publishers(facts)
     if mistake is None and facts.silence_s <= facts.timeout_s:
         why = f'waiting for the first {facts.sensor} message on {facts.topic}'
-        return Judgement(Level.WARN, 'waiting', why)
-    cause, reason = mistake or ('no_input', 'its publisher is there but silent')
+        return Judgement(Level.WARN, Status.WAITING, 'waiting', why)
+    cause, reason = mistake or ('silent', 'its publisher is there but silent')
     if mistake is None and not facts.publishers:
         name = facts.sensor.lower()
         cause = 'no_publisher'
         reason = f'nobody publishes it; remap {name} to the topic of the driver'
+    elif mistake is None and facts.clock:
+        cause, reason = facts.clock, CLOCK_WORDS[facts.clock]
+    status = Status.NO_DATA if facts.received else Status.WAITING
     silent = f'no {facts.sensor} message on {facts.topic} for {facts.silence_s:.1f} s'
-    return Judgement(Level.ERROR, cause, f'{silent}: {reason}')
+    return Judgement(Level.ERROR, status, cause, f'{status.value}: {silent}: {reason}')
 
 
 def _judge_publishers(facts: Facts) -> tuple[str, str] | None:
     """Return cause and reason if nothing can ever come from those who publish the topic."""
-    types = sorted(set(facts.publishers))
+    types = sorted({each.msgtype for each in facts.publishers})
     if types and facts.msgtype not in types:
         return 'wrong_type', f'it is published as {", ".join(types)}, not as {facts.msgtype}'
     if facts.incompatible:
@@ -164,22 +149,33 @@ def _judge_publishers(facts: Facts) -> tuple[str, str] | None:
     return None
 
 
-def judge_estimate(latest: Estimate | None, why: str) -> Judgement:
-    """
-    Return the reason that lies in the newest estimate.
+def _judge_rejected(facts: Facts) -> Judgement | None:
+    """Return the reason if messages come but none of them is used any more."""
+    count = sum(facts.rejected.values())
+    if count < REFUSED_AFTER and not (count and facts.barren_s > facts.timeout_s):
+        return None
+    worst = max(facts.rejected, key=facts.rejected.__getitem__)
+    counts = ', '.join(f'{each} {cause}' for cause, each in facts.rejected.items())
+    why = (
+        f'{Status.REFUSED.value}: no {facts.sensor} sample was used for {facts.barren_s:.1f} s '
+        f'({counts}): {REJECTIONS[worst]}'
+    )
+    return Judgement(Level.ERROR, Status.REFUSED, worst, why)
 
-    Parameters
-    ----------
-    latest
-        The newest estimate since the last reset.
-    why
-        The filter's own words.
 
-    """
-    if latest is None:
-        return Judgement(Level.WARN, 'filling', why)
-    if latest.status in {Status.LOST, Status.REFUSED}:
-        return Judgement(Level.ERROR, latest.cause, why)
-    if latest.status is Status.TRACKING:
-        return Judgement(Level.OK, 'tracking', why)
-    return Judgement(Level.WARN, latest.cause, why)
+def _judge_filter(facts: Facts) -> Judgement:
+    own = Judgement(LEVELS[facts.status], facts.status, facts.cause, facts.why)
+    if facts.interruption is not None and facts.cause in {FILLING, GAP}:
+        cause, seconds = facts.interruption
+        words = INTERRUPTION_WORDS[cause].format(seconds=seconds)
+        own = own._replace(cause=cause, why=f'{facts.why}; {words}')
+    for cause, sentence in suspects(facts).items():
+        if own.level is Level.OK:
+            return Judgement(Level.WARN, facts.status, cause, f'{facts.why}, but {sentence}')
+        if cause in _ROOTS and facts.status is not Status.REFUSED:
+            return own._replace(cause=cause, why=f'{own.why}; {sentence}')
+    return own
+
+
+def _name(node: str) -> str:
+    return node or 'unnamed'

@@ -50,6 +50,7 @@ PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')
 LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray')
 MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
 PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2')
+STATUS = Topic('status', 'std_msgs/msg/Float64MultiArray')
 DIAGNOSTICS = Topic('diagnostics', 'diagnostic_msgs/msg/DiagnosticArray')
 
 # Of the updater, beside those of its estimates.
@@ -60,5 +61,5 @@ ADAPTING = 'adapting/'
 ESTIMATE_TOPICS = (POSITION, ODOMETRY, PREDICTED_PATH, LATENT_STATE, MARKERS)
 """Published once per valid estimate."""
 
-TOPICS = {topic.name: topic for topic in (*ESTIMATE_TOPICS, PARTICLES, DIAGNOSTICS)}
+TOPICS = {topic.name: topic for topic in (*ESTIMATE_TOPICS, PARTICLES, STATUS, DIAGNOSTICS)}
 """Everything that is published, by name."""

@@ -12,7 +12,7 @@ from two_manifold_ros.evaluation.fitting import check_fit
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health
 from two_manifold_ros.outputs.frames import choose_frames
-from two_manifold_ros.outputs.judging import judge_estimate
+from two_manifold_ros.outputs.judging import LEVELS
 from two_manifold_ros.outputs.messages import messages_of
 from two_manifold_ros.outputs.particles import PARTICLES_HZ
 from two_manifold_ros.outputs.topics import DIAGNOSTICS, POSITION
@@ -83,6 +83,7 @@ def _health(live: Filter, estimate: Estimate, frames: Frames) -> dict[str, objec
     values: dict[str, float | str] = dict(sorted(live.counters.items()))
     values['evidence'] = estimate.evidence
     values['familiarity'] = estimate.familiarity
-    judgement = judge_estimate(estimate, live.why)
-    health = Health(judgement.level, judgement.why, values)
+    values['ellipse_m'] = estimate.ellipse_m
+    words = {'status': estimate.status.value, 'cause': estimate.cause}
+    health = Health(LEVELS[estimate.status], estimate.why, {**words, **values})
     return diagnostics_message(estimate.stamp_ns, 'replay', frames.child, health)

@@ -1,0 +1,135 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a node knows when it judges itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+from two_manifold_ros.filtering.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from two_manifold_ros.filtering.estimate import Estimate
+
+
+class Publisher(NamedTuple):
+    """
+    Somebody who publishes a topic.
+
+    Parameters
+    ----------
+    msgtype
+        As what.
+    node
+        Full name of the node; empty if it is not known.
+
+    """
+
+    msgtype: str
+    node: str = ''
+
+
+class Interruption(NamedTuple):
+    """
+    Why the filter began anew or coasted.
+
+    Parameters
+    ----------
+    cause
+        Of ``INTERRUPTION_WORDS``.
+    seconds
+        How long, or by how much.
+
+    """
+
+    cause: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """
+    What a node that filters knows of itself.
+
+    Parameters
+    ----------
+    trouble
+        Why it is not configured; empty if it is.
+    managed
+        Whether somebody else configures and activates it.
+    active, enabled
+        Whether the lifecycle and the service let it publish.
+    sensor, msgtype
+        What is listened to, in a word, and its type.
+    topic
+        Full name of its topic.
+    silence_s
+        Seconds since its last message, or since activation if none came.
+    timeout_s
+        How long a silence may be.
+    received
+        Whether any message came since activation.
+    barren_s
+        Seconds since the last message that was used, or since activation.
+    publishers
+        Who publishes the topic.
+    incompatible
+        Name of the quality-of-service policy over which a publisher and the node disagree.
+    usable_rate_hz
+        How many messages a second can be used; NaN while unknown.
+    model_rate_hz
+        How many the model needs.
+    rejected
+        Messages by cause that were not used since the last one that was.
+    share_rejected, mostly
+        Share of the messages of the last second that were not used, and the cause of most.
+    clock
+        Cause of ``CLOCK_WORDS``; empty if the node's own clock goes.
+    stamp_age_s
+        How far the newest stamp is behind the node's own clock; NaN while unknown.
+    oddities
+        Sentences by cause about headers of the messages.
+    status, cause, why
+        The filter's own words.
+    interruption
+        The last one since the filter was reset.
+    latest
+        The newest estimate since the filter last started anew.
+
+    """
+
+    trouble: str = ''
+    managed: bool = False
+    active: bool = True
+    enabled: bool = True
+    sensor: str = 'IMU'
+    msgtype: str = 'sensor_msgs/msg/Imu'
+    topic: str = '/imu'
+    silence_s: float = 0.0
+    timeout_s: float = 1.0
+    received: bool = True
+    barren_s: float = 0.0
+    publishers: tuple[Publisher, ...] = ()
+    incompatible: str = ''
+    usable_rate_hz: float = math.nan
+    model_rate_hz: float = 0.0
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    share_rejected: float = 0.0
+    mostly: str = ''
+    clock: str = ''
+    stamp_age_s: float = math.nan
+    oddities: Mapping[str, str] = field(default_factory=dict)
+    status: Status = Status.WAITING
+    cause: str = 'waiting'
+    why: str = ''
+    interruption: Interruption | None = None
+    latest: Estimate | None = None
+
+    @property
+    def heard(self) -> bool:
+        """Whether messages come."""
+        return self.received and self.silence_s <= self.timeout_s
