@@ -14,7 +14,7 @@ from two_manifold_ros.filtering.causes import WAITING
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.intake import Intake
 from two_manifold_ros.filtering.limits import limits_of
-from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD
+from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD, OUT_OF_RANGE
 from two_manifold_ros.filtering.soundness import half_axis, sound
 from two_manifold_ros.filtering.state_machine import Signs, StateMachine
 from two_manifold_ros.filtering.status import Status
@@ -176,6 +176,9 @@ class Filter:
         fault = check_sample(values, channels.mean, channels.limit)
         if fault != GOOD:
             counters[CAUSES[fault]] += 1
+            if fault == OUT_OF_RANGE and self._watch is not None:
+                # It cannot be filtered, but may show what is wrong with all of them.
+                self._watch.sample(stamp_ns, values)
             return []
         estimates: list[Estimate] = []
         for used in self._intake.push(stamp_ns, values, counters):
@@ -222,11 +225,8 @@ class Filter:
         self._tick = 0
         self._recovering = False
 
-    def _judge(self, values: Floats, step: Step, ellipse_m: float) -> Judged:
-        finding = None
-        if self._watch is not None:
-            self._watch.tick(values, step.familiarity)
-            finding = self._watch.finding
+    def _judge(self, step: Step, ellipse_m: float) -> Judged:
+        finding = None if self._watch is None else self._watch.finding
         window = self._tracker.window
         self._recovering = self._recovering and not window.full
         return self._machine.step(
@@ -250,7 +250,7 @@ class Filter:
         means, covariances = self._tracker.read()
         state = self._tracker.belief.state.copy()
         ellipse_m = half_axis(covariances[0]) if sound(state, means, covariances) else math.nan
-        judged = self._judge(values, step, ellipse_m)
+        judged = self._judge(step, ellipse_m)
         tick = self._tick
         self._tick += 1
         asked = self._places_every and tick % self._places_every == 0

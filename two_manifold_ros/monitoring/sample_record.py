@@ -1,0 +1,136 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the newest samples of each channel did: when they changed, how far, and how often not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.acceleration import compiled
+from two_manifold_ros.ticks.averaging import hold_until
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats, Ints
+
+LAST, INTEGRAL, LOW, HIGH, STEP = 0, 1, 2, 3, 4
+CHANGED, REPEATS, AT_LOW, AT_HIGH = 0, 1, 2, 3
+
+
+@compiled
+def _take(
+    stamps: Ints,
+    samples: Floats,
+    period: int,
+    clock: Ints,
+    values: Floats,
+    counts: Ints,
+    means: Floats,
+    ends: Ints,
+) -> int:
+    ticks = 0
+    for n in range(stamps.size):
+        stamp = stamps[n]
+        ticks += hold_until(
+            clock, values[LAST], values[INTEGRAL], stamp, period, means[ticks:], ends[ticks:]
+        )
+        for c in range(samples.shape[1]):
+            value = samples[n, c]
+            step = abs(value - values[LAST, c])
+            if step > 0.0:
+                counts[CHANGED, c] = stamp
+                values[LAST, c] = value
+                values[STEP, c] = min(values[STEP, c], step)
+                if value < values[LOW, c]:
+                    values[LOW, c] = value
+                    counts[AT_LOW, c] = 0
+                elif value > values[HIGH, c]:
+                    values[HIGH, c] = value
+                    counts[AT_HIGH, c] = 0
+            else:
+                counts[REPEATS, c] += 1
+                counts[AT_LOW, c] += value == values[LOW, c]
+                counts[AT_HIGH, c] += value == values[HIGH, c]
+    return ticks
+
+
+class SampleRecord:
+    """
+    Record what some channels do, and average them over ticks.
+
+    Parameters
+    ----------
+    channels
+        How many.
+    period_ns
+        Length of a tick.
+    most_ticks
+        That the samples taken at once may end.
+
+    Attributes
+    ----------
+    values : (5, c)
+        The newest sample, its integral, and since the record was begun the lowest and the highest
+        value and the smallest change.
+    counts : (4, c) int64
+        Stamp of the newest change, and since the record was begun the samples that were the same
+        as the one before: all of them, and those at the lowest and at the highest value.
+    taken
+        Samples since the record was begun.
+
+    """
+
+    def __init__(self, channels: int, period_ns: int, most_ticks: int) -> None:
+        self._period = period_ns
+        self._clock = np.zeros(2, dtype=np.int64)
+        self._means = np.zeros((most_ticks, channels))
+        self._ends = np.zeros(most_ticks, dtype=np.int64)
+        self.values = np.zeros((5, channels))
+        self.counts = np.zeros((4, channels), dtype=np.int64)
+        self.taken = 0
+
+    def start(self, stamp: int, sample: Floats) -> None:
+        """Forget everything and begin with this (c,) sample, and with it a tick."""
+        self._clock[:] = stamp, stamp + self._period
+        self.values[LAST] = sample
+        self.values[INTEGRAL] = 0.0
+        self.counts[CHANGED] = stamp
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the record anew; what changed last is not forgotten."""
+        self.values[LOW] = self.values[HIGH] = self.values[LAST]
+        self.values[STEP] = np.inf
+        self.counts[REPEATS:] = 0
+        self.taken = 0
+
+    def take(self, stamps: Ints, samples: Floats) -> Floats:
+        """
+        Take the next samples.
+
+        Parameters
+        ----------
+        stamps : (n,) int64
+            Increasing, nanoseconds.
+        samples : (n, c)
+            Finite; a channel of which nothing is asked may be NaN.
+
+        Returns
+        -------
+        (m, c)
+            Means of the ticks that ended, until the next call.
+
+        """
+        self.taken += len(stamps)
+        ticks = _take(
+            stamps,
+            samples,
+            self._period,
+            self._clock,
+            self.values,
+            self.counts,
+            self._means,
+            self._ends,
+        )
+        return self._means[:ticks]
