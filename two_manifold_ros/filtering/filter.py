@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.step import Step
     from two_manifold_ros.filtering.tick_filter import TickFilter
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.monitoring.finding import Finding
     from two_manifold_ros.typing import Floats
 
 
@@ -59,6 +60,8 @@ class Filter:
 
     Attributes
     ----------
+    limits
+        Of the ellipse, in force.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
         ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
@@ -85,7 +88,8 @@ class Filter:
         self._reorder = reorder_ns
         self._tick = 0
         self._recovering = False
-        self._machine = StateMachine(limits or limits_of(model), model.window)
+        self.limits = limits or limits_of(model)
+        self._machine = StateMachine(self.limits, model.window)
         self._watch = None if self._given else InputWatch(model)
         self._since = 'waiting for the first IMU sample'
         self.counters: Counter[str] = Counter()
@@ -104,6 +108,11 @@ class Filter:
     def why(self) -> str:
         """The present state in plain words."""
         return self._since or self._machine.why
+
+    @property
+    def finding(self) -> Finding | None:
+        """The gravest that is wrong with the input, even if no tick ends any more."""
+        return None if self._watch is None else self._watch.finding
 
     @property
     def tick_ends(self) -> int:
@@ -226,7 +235,6 @@ class Filter:
         self._recovering = False
 
     def _judge(self, step: Step, ellipse_m: float) -> Judged:
-        finding = None if self._watch is None else self._watch.finding
         window = self._tracker.window
         self._recovering = self._recovering and not window.full
         return self._machine.step(
@@ -237,7 +245,7 @@ class Filter:
                 restarted=step.restarted,
                 familiarity=step.familiarity,
                 ellipse_m=ellipse_m,
-                finding=finding,
+                finding=self.finding,
                 seen=window.count,
             )
         )
