@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import copy
 import os
-import random
 from typing import TYPE_CHECKING
 
+from free_domain import free_domains
 import pytest
 from updater_feed import feed, LEARNED, small_session
 
@@ -35,7 +35,7 @@ def domain() -> Iterator[str]:
     """A ROS domain of our own, so that nobody else's robot is driven by a test."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     patch = pytest.MonkeyPatch()
-    number = str(random.SystemRandom().randrange(1, 200))
+    number = str(free_domains(1)[0])
     patch.setenv('ROS_DOMAIN_ID', number)
     patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     patch.setenv('PYTHONUNBUFFERED', '1')

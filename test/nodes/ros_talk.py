@@ -84,7 +84,10 @@ class Talk:
     def __init__(self, domain: int | None = None) -> None:
         self._context = Context()
         self._context.init(domain_id=domain)
-        self.node = Node('test', context=self._context, start_parameter_services=False)
+        # Without a log: several nodes of one name in a process would share it, with a warning.
+        self.node = Node(
+            'test', context=self._context, start_parameter_services=False, enable_rosout=False
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.heard: dict[str, list[Any]] = defaultdict(list)
