@@ -28,9 +28,6 @@ AT_ONCE = 256
 MOST_VALUES = 65_536
 """The same, for samples of many channels, such as images."""
 
-GOOD_RECORDS = 3
-"""Records in a row that have to be good after one that was not."""
-
 
 class InputWatch:
     """
@@ -103,7 +100,6 @@ class InputWatch:
         self._count = 0
         self._stuck: Finding | None = None
         self._worn: Finding | None = None
-        self._good_records = 0
 
     def _look(self) -> None:
         count, self._count = self._count, 0
@@ -112,15 +108,9 @@ class InputWatch:
         self._due = now + LOOK_NS
         self._stuck = self._faults.stuck(self._record, now)
         if now - self._recorded >= RECORD_NS:
-            self._judge_record()
+            self._worn = self._faults.worn(self._record)
+            self._record.begin()
             self._recorded = now
         if self._search is not None:
             for each in means:
                 self._search.push(each)
-
-    def _judge_record(self) -> None:
-        worn = self._faults.worn(self._record)
-        self._good_records = self._good_records + 1 if worn is None else 0
-        if worn is not None or self._good_records == GOOD_RECORDS:
-            self._worn = worn
-        self._record.begin()

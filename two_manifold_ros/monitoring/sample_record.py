@@ -19,6 +19,15 @@ CHANGED, REPEATS, AT_LOW, AT_HIGH = 0, 1, 2, 3
 
 
 @compiled
+def _differs(sample: Floats, last: Floats) -> bool:
+    largest = 0.0
+    for c in range(sample.size):
+        # A channel that is no number never differs.
+        largest = max(largest, abs(sample[c] - last[c]))
+    return largest > 0.0
+
+
+@compiled
 def _take(
     stamps: Ints,
     samples: Floats,
@@ -35,6 +44,9 @@ def _take(
         ticks += hold_until(
             clock, values[LAST], values[INTEGRAL], stamp, period, means[ticks:], ends[ticks:]
         )
+        if not _differs(samples[n], values[LAST]):
+            # The driver repeats itself, of which no single channel tells anything.
+            continue
         for c in range(samples.shape[1]):
             value = samples[n, c]
             step = abs(value - values[LAST, c])
@@ -75,7 +87,8 @@ class SampleRecord:
         value and the smallest change.
     counts : (4, c) int64
         Stamp of the newest change, and since the record was begun the samples that were the same
-        as the one before: all of them, and those at the lowest and at the highest value.
+        as the one before while other channels changed: all of them, and those at the lowest and
+        at the highest value.
     taken
         Samples since the record was begun.
 
