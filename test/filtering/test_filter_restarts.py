@@ -159,19 +159,20 @@ def test_on_a_route_it_begins_anywhere_again_and_is_lost(
 
 
 @pytest.mark.parametrize(
-    'spoil',
+    ('spoil', 'word'),
     [
-        lambda sample: sample * [1 / 9.81, 1 / 9.81, 1 / 9.81, 1, 1, 1],
-        lambda sample: sample - [0, 0, 9.81, 0, 0, 0],
-        lambda sample: sample * 0.0,
+        (lambda sample: sample * [1 / 9.81, 1 / 9.81, 1 / 9.81, 1, 1, 1], 'look like g'),
+        (lambda sample: sample - [0, 0, 9.81, 0, 0, 0], 'gravity'),
+        (lambda sample: sample * 0.0, 'repeats'),
     ],
     ids=['g instead of m/s2', 'gravity removed', 'frozen at zero'],
 )
 def test_input_unlike_that_of_training_is_not_published(
-    spoil: Callable[[np.ndarray], np.ndarray], slot_car_model: Model, stream: Stream
+    spoil: Callable[[np.ndarray], np.ndarray], word: str, slot_car_model: Model, stream: Stream
 ) -> None:
     live = Filter(slot_car_model)
     found = feed(live, [(stamp, spoil(np.asarray(sample))) for stamp, sample in stream[:150]])
     full = found[slot_car_model.window :]
     assert sum(each.valid for each in full) <= 0.02 * len(full)
-    assert 'units' in live.why
+    assert live.status is Status.REFUSED
+    assert word in live.why
