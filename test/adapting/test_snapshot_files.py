@@ -99,3 +99,13 @@ def test_a_full_disk_costs_no_older_file(
     with pytest.raises(InputError, match='No space left'):
         files.write(tpsr_model)
     assert names(tmp_path) == numbered(1, 2, 3)
+
+
+def test_a_folder_is_made_and_one_that_cannot_be_is_told_before_there_is_a_model(
+    tmp_path: Path,
+) -> None:
+    assert SnapshotFiles(tmp_path / 'a' / 'b', 'robot').obstacle() == ''
+    assert names(tmp_path / 'a' / 'b') == []
+    (tmp_path / 'file').touch()
+    told = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
+    assert told.startswith(f'{tmp_path}/file/b: no model can be written here (Not a directory)')

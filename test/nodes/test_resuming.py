@@ -8,7 +8,7 @@ from dataclasses import replace
 import errno
 import os
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from updater_feed import feed, LEARNED, SMALL, small_session
 from two_manifold_ros.adapting.adapting_head import make_head
 from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.nodes.resuming import Resuming
 from two_manifold_ros.nodes.updater_settings import checkpoint_identity
 from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -105,6 +106,36 @@ def test_a_checkpoint_that_is_cut_off_is_named_and_the_one_before_is_taken(
     (sentence,) = resuming(again, tmp_path).resume()
     assert sentence == f'{newest}: the checkpoint is damaged or cut off, and skipped'
     assert again.learned()['learned'] == learned.learned()['learned']
+
+
+@pytest.mark.parametrize(
+    ('spoil', 'why'),
+    [
+        (lambda numbers: numbers['tracker'].pop('learner'), 'do not fit together'),
+        (lambda numbers: numbers['stream'].pop('origin'), 'of the stream cannot be used'),
+        (lambda numbers: numbers.pop('tracker'), 'of the stream cannot be used'),
+    ],
+)
+def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
+    learned: UpdaterSession,
+    tmp_path: Path,
+    spoil: Callable[[dict[str, Any]], object],
+    why: str,
+) -> None:
+    keeping = resuming(learned, tmp_path)
+    keeping.save()
+    keeping.end()
+    older, newest = (tmp_path / name for name in files(tmp_path))
+    header, arrays = read_container(newest)
+    spoil(header['numbers'])
+    write_container(newest, header, arrays, 'checkpoint')
+    again = small_session()
+    back = resuming(again, tmp_path)
+    (sentence,) = back.resume()
+    assert sentence.startswith(f'{newest}: skipped, because ')
+    assert why in sentence
+    assert again.learned()['learned'] == learned.learned()['learned']
+    assert back.begun.endswith(str(older))
 
 
 def test_a_checkpoint_of_something_else_is_refused_and_left_alone(

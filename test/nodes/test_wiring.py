@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from two_manifold_ros.filtering.limits import EllipseLimits
 from two_manifold_ros.nodes.wiring import wiring
 from two_manifold_ros.outputs.frames import Frames
 
@@ -23,16 +24,21 @@ MODEL: Any = SimpleNamespace(
 )
 
 
+def told(imu_topic: str, topics: dict[str, str], frames: Frames) -> str:
+    limits = EllipseLimits(0.35, 0.7)
+    return '\n'.join(wiring(MODEL, 'm.npz', limits, imu_topic, topics, frames, 2.0))
+
+
 @pytest.mark.parametrize(('track', 'lines'), [('map', 1), ('odom', 0)])
 def test_positions_trained_in_another_frame_are_told(track: str, lines: int) -> None:
-    text = '\n'.join(wiring(MODEL, 'm.npz', '/imu', {}, Frames(track, 'car')))
-    told = "Positions were trained in 'odom' and are published in 'map'"
-    assert text.count(told) == text.count('were trained in') == lines
+    text = told('/imu', {}, Frames(track, 'car'))
+    odd = "Positions were trained in 'odom' and are published in 'map'"
+    assert text.count(odd) == text.count('were trained in') == lines
 
 
 def test_topics_rates_frames_and_channels_in_force_are_named() -> None:
     topics = {'position': '/position', 'odometry': '/car/odom'}
-    text = '\n'.join(wiring(MODEL, 'm.npz', '/driver/imu', topics, Frames('map', 'car')))
+    text = told('/driver/imu', topics, Frames('map', 'car'))
     for part in (
         'm.npz: 20 Hz, windows of 60 ticks (3 s), 12 states, horizons 0, 0.5 s',
         'seconds 120.5, segments 1',
@@ -40,6 +46,7 @@ def test_topics_rates_frames_and_channels_in_force_are_named() -> None:
         'at least 20 Hz; uses angular_velocity.z',
         'Publishes position, odometry -> /car/odom',
         'positions in map, velocities in car; training used an IMU in an unnamed frame',
+        'unsure above 0.35 m of half the 95 % ellipse, lost above 0.7 m; no data after 2 s',
     ):
         assert part in text
     assert 'much' not in text

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.monitoring.finding import Finding
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.facts import Facts, Interruption, Publisher
 from two_manifold_ros.outputs.judging import judge, LEVELS, REFUSED_AFTER, suspects
@@ -69,6 +70,12 @@ CASES: dict[str, tuple[dict[str, Any], Level, Status | None, str]] = {
         Level.ERROR,
         Status.REFUSED,
         '(1 zero_stamp, 2 non_finite): a value is NaN',
+    ),
+    'in_g': (
+        {'rejected': {'out_of_range': 99}, 'finding': Finding('in_g', 'wrong units', True)},
+        Level.ERROR,
+        Status.REFUSED,
+        '(99 out_of_range): wrong units',
     ),
     'several_publishers': (
         {'publishers': (*DRIVER, Publisher(IMU)), **TRACKS},

@@ -21,7 +21,7 @@ from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -56,9 +56,10 @@ class Checkpoints:
     Attributes
     ----------
     skipped
-        A sentence for each checkpoint that `newest` could not read.
+        A sentence for each checkpoint that `newest` or `readable` could not read, or that was
+        skipped.
     path
-        Of the checkpoint that `newest` has read, if there was one.
+        Of the checkpoint that was read last, if there was one.
     trouble
         Why nothing could be written at the start; empty if it could.
 
@@ -110,6 +111,10 @@ class Checkpoints:
 
         Those that cannot are named in ``skipped``.
         """
+        return next(self.readable(), None)
+
+    def readable(self) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[Any]]]]:
+        """Yield numbers and arrays of each checkpoint that can be read, the newest first."""
         self.skipped.clear()
         for path in reversed(self._paths()):
             try:
@@ -119,8 +124,14 @@ class Checkpoints:
                 self.skipped.append(f'{path}: the checkpoint is damaged or cut off, and skipped')
                 continue
             self.path = path
-            return dict(header['numbers']), arrays
-        return None
+            yield dict(header['numbers']), arrays
+
+    def skip(self, why: str) -> None:
+        """Take the one that was read last for damaged, because of what is in it."""
+        if self.path is not None:
+            self._damaged.add(self.path)
+            self.skipped.append(f'{self.path}: skipped, because {why}')
+            self.path = None
 
     def write(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
         """

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 import re
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -45,6 +46,18 @@ class SnapshotFiles:
         self._folder = Path(folder).absolute()
         self._name = name
         self._last = 0
+
+    def obstacle(self) -> str:
+        """Make the folder if it is not there; return why nothing can be written, if so."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=self._folder):
+                return ''
+        except OSError as error:
+            return (
+                f'{self._folder}: no model can be written here ({error.strerror}); make it a '
+                'folder with room that may be written'
+            )
 
     def write(self, model: ModelHead, spare: Collection[str] = ()) -> Path:
         """

@@ -30,7 +30,7 @@ from two_manifold_ros.nodes.sensor_topic import SensorTopic
 from two_manifold_ros.nodes.session import Session
 from two_manifold_ros.nodes.wiring import wiring
 from two_manifold_ros.outputs.frames import choose_frames
-from two_manifold_ros.outputs.topics import IMU
+from two_manifold_ros.outputs.topics import IMU, STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +141,7 @@ class FilterNode(LifecycleNode):
             logger.warning,
         )
         self.imu.listen()
-        self._log_wiring(path, model)
+        self._log_wiring(path, session)
 
     def _make_filter(self, model: ModelHead) -> Filter:
         chosen = self.settings
@@ -151,10 +151,20 @@ class FilterNode(LifecycleNode):
     def _follow(self, path: str, model: ModelHead) -> None:
         """Publish for the model that took over, and say what is in force now."""
         self._estimates.follow(model)
-        self._log_wiring(path, model)
+        if self.session is not None:
+            self._log_wiring(path, self.session)
 
-    def _log_wiring(self, path: str, model: ModelHead) -> None:
-        for line in wiring(model, path, self.imu.name, self._estimates.topics, self._frames):
+    def _log_wiring(self, path: str, session: Session) -> None:
+        lines = wiring(
+            session.model,
+            path,
+            session.filter.limits,
+            self.imu.name,
+            {**self._estimates.topics, STATUS.name: self._report.topic},
+            self._frames,
+            self.settings['input_timeout_s'],
+        )
+        for line in lines:
             self.get_logger().info(line)
 
     def _unconfigure(self, reason: str) -> None:

@@ -61,10 +61,11 @@ class HandingOver:
                 'for them: set the parameter hand_over_folder or checkpoint_folder.'
             )
             raise InputError(msg)
+        self._files = SnapshotFiles(folder, chosen['checkpoint_name'])
         self._client = FilterClient(node, chosen['filter_node'], guard, self._on_filter)
         self._promotion = Promotion(
             self._client,
-            SnapshotFiles(folder, chosen['checkpoint_name']),
+            self._files,
             ContestSettings(margin=chosen['hand_over_margin']),
             lambda: snapshot(session.adaptive.tracker, session.head),
             lambda: _changes(session),
@@ -84,8 +85,8 @@ class HandingOver:
 
     def troubles(self) -> dict[str, str]:
         """Return a sentence by cause for what lasts."""
-        obstacle = self._promotion.obstacle
-        return {'promotion': f'Nothing is handed over: {obstacle}'} if obstacle else {}
+        found = {'promotion': self._promotion.obstacle, 'hand_over_folder': self._files.obstacle()}
+        return {cause: f'Nothing is handed over: {why}' for cause, why in found.items() if why}
 
     def close(self) -> None:
         """Let what is being written end."""

@@ -45,7 +45,12 @@ def word_of(session: Fed) -> object:
 
 def filter_facts(live: Filter) -> dict[str, Any]:
     """Return what ``Facts`` wants to know about a filter, by name."""
-    return {'status': live.status, 'cause': live.cause, 'why': live.why}
+    return {
+        'status': live.status,
+        'cause': live.cause,
+        'why': live.why,
+        'finding': live.finding,
+    }
 
 
 class InputFacts:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.checkpoint_thread import CheckpointThread
 from two_manifold_ros.adapting.state import adaptive_arrays, adaptive_from
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
 
     from two_manifold_ros.adapting.checkpoints import Checkpoints
     from two_manifold_ros.nodes.updater_session import UpdaterSession
@@ -93,30 +96,38 @@ class Resuming:
 
     def resume(self) -> list[str]:
         """
-        Go on from the newest readable checkpoint, if there is one.
+        Go on from the newest checkpoint that can be read and resumed, if there is one.
 
         Returns
         -------
         list of str
-            A sentence for each that could not be read.
-
-        Raises
-        ------
-        InputError
-            If what is in it cannot be resumed.
+            A sentence for each newer one.
 
         """
-        found = self._checkpoints.newest()
-        if found is not None:
-            numbers, arrays = found
-            session = self._session
+        for numbers, arrays in self._checkpoints.readable():
+            why = self._go_on(numbers, arrays)
+            if not why:
+                break
+            self._checkpoints.skip(why)
+        return list(self._checkpoints.skipped)
+
+    def _go_on(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+        """Go on from a checkpoint; return why not, or an empty string."""
+        session = self._session
+        try:
             stream = dict(numbers['stream'])
             if stream['origin'] is not None:
                 stream['origin'] = GeodeticOrigin(**stream['origin'])
-            session.head = replace(session.head, **stream)
-            session.resume(adaptive_from(session.head, numbers['tracker'], arrays, session.budget))
-            self.resumed = session.adaptive.tracker.counters['learned']
-        return list(self._checkpoints.skipped)
+            head = replace(session.head, **stream)
+            tracker = adaptive_from(head, numbers['tracker'], arrays, session.budget)
+        except InputError as error:
+            return str(error)
+        except (KeyError, TypeError, ValueError) as error:
+            return f'what it says of the stream cannot be used ({error!r})'
+        session.head = head
+        session.resume(tracker)
+        self.resumed = tracker.counters['learned']
+        return ''
 
     def look(self) -> None:
         """Begin a checkpoint if it is time for one."""

@@ -36,8 +36,9 @@ from two_manifold_ros.nodes.updater_settings import (
     IMAGE_INPUT,
     stream_head,
 )
+from two_manifold_ros.nodes.wiring import limited, published
 from two_manifold_ros.outputs.frames import choose_frames
-from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU
+from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU, STATUS
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class UpdaterNode(Node):
         # Not the ROS clock: without /clock the reason for the silence must still be told.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self.guard(self._on_second), clock=steady)
-        self.get_logger().info(self._wiring())
+        for line in self._wiring():
+            self.get_logger().info(line)
 
     def destroy_node(self) -> None:
         """Write the last checkpoint, then end."""
@@ -137,9 +139,9 @@ class UpdaterNode(Node):
 
     def _advertise(self) -> EstimatePublishers:
         head, chosen = self.session.head, self.chosen
-        frames = choose_frames(head, chosen['track_frame'], chosen['child_frame'])
+        self._frames = choose_frames(head, chosen['track_frame'], chosen['child_frame'])
         return EstimatePublishers(
-            self, head, frames, transform=chosen['publish_tf'], prefix=ADAPTING
+            self, head, self._frames, transform=chosen['publish_tf'], prefix=ADAPTING
         )
 
     def _listen(self) -> None:
@@ -153,23 +155,31 @@ class UpdaterNode(Node):
         )
         self.input.listen()
 
-    def _wiring(self) -> str:
+    def _wiring(self) -> list[str]:
         head, chosen = self.session.head, self.chosen
-        kept, heir = 'no checkpoints', 'hands over to nobody'
+        topics = {**self._estimates.topics, f'{ADAPTING}{STATUS.name}': self._report.topic}
+        kept, heir = 'No checkpoints', 'hands over to nobody'
         if self.resuming is not None:
-            kept = f'a checkpoint in {chosen["checkpoint_folder"]} every '
+            kept = f'A checkpoint in {chosen["checkpoint_folder"]} every '
             kept += f'{chosen["checkpoint_s"]:g} s'
             if self.resuming.trouble:
-                kept = 'no checkpoint can be written'
+                kept = 'No checkpoint can be written'
             kept += f', {self.resuming.begun}'
         if self.handing_over is not None:
             heir = f'hands better models over to {chosen["filter_node"]}'
-        return (
+        learns = (
             f'Learns from {self.input.name} ({self.input.msgtype}, best effort) with positions '
             f'from {self.reference.topic} at {head.rate_hz:g} Hz, windows of {head.window} ticks, '
-            f'{chosen["learning_share"]:.0%} of a core; publishes '
-            f'{self.resolve_topic_name(ADAPTING + "position")} and beside it; {kept}; {heir}'
+            f'{chosen["learning_share"]:.0%} of a core'
         )
+        return [
+            learns,
+            f'Scales {"of " + chosen["model"] if chosen["model"] else "measured while driving"}',
+            published(topics),
+            f'Frames: positions in {self._frames.track}, velocities in {self._frames.child}',
+            limited(self.session.filter.limits, chosen['input_timeout_s']),
+            f'{kept}; {heir}',
+        ]
 
     def _on_message(self, raw: bytes) -> None:
         for estimate in self.session.take(raw):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.monitoring.finding import Finding
 
 
 class Publisher(NamedTuple):
@@ -95,6 +96,8 @@ class Facts:
         Sentences by cause about headers of the messages.
     status, cause, why
         The filter's own words.
+    finding
+        The gravest thing that is wrong with the samples.
     interruption
         The last one since the filter was reset.
     latest
@@ -126,6 +129,7 @@ class Facts:
     status: Status = Status.WAITING
     cause: str = 'waiting'
     why: str = ''
+    finding: Finding | None = None
     interruption: Interruption | None = None
     latest: Estimate | None = None
 

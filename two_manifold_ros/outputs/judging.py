@@ -16,7 +16,7 @@ from two_manifold_ros.outputs.node_causes import (
     SEVERAL_PUBLISHERS,
     TOO_SLOW,
 )
-from two_manifold_ros.outputs.rejections import REJECTIONS
+from two_manifold_ros.outputs.rejections import OUT_OF_RANGE, REJECTIONS
 
 if TYPE_CHECKING:
     from two_manifold_ros.outputs.facts import Facts
@@ -155,10 +155,14 @@ def _judge_rejected(facts: Facts) -> Judgement | None:
     if count < REFUSED_AFTER and not (count and facts.barren_s > facts.timeout_s):
         return None
     worst = max(facts.rejected, key=facts.rejected.__getitem__)
+    words = REJECTIONS[worst]
+    if worst == OUT_OF_RANGE and facts.finding is not None:
+        # Wrong units, for example, which is nearer to the root.
+        worst, words = facts.finding.cause, facts.finding.words
     counts = ', '.join(f'{each} {cause}' for cause, each in facts.rejected.items())
     why = (
         f'{Status.REFUSED.value}: no {facts.sensor} sample was used for {facts.barren_s:.1f} s '
-        f'({counts}): {REJECTIONS[worst]}'
+        f'({counts}): {words}'
     )
     return Judgement(Level.ERROR, Status.REFUSED, worst, why)
 
