@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+import re
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -301,7 +302,7 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     bench.go(300)
     bench.swap.begin(str(tmp_path / 'strange.npz'))
     bench.join()
-    bench.go(5 * 19)
+    bench.go(5 * 39)
     assert bench.swap.state == 'waiting'
     bench.go(15)
     assert bench.swap.state == 'failed'
@@ -313,6 +314,25 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     bench.join()
     bench.go(1)
     assert bench.swap.swaps == 1
+
+
+def test_a_model_that_never_sees_a_window_is_not_waited_for_for_ever(
+    bench: Bench, other: TpsrModel, tmp_path: Path
+) -> None:
+    # No sample is in the range of this one.
+    channels = replace(other.channels, limit=np.full(6, 1e-9))
+    save_model(replace(other, channels=channels), tmp_path / 'narrow.npz')
+    bench.go(300)
+    bench.swap.begin(str(tmp_path / 'narrow.npz'))
+    bench.join()
+    bench.go(5 * 39)
+    assert bench.swap.state == 'waiting'
+    bench.go(15)
+    assert bench.swap.state == 'failed'
+    assert re.search(
+        r'tracking it says: samples rejected: out_of_range \(\d+\)', bench.swap.trouble
+    )
+    assert bench.gaps().max() == 1.0
 
 
 def test_a_reset_reaches_the_one_that_is_made_ready(bench: Bench, other_path: Path) -> None:

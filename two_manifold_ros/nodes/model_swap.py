@@ -10,6 +10,7 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.file_version import file_version
 from two_manifold_ros.nodes.fitting_model import check_successor
 from two_manifold_ros.nodes.successor import Successor
+from two_manifold_ros.outputs.rejections import rejections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from two_manifold_ros.nodes.file_version import FileVersion
     from two_manifold_ros.nodes.session import Session
     from two_manifold_ros.nodes.successor import Make
+
+
+PATIENCE = 2
+"""Windows of a model: one in which it may fill, and another one in which to find its way."""
 
 
 class _Kept(NamedTuple):
@@ -35,8 +40,9 @@ class ModelSwap:
     Exchange the model of a session between two messages; knows nothing of ROS.
 
     The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
-    once it tracks, or at once where the one in use does not; if it has seen another window and
-    still does not track where the one in use does, it is refused.
+    once it tracks, or at once where the one in use does not. If the one in use goes on tracking
+    for ``PATIENCE`` windows of the other, and that still does not, it is refused, whatever keeps
+    it from it.
 
     Parameters
     ----------
@@ -82,6 +88,7 @@ class ModelSwap:
         self._wanted = ''
         self._version = self._wanted_version = version
         self._before: _Kept | None = None
+        self._ready_at: int | None = None
         self._takes_back = False
         self.path = path
         self.swaps = 0
@@ -153,12 +160,20 @@ class ModelSwap:
             self._give_up(new, new.failure)
         elif idle or new.tracks or not self._session.tracks:
             self._take_over(new)
-        elif new.unfit > new.model.window:
+        elif self._outwaited(new):
             self._give_up(
                 new,
                 f'{self._wanted}: the model is not taken, because where the one in use is '
-                f'tracking it says: {new.filter.why}',
+                f'tracking it says: {_words(new)}',
             )
+
+    def _outwaited(self, new: Successor) -> bool:
+        """Return whether it had its time, counted in ticks of the one in use."""
+        ticks = self._session.filter.counters['ticks']
+        if self._ready_at is None:
+            self._ready_at = ticks
+        waited_ns = (ticks - self._ready_at) * self._session.model.period_ns
+        return waited_ns > PATIENCE * new.model.window * new.model.period_ns
 
     def _busy(self) -> str:
         if self._session.successor is None:
@@ -169,6 +184,7 @@ class ModelSwap:
         self, path: str, version: FileVersion | None, make: Make, *, takes_back: bool
     ) -> None:
         self.trouble = ''
+        self._ready_at = None
         self._wanted, self._wanted_version, self._takes_back = path, version, takes_back
         self._session.successor = Successor(make, self._session.newest_samples())
 
@@ -187,3 +203,12 @@ class ModelSwap:
         self._session.successor = None
         self.trouble = why
         self._warn(f'{why}\n{new.details}' if new.details else why)
+
+
+def _words(new: Successor) -> str:
+    """Return why it has no estimate to publish."""
+    rejected = rejections(new.filter.counters)
+    if new.latest is None and rejected:
+        counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
+        return f'samples rejected: {counts}'
+    return new.filter.why

@@ -10,7 +10,6 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,9 +44,6 @@ class Successor:
         What was made; whoever wants it waits until it is ``prepared``.
     latest
         Its newest estimate.
-    unfit
-        Estimates in a row, since it was prepared, that may not be published though a window was
-        seen.
     failure, details
         Why it could not be made or run: a sentence, and a traceback if it is a bug.
 
@@ -57,7 +53,6 @@ class Successor:
         self.model: ModelHead
         self.filter: Filter
         self.latest: Estimate | None = None
-        self.unfit = 0
         self.failure = ''
         self.details = ''
         self._newer: SimpleQueue[Sample | str] = SimpleQueue()
@@ -101,7 +96,6 @@ class Successor:
             if past[-1][0] - stamp_ns <= span_ns:
                 self._push(stamp_ns, values)
         self._use_newer()
-        self.unfit = 0
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Do something, and remember why it could not be done."""
@@ -129,5 +123,3 @@ class Successor:
     def _push(self, stamp_ns: int, values: tuple[float, ...]) -> None:
         for estimate in self.filter.push(stamp_ns, values):
             self.latest = estimate
-            seen = estimate.status is not Status.FILLING
-            self.unfit = self.unfit + 1 if seen and not estimate.valid else 0
