@@ -110,6 +110,41 @@ def test_an_estimate_is_published_with_the_sample_that_ends_its_tick(
     assert all(0 <= each < period for each in late)
 
 
+def test_a_jump_waits_for_one_message_only(drive: SlotCarRun, model_path: Path) -> None:
+    """Not for the end of a tick that the stream from before it would have had."""
+    session = Session(load_model(model_path))
+    rows = list(zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True))
+    for stamp, sample in rows[50:]:
+        session.take(raw(stamp, sample), lambda _: None)
+    for stamp, sample in rows[:2]:
+        assert session.filter.counters['resets'] == 0
+        session.take(raw(stamp, sample), lambda _: None)
+    assert session.filter.counters['resets'] == 1
+
+
+def test_late_messages_are_sorted_where_that_is_asked_for(
+    drive: SlotCarRun, model_path: Path
+) -> None:
+    model = load_model(model_path)
+    stamps = drive.stamps_ns[:400].tolist()
+    late = np.random.default_rng(0).integers(0, 50_000_000, 400)
+    wanted: list[Estimate] = []
+    found: list[Estimate] = []
+    in_order = Session(model)
+    mixed = Session(model, make=lambda model: Filter(model, reorder_ns=50_000_000))
+    for row in range(400):
+        in_order.take(raw(stamps[row], drive.imu[row]), wanted.append)
+    for row in np.argsort(stamps + late).tolist():
+        mixed.take(raw(stamps[row], drive.imu[row]), found.append)
+    assert len(wanted) - 1 <= len(found)
+    for ours, theirs in zip(found, wanted, strict=False):
+        assert ours.stamp_ns == theirs.stamp_ns
+        np.testing.assert_array_equal(ours.positions, theirs.positions)
+    counts = mixed.counts()
+    assert counts['received'] == 400 == counts['used'] + counts['waiting']
+    assert counts['waiting'] > 0
+
+
 def test_no_more_wait_than_may(drive: SlotCarRun, model_path: Path) -> None:
     """A driver at 10 kHz is taken in portions, not a whole tick at once."""
     session = Session(load_model(model_path))

@@ -51,6 +51,19 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRu
     assert session.head.frame_id == 'map'
 
 
+def test_late_messages_are_sorted_where_that_is_asked_for(drive: SlotCarRun) -> None:
+    head = small_session().head
+    session = UpdaterSession(head, decode_imu_cdr, reorder_ns=50_000_000)
+    for row in (0, 2, 1, 3, 5, 4):
+        session.take(raw_imu(int(drive.stamps_ns[row]), drive.imu[row]))
+    session.forget()
+    for row in (7, 6, 11, 10):
+        session.take(raw_imu(int(drive.stamps_ns[row]), drive.imu[row]))
+    counts = session.counts()
+    assert counts['received'] == 10 == counts['used'] + counts['waiting']
+    assert counts['out_of_order'] == 0
+
+
 def test_without_references_nothing_is_published_and_the_reason_is_said(
     drive: SlotCarRun,
 ) -> None:

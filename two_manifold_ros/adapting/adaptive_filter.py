@@ -38,7 +38,7 @@ class AdaptiveFilter:
         That may drop samples; without one all are learned.
     tracker
         That has learned before, and has its own budget; by default a new one.
-    limits
+    limits, reorder_ns
         See ``Filter``.
 
     Attributes
@@ -58,9 +58,10 @@ class AdaptiveFilter:
         budget: LearningBudget | None = None,
         tracker: AdaptiveTracker | None = None,
         limits: EllipseLimits | None = None,
+        reorder_ns: int = 0,
     ) -> None:
         self.tracker = tracker or AdaptiveTracker(head, budget)
-        self.filter = Filter(head, tick_filter=self.tracker, limits=limits)
+        self.filter = Filter(head, tick_filter=self.tracker, limits=limits, reorder_ns=reorder_ns)
         self.reference = Reference()
         late = round(LATE_S * head.rate_hz)
         self._untold: deque[tuple[int, int]] = deque(maxlen=max(1, late))
@@ -69,8 +70,11 @@ class AdaptiveFilter:
         """Take one sample, see ``Filter.push``."""
         estimates = self.filter.push(stamp_ns, sample)
         newest = self.tracker.number
-        for back, estimate in enumerate(reversed(estimates)):
-            self._untold.append((newest - back, estimate.stamp_ns))
+        for estimate in estimates:
+            # The ticks before a reset count from another beginning, and are over.
+            back = estimates[-1].tick - estimate.tick
+            if back >= 0:
+                self._untold.append((newest - back, estimate.stamp_ns))
         self._tell()
         return estimates
 

@@ -146,7 +146,8 @@ class FilterNode(LifecycleNode):
     def _make_filter(self, model: ModelHead) -> Filter:
         chosen = self.settings
         limits = limits_of(model, chosen['ellipse_warn_m'], chosen['ellipse_error_m'])
-        return Filter(model, chosen['particles_rate_hz'], limits=limits)
+        reorder_ns = round(1e9 * chosen['reorder_s'])
+        return Filter(model, chosen['particles_rate_hz'], limits=limits, reorder_ns=reorder_ns)
 
     def _follow(self, path: str, model: ModelHead) -> None:
         """Publish for the model that took over, and say what is in force now."""

@@ -141,6 +141,13 @@ class Session:
         )
         for estimate in estimates:
             self._offer(estimate)
+        if (
+            counters['resets'] != resets
+            and self.latest is not None
+            and self.latest.status is not self.filter.status
+        ):
+            # It was sorted, and came out together with the jump that began anew after it.
+            self.latest = None
 
     def _offer(self, estimate: Estimate) -> None:
         self.latest = estimate

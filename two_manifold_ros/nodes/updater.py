@@ -109,6 +109,7 @@ class UpdaterNode(Node):
             LearningBudget(chosen['learning_share']),
             (lambda: clock.now().nanoseconds) if chosen['use_receive_time'] else None,
             limits_of(head, chosen['ellipse_warn_m'], chosen['ellipse_error_m']),
+            round(1e9 * chosen['reorder_s']),
         )
 
     def _resume(self) -> Resuming | None:

@@ -47,7 +47,7 @@ class UpdaterSession:
     clock_ns
         Gives the stamp of each message on arrival instead of its header, where that is asked
         for.
-    limits
+    limits, reorder_ns
         See ``Filter``.
 
     Attributes
@@ -80,11 +80,13 @@ class UpdaterSession:
         budget: LearningBudget | None = None,
         clock_ns: Callable[[], int] | None = None,
         limits: EllipseLimits | None = None,
+        reorder_ns: int = 0,
     ) -> None:
         self.head = head
         self.budget = budget
         self._limits = limits
-        self.adaptive = AdaptiveFilter(head, budget, limits=limits)
+        self._reorder = reorder_ns
+        self.adaptive = AdaptiveFilter(head, budget, limits=limits, reorder_ns=reorder_ns)
         self.adaptive.filter.warm_up()
         self.latest: Estimate | None = None
         self.arrivals = Arrivals()
@@ -134,7 +136,9 @@ class UpdaterSession:
     def resume(self, tracker: AdaptiveTracker | None) -> None:
         """Go on with what was learned before, or with nothing."""
         before = self.adaptive
-        self.adaptive = AdaptiveFilter(self.head, self.budget, tracker, self._limits)
+        self.adaptive = AdaptiveFilter(
+            self.head, self.budget, tracker, self._limits, self._reorder
+        )
         counters = self.adaptive.filter.counters = before.filter.counters
         counters['used'] += before.filter.waiting
         self.adaptive.reference.counters = before.reference.counters

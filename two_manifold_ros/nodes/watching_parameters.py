@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters by which a node that filters watches itself."""
+"""The parameters by which a node that filters watches its input and itself."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ def watching_parameters(settable: Settable) -> tuple[Parameter, ...]:
             units='s',
             low=0.05,
             high=60.0,
+        ),
+        Parameter(
+            name='reorder_s',
+            default=0.0,
+            description=(
+                'How late a message of the sensor may come and still be used, by its stamp; all '
+                'that is published comes as much later. 0 refuses messages that are late.'
+            ),
+            settable=settable,
+            units='s',
+            low=0.0,
+            high=0.4,
         ),
         Parameter(
             name='ellipse_warn_m',
