@@ -14,7 +14,9 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.evaluation.filter_run import estimates_along, run_filter
+from two_manifold_ros.filtering import filter as filter_module
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.limits import EllipseLimits
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
@@ -196,7 +198,15 @@ def test_a_drive_that_is_refused_throughout_is_told_from_one_without_positions(
     assert len(refused) == len(found) - slot_car_model.window + 1
     assert f'no estimate was valid: {len(refused)} of {len(found)} ticks' in message
     assert f'a median familiarity of {np.median(refused):.1f} (' in message
-    assert 'refused above 1.7); is this another route, or' in message
+    assert 'refused above 1.7); the filter ended in the state "lost: the input is unlike' in message
+
+
+def test_a_drive_on_which_it_never_knew_where_it_was_is_told_as_that(
+    slot_car_model: Model, laps: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filter_module, 'limits_of', lambda _: EllipseLimits(1e-6, 1e-6))
+    message = refusal(slot_car_model, laps)
+    assert 'no estimate was valid; the filter ended in the state "localising: the 95 %' in message
 
 
 def test_a_familiar_recording_beside_a_strange_one_is_scored(

@@ -14,6 +14,7 @@ from two_manifold_ros.evaluation.baselines import mean_covariance, previous_cova
 from two_manifold_ros.evaluation.filter_run import run_filter
 from two_manifold_ros.evaluation.fitting import check_fit
 from two_manifold_ros.evaluation.scores import Score, score
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
@@ -127,7 +128,7 @@ def compare(
 
     """
     names = ', '.join(recording.name for recording in recordings)
-    _check_familiar(names, runs)
+    _check_told(names, runs)
     truths = [
         _truths(model, recording, run) for recording, run in zip(recordings, runs, strict=True)
     ]
@@ -143,18 +144,22 @@ def compare(
     return Evaluation(scores, tuple(runs), tuple(truths))
 
 
-def _check_familiar(names: str, runs: Sequence[FilterRun]) -> None:
-    """Refuse runs without a valid estimate because nothing was like the training."""
+def _check_told(names: str, runs: Sequence[FilterRun]) -> None:
+    """Refuse runs that saw whole windows and yet have no valid estimate."""
+    whole = [run for run in runs if run.status not in {Status.WAITING, Status.FILLING}]
+    if not whole or any(len(run.stamps) for run in runs):
+        return
+    msg = f'{names}: no estimate was valid'
     unfamiliar = np.concatenate([run.unfamiliar for run in runs])
-    if len(unfamiliar) and not any(len(run.stamps) for run in runs):
+    if len(unfamiliar):
         ticks = sum(len(run.seconds_per_tick) for run in runs)
-        msg = (
-            f'{names}: no estimate was valid: {len(unfamiliar)} of {ticks} ticks were refused as '
-            f'unlike the training, with a median familiarity of {np.median(unfamiliar):.1f} '
-            f'(about 1 on the trained route, refused above {UNFAMILIAR:.1f}); is this another '
-            'route, or an IMU of other units or mounting?'
+        msg += (
+            f': {len(unfamiliar)} of {ticks} ticks were refused as unlike the training, with a '
+            f'median familiarity of {np.median(unfamiliar):.1f} (about 1 on the trained route, '
+            f'refused above {UNFAMILIAR:.1f})'
         )
-        raise InputError(msg)
+    msg += f'; the filter ended in the state "{whole[-1].why}"'
+    raise InputError(msg)
 
 
 def _truths(model: ModelHead, recording: Recording, run: FilterRun) -> Floats:

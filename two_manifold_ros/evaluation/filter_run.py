@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class FilterRun:
         Wall time of every sample that ended a tick, valid or not.
     counters
         Of the filter.
+    status, why
+        What the filter said of itself at the end, where it was there to be asked.
 
     """
 
@@ -52,6 +55,8 @@ class FilterRun:
     unfamiliar: Floats
     seconds_per_tick: Floats
     counters: Counter[str]
+    status: Status = Status.WAITING
+    why: str = ''
 
 
 def estimates_along(
@@ -94,4 +99,6 @@ def run_filter(
         np.array(unfamiliar),
         np.array(seconds),
         live.counters,
+        live.status,
+        live.why,
     )
