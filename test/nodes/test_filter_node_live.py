@@ -195,11 +195,16 @@ def test_frames_and_receive_time(
     )
     odometry, imu = talk.listen(Odometry, 'odometry'), talk.publisher(Imu, 'imu')
     begin = talk.node.get_clock().now().nanoseconds
-    unstamped = messages(drive, 1)[0]
-    unstamped.header.stamp.sec = unstamped.header.stamp.nanosec = 0
+    unstamped = messages(drive, len(drive.imu))
+    sent, period = 0, int(drive.stamps_ns[1] - drive.stamps_ns[0])
 
     def heard() -> bool:
-        imu.publish(unstamped)
+        nonlocal sent
+        due = (talk.node.get_clock().now().nanoseconds - begin) // period
+        for message in unstamped[sent:due]:
+            message.header.stamp.sec = message.header.stamp.nanosec = 0
+            imu.publish(message)
+        sent = due
         return bool(odometry)
 
     talk.until(heard, 'odometry')

@@ -33,4 +33,4 @@ def test_another_frame_is_named() -> None:
 
 def test_only_what_the_model_needs_has_to_be_measured() -> None:
     complaints = imu_complaints(message('imu_link', force=-1.0, rate=-1.0), MODEL, '/imu')
-    assert list(complaints) == ['linear_acceleration']
+    assert list(complaints) == ['linear_acceleration_not_measured']

@@ -33,14 +33,14 @@ def imu_complaints(message: Imu, model: ModelHead, topic: str) -> dict[str, str]
     if model.imu_frame_id and frame and frame != model.imu_frame_id:
         complaints['frame'] = (
             f'{topic} is in frame {frame!r} but training was in {model.imu_frame_id!r}: '
-            f'estimates are wrong if the axes differ.'
+            f'estimates are wrong if the axes differ'
         )
     for part in ('linear_acceleration', 'angular_velocity'):
         used = any(channel.startswith(part) for channel in model.live_channels)
         # REP-145: -1 in the first entry says that the driver does not measure this.
         if used and getattr(message, f'{part}_covariance')[0] == _NOT_MEASURED:
-            complaints[part] = (
+            complaints[f'{part}_not_measured'] = (
                 f'{topic} declares its {part} as not measured (covariance -1), but the model '
-                f'needs it: check the driver.'
+                f'needs it: check the driver'
             )
     return complaints

@@ -33,8 +33,18 @@ CLOCK_WORDS = {
 OUTSIDE = ('unconfigured', 'inactive', 'disabled')
 """Causes of a node that is in none of the states."""
 
+SUSPECTS = (
+    SEVERAL_PUBLISHERS,
+    TOO_SLOW,
+    FRAME_CHANGED,
+    'frame',
+    'linear_acceleration_not_measured',
+    'angular_velocity_not_measured',
+)
+"""Causes that are odd though messages come, beside those of the clock."""
+
 SILENCES = ('waiting', 'no_publisher', 'wrong_type', 'incompatible', 'silent')
-"""Causes for which no message comes."""
+"""Causes for which no message comes, beside those of the clock."""
 
 EXPECTED = frozenset(
     {
