@@ -198,7 +198,7 @@ def test_a_drive_that_is_refused_throughout_is_told_from_one_without_positions(
     assert len(refused) == len(found) - slot_car_model.window + 1
     assert f'no estimate was valid: {len(refused)} of {len(found)} ticks' in message
     assert f'a median familiarity of {np.median(refused):.1f} (' in message
-    assert 'refused above 1.7); the filter ended in the state "lost: the input is unlike' in message
+    assert 'above 1.7); the filter ended in the state "lost: the input is unlike' in message
 
 
 def test_a_drive_on_which_it_never_knew_where_it_was_is_told_as_that(
