@@ -18,6 +18,7 @@ from two_manifold_ros.filtering.recent_window import RecentWindow
 from two_manifold_ros.monitoring.finding import Finding
 from two_manifold_ros.monitoring.likeness import LikenessToTraining
 from two_manifold_ros.monitoring.mistakes import known_mistakes
+from two_manifold_ros.monitoring.wrong_way import WrongWay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,44 +69,51 @@ class MistakeSearch:
     model
         What was learned.
 
-    Attributes
-    ----------
-    finding
-        The mistake in force, if any.
-
     """
 
     def __init__(self, model: Model) -> None:
         self._mistakes = known_mistakes(model.channels)
         self._likeness = LikenessToTraining(model, self._mistakes)
+        self._wrong_way = WrongWay(model)
         self._window = RecentWindow(model.window, len(model.channels.mean))
         self._shape = (model.window, len(model.channels.mean))
         self._every = max(1, round(LOOK_S * model.rate_hz))
         self._looks: deque[tuple[Floats, Floats, float]] = deque(maxlen=LOOKS)
         self._answer: tuple[int, ...] = ()
         self._agreeing = 0
-        self.finding: Finding | None = None
+        self._strange = False
+        self._named: Finding | None = None
+
+    @property
+    def finding(self) -> Finding | None:
+        """The mistake in force, if any."""
+        return self._named or self._wrong_way.finding
 
     def clear(self) -> None:
         """Forget the stream and what was found in it."""
         self.pause()
-        self.finding = None
+        self._named = None
+        self._wrong_way.clear()
 
     def pause(self) -> None:
         """Forget the stream, as after a gap, but not what was found in it."""
         self._window.clear()
         self._looks.clear()
         self._answer, self._agreeing = (), 0
+        self._strange = False
+        self._wrong_way.pause()
 
     def push(self, means: Floats) -> None:
         """Take the (c,) means of one tick, in the units of the samples."""
         self._window.push(means)
         if self._mistakes and self._window.full and self._window.count % self._every == 0:
             self._look(self._window.point.reshape(self._shape))
+        self._wrong_way.push(means, strange=self._strange)
 
     def _look(self, window: Floats) -> None:
         plain = self._likeness.plain(window)
-        if plain.strange[0] < STRANGE and plain.far[0] < FAR:
+        self._strange = bool(plain.strange[0] >= STRANGE or plain.far[0] >= FAR)
+        if not self._strange:
             # Also when the vehicle stands as it stood in training: nothing is wrong with that.
             self._looks.clear()
             self._settle(())
@@ -136,7 +144,7 @@ class MistakeSearch:
         self._agreeing = self._agreeing + 1 if answer == self._answer else 1
         self._answer = answer
         if self._agreeing >= AGREEING:
-            self.finding = _finding([self._mistakes[index - 1] for index in answer])
+            self._named = _finding([self._mistakes[index - 1] for index in answer])
 
 
 def _finding(mistakes: Sequence[Mistake]) -> Finding | None:

@@ -44,8 +44,11 @@ CUT_OFF_SHARE = 0.7
 REACHED_SHARE = 0.95
 """Of the largest value of training, below which an extreme is news."""
 
-COARSE_SHARE = 0.3
-"""Smallest change over the scale of training above which a channel has become coarse."""
+COARSE_SHARE, COARSE_SPAN = 0.3, 0.05
+"""
+Smallest change over the scale of training, and over how far the channel reaches, above which it
+has become coarse.
+"""
 
 LEAST_CHANGES = 10
 
@@ -131,7 +134,8 @@ class SensorFaults:
         return None
 
     def _coarse(self, values: Floats, judged: Bools) -> Finding | None:
-        for c in np.flatnonzero(judged & (values[STEP] > COARSE_SHARE * self._scale)):
+        least = np.maximum(COARSE_SHARE * self._scale, COARSE_SPAN * (values[HIGH] - values[LOW]))
+        for c in np.flatnonzero(judged & (values[STEP] > least)):
             return Finding(
                 'coarse',
                 f'{self._names[c]} changes by steps of {values[STEP, c]:.3g}, coarser than in '
