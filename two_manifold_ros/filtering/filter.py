@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.causes import WAITING
-from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.intake import Intake
 from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD, OUT_OF_RANGE
 from two_manifold_ros.filtering.soundness import half_axis, sound
-from two_manifold_ros.filtering.state_machine import Signs, StateMachine
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.tick_estimator import TickEstimator
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.monitoring.input_watch import InputWatch
 from two_manifold_ros.ticks.averaging import TickAverager
@@ -26,9 +25,8 @@ from two_manifold_ros.ticks.stamps import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.limits import EllipseLimits
-    from two_manifold_ros.filtering.state_machine import Verdict as Judged
-    from two_manifold_ros.filtering.step import Step
     from two_manifold_ros.filtering.tick_filter import TickFilter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.monitoring.finding import Finding
@@ -80,16 +78,17 @@ class Filter:
     ) -> None:
         channels = len(model.channels.mean)
         self._model = model
-        self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
         self._given = tick_filter is not None
-        self._tracker = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._intake = Intake(channels, model.max_gap_ns, reorder_ns)
         self._reorder = reorder_ns
-        self._tick = 0
-        self._recovering = False
         self.limits = limits or limits_of(model)
-        self._machine = StateMachine(self.limits, model.window)
+        self._estimator = TickEstimator(
+            tick_filter or make_tick_filter(model, with_places=places_hz > 0.0),
+            self.limits,
+            model.window,
+            math.ceil(model.rate_hz / places_hz) if places_hz else 0,
+        )
         self._watch = None if self._given else InputWatch(model)
         self._since = 'waiting for the first IMU sample'
         self.counters: Counter[str] = Counter()
@@ -97,17 +96,17 @@ class Filter:
     @property
     def status(self) -> Status:
         """The present status; ``WAITING`` before the first sample, also after a reset."""
-        return Status.WAITING if self._since else self._machine.status
+        return Status.WAITING if self._since else self._estimator.machine.status
 
     @property
     def cause(self) -> str:
         """The present cause as a short key, see ``Verdict``."""
-        return WAITING if self._since else self._machine.cause
+        return WAITING if self._since else self._estimator.machine.cause
 
     @property
     def why(self) -> str:
         """The present state in plain words."""
-        return self._since or self._machine.why
+        return self._since or self._estimator.machine.why
 
     @property
     def finding(self) -> Finding | None:
@@ -205,7 +204,8 @@ class Filter:
         if begins:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)
-        return [self._estimate(int(ends[i]), means[i]) for i in range(count)]
+        tell, finding = self._estimator.tell, self.finding
+        return [tell(int(ends[i]), means[i], finding, self.counters) for i in range(count)]
 
     def _begin(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
         """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
@@ -213,12 +213,7 @@ class Filter:
             self.counters['gaps'] += 1
             elapsed = stamp_ns - self._averager.tick_began
             missed = round(elapsed / self._model.period_ns)
-            if missed <= self._model.window and self._tracker.window.count:
-                self._recovering = self._recovering or self._tracker.window.full
-                self._tracker.coast(missed)
-                self._machine.pause()
-                self._tick += missed
-            else:
+            if not self._estimator.coast(missed):
                 self.counters['resets'] += 1
                 self._forget()
         elif verdict is Verdict.JUMP_BACK:
@@ -228,54 +223,6 @@ class Filter:
         self._averager.start(stamp_ns, sample)
 
     def _forget(self) -> None:
-        self._tracker.start()
-        self._machine.reset()
+        self._estimator.forget()
         if self._watch is not None:
             self._watch.clear()
-        self._tick = 0
-        self._recovering = False
-
-    def _judge(self, step: Step, ellipse_m: float) -> Judged:
-        window = self._tracker.window
-        self._recovering = self._recovering and not window.full
-        return self._machine.step(
-            Signs(
-                window_full=window.full,
-                recovering=self._recovering,
-                accepted=step.accepted,
-                restarted=step.restarted,
-                familiarity=step.familiarity,
-                ellipse_m=ellipse_m,
-                finding=self.finding,
-                seen=window.count,
-            )
-        )
-
-    def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
-        step = self._tracker.update(values)
-        self.counters['ticks'] += 1
-        self.counters['restarts'] += step.restarted
-        self.counters['rejected_observations'] += not step.accepted
-        means, covariances = self._tracker.read()
-        state = self._tracker.belief.state.copy()
-        ellipse_m = half_axis(covariances[0]) if sound(state, means, covariances) else math.nan
-        judged = self._judge(step, ellipse_m)
-        tick = self._tick
-        self._tick += 1
-        asked = self._places_every and tick % self._places_every == 0
-        return Estimate(
-            stamp_ns=stamp_ns,
-            tick=tick,
-            status=judged.status,
-            cause=judged.cause,
-            why=judged.why,
-            state=state,
-            positions=means[:-1],
-            covariances=covariances[:-1],
-            velocity=means[-1],
-            velocity_covariance=covariances[-1],
-            evidence=step.evidence,
-            familiarity=step.familiarity,
-            ellipse_m=ellipse_m,
-            places=self._tracker.places() if asked else None,
-        )
