@@ -61,7 +61,11 @@ def test_managed_node_waits_for_its_manager(
     health = Health(talk)
     health.until('waiting for the lifecycle manager')
     assert state(talk) == 'unconfigured'
+    # What is not possible is refused, and harms nothing.
+    assert not transition(talk, ACTIVATE)
+    assert not transition(talk, 99)
     assert transition(talk, CONFIGURE)
+    assert not transition(talk, CONFIGURE)
     odometry, imu = talk.listen(Odometry, 'odometry'), talk.publisher(Imu, 'imu')
     good = messages(drive)
     send(talk, imu, good[:200])

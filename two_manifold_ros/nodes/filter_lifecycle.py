@@ -28,6 +28,7 @@ from two_manifold_ros.nodes.model_swap import ModelSwap
 from two_manifold_ros.nodes.report import Report
 from two_manifold_ros.nodes.sensor_topic import SensorTopic
 from two_manifold_ros.nodes.session import Session
+from two_manifold_ros.nodes.transitions import refuse_impossible
 from two_manifold_ros.nodes.wiring import wiring
 from two_manifold_ros.outputs.frames import choose_frames
 from two_manifold_ros.outputs.topics import IMU, STATUS
@@ -59,6 +60,7 @@ class FilterNode(LifecycleNode):
         self.create_service(SetBool, 'enable', self.guard(self._on_enable))
         self.create_service(Trigger, 'swap_model', self.guard(self._on_swap_model))
         self.create_service(Trigger, 'take_back_model', self.guard(self._on_take_back_model))
+        refuse_impossible(self)
         self._report = Report(
             self, FilterDescriber(self), self.guard, self.settings['status_rate_hz']
         )
