@@ -114,7 +114,9 @@ def test_the_model_is_far_ahead_and_its_ellipses_honest(evaluation: Evaluation) 
         assert each.mean.rmse_m is not None
         assert each.model.rmse_m < 0.2 * each.mean.rmse_m
         assert each.model.coverage68 is not None
+        assert each.model.coverage95 is not None
         assert 0.5 < each.model.coverage68 < 0.97
+        assert each.model.coverage95 > 0.85
 
 
 def test_a_cold_start_for_every_recording(slot_car_model: Model, laps: Recording) -> None:

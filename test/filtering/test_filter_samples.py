@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.training.settings import TrainingSettings
@@ -160,6 +161,12 @@ def test_whatever_comes_every_number_is_sound(
         for covariance in (*estimate.covariances, estimate.velocity_covariance):
             assert covariance[0, 1] == covariance[1, 0]
             assert np.linalg.eigvalsh(covariance)[0] > 0.0
+        widest = np.sqrt(5.991464547 * np.linalg.eigvalsh(estimate.covariances[0])[1])
+        assert estimate.ellipse_m == pytest.approx(widest)
+        assert not estimate.valid or estimate.ellipse_m <= live.limits.error_m
+    present = np.array([each.positions[0] for each in estimates]).reshape(-1, 2)
+    hull = ConvexHull(slot_car_model.track[np.isfinite(slot_car_model.track[:, 0])]).equations
+    assert (present @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
 
 
 def test_an_axis_that_the_model_does_not_use_may_hold_anything(
