@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from healthy_drive import RATE_HZ
 import numpy as np
 
 if TYPE_CHECKING:
@@ -122,35 +123,34 @@ def at_rate(rate_hz: float) -> Change:
 
 
 def one_wild(seconds: float) -> Change:
-    """Give a single message in the middle an impossible stamp."""
+    """Give a single message an impossible stamp."""
 
     def apply(stretch: Stretch, _: HealthyDrive) -> Stretch:
-        middle = len(stretch) // 2
-        wild = stretch[middle]
-        stamp = wild.stamp_ns + round(seconds * SECOND_NS)
-        return [
-            *stretch[:middle],
-            wild._replace(stamp_ns=stamp, refused='wild_stamp'),
-            *stretch[middle + 1 :],
-        ]
+        stamp = stretch[0].stamp_ns + round(seconds * SECOND_NS)
+        return [stretch[0]._replace(stamp_ns=stamp, refused='wild_stamp'), *stretch[1:]]
 
     return apply
 
 
-def played_again(stretch: Stretch, drive: HealthyDrive) -> Stretch:
-    """Begin the bag anew: the same messages as a while before, stamps and all."""
-    back = round(4.0 * SECOND_NS)
-    begin_s = (stretch[0].taken_ns - back - drive.begin_ns) / SECOND_NS
-    again = drive.between(begin_s, begin_s + len(stretch) / 50.0)
-    shift = stretch[0].stamp_ns - stretch[0].taken_ns
-    return [
-        each._replace(at_ns=each.at_ns + back, stamp_ns=each.stamp_ns + shift) for each in again
-    ]
+def played_again(seconds: float) -> Change:
+    """Begin the bag anew: the same messages as so long before, stamps and all."""
+
+    def apply(stretch: Stretch, drive: HealthyDrive) -> Stretch:
+        begin_s = (stretch[0].taken_ns - drive.begin_ns) / SECOND_NS - seconds
+        again = drive.between(begin_s, begin_s + len(stretch) / RATE_HZ)
+        return [each._replace(at_ns=here.at_ns) for here, each in zip(stretch, again, strict=True)]
+
+    return apply
 
 
 def clock_stopped(stretch: Stretch, _: HealthyDrive) -> Stretch:
     """Stop ``/clock``, not the IMU."""
-    return [each._replace(clock=False) for each in stretch]
+    return [each._replace(clock_ns=None) for each in stretch]
+
+
+def clock_back(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Let ``/clock`` go back by half a minute, not the IMU."""
+    return [each._replace(clock_ns=-30 * SECOND_NS) for each in stretch]
 
 
 def from_two(stretch: Stretch, _: HealthyDrive) -> Stretch:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from healthy_drive import RATE_HZ
 import numpy as np
 
 from two_manifold_ros.simulation.slot_car_imu import ImuNoise, true_imu
@@ -29,13 +30,26 @@ def elsewhere(seconds: float) -> Change:
 
     def apply(stretch: Stretch, drive: HealthyDrive) -> Stretch:
         begin_s = (stretch[0].taken_ns - drive.begin_ns) / 1e9 + seconds
-        there = drive.between(begin_s, begin_s + len(stretch) / 50.0)
+        there = drive.between(begin_s, begin_s + len(stretch) / RATE_HZ)
         return [
             here._replace(taken_ns=other.taken_ns, values=other.values)
             for here, other in zip(stretch, there, strict=True)
         ]
 
     return apply
+
+
+def in_the_hand(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Carry the car: tilted, turned and shaken."""
+    random = np.random.default_rng(4)
+    time = np.arange(len(stretch)) / RATE_HZ
+    tilt = np.minimum(time, 1.0)
+    values = random.normal(scale=[1.0, 1.0, 1.0, 0.5, 0.5, 0.5], size=(len(stretch), 6))
+    values[:, 1] += 9.81 * np.sin(tilt)
+    values[:, 2] += 9.81 * np.cos(tilt)
+    values[:, 3] += tilt < 1.0
+    rows = zip(stretch, values, strict=True)
+    return [each._replace(taken_ns=None, values=row) for each, row in rows]
 
 
 def backwards(stretch: Stretch, drive: HealthyDrive) -> Stretch:
@@ -45,7 +59,7 @@ def backwards(stretch: Stretch, drive: HealthyDrive) -> Stretch:
     Turned round in time forces stay and rates turn; turned round in space x and y turn.
     """
     end = (stretch[0].taken_ns - drive.begin_ns) / 1e9
-    before = drive.between(end - len(stretch) / 50.0, end)[::-1]
+    before = drive.between(end - len(stretch) / RATE_HZ, end)[::-1]
     return [_driven_back(*pair) for pair in zip(stretch, before, strict=True)]
 
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fault import MOST_ERROR, Outcome, TRACKING, UNSURE
+from fault import ANY, MOST_ERROR, Outcome, TRACKING, UNSURE
 import numpy as np
 
-from two_manifold_ros.outputs.status import REJECTIONS
+from two_manifold_ros.outputs.rejections import REJECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fault import StreamFault
     from healthy_drive import Sample
+    from served_node import Word
     from trial import Told, Trial
 
 CHI_SQUARE = 5.991
@@ -106,7 +108,7 @@ def _detected_s(trial: Trial) -> float | None:
                 return trial.seconds_after(look.received)
         return None
     for word in trial.words:
-        if (word.status, word.cause) != fault.says or fault.words not in word.why:
+        if not _names(word, fault):
             continue
         if fault.silent_s and word.heard_s > trial.silence_s:
             return word.heard_s - trial.silence_s
@@ -115,21 +117,26 @@ def _detected_s(trial: Trial) -> float | None:
     return None
 
 
+def _names(word: Word, fault: StreamFault) -> bool:
+    status, cause = fault.says
+    return status in {ANY, word.status} and word.cause == cause and fault.words in word.why
+
+
 def _naming(trial: Trial, detected_s: float | None) -> Iterator[str]:
     fault = trial.fault
     said = [word for word in trial.words if word.received > trial.begin]
     if fault.harmless:
-        other = [word for word in said if (word.status, word.cause) != fault.says]
+        other = [word for word in said if word.status != TRACKING]
         if other:
             yield f'it said {other[0].status!r} because of {other[0].cause!r}: {other[0].why}'
-        if not fault.counter:
+        if not fault.within_s:
             return
     elif any(not word.cause or not word.why for word in said if word.status != TRACKING):
         yield 'it did not say why'
     if detected_s is None:
         causes = Counter((word.status, word.cause) for word in said)
         yield f'it never said {fault.says} {fault.words!r}, but {dict(causes)}'
-    elif detected_s > fault.within_s > 0.0:
+    elif detected_s > fault.within_s:
         yield f'it said so after {detected_s:.2f} s, not within {fault.within_s:g} s'
 
 
@@ -143,7 +150,7 @@ def _recovered(trial: Trial) -> int | None:
             since = None
         elif since is None:
             since = word.received
-    return None if since is None else trial.ticks_after(since)
+    return None if since is None else trial.ticks_between(trial.end, since)
 
 
 def _recovery(trial: Trial, recovered: int | None, ratio: float | None) -> Iterator[str]:
@@ -162,13 +169,12 @@ def _error_ratio(trial: Trial, recovered: int | None) -> float | None:
     """Compare errors once it has to be recovered, or from the fault on where it was harmless."""
     if recovered is None:
         return None
-    harmless = trial.fault.harmless
-    since = trial.begin if harmless else trial.end
+    since = trial.begin if trial.fault.harmless else trial.end
     told = [
         each
         for each in trial.told
         if each.after > since
-        and (harmless or trial.ticks_after(each.after) >= trial.fault.recovers)
+        and trial.ticks_between(since, each.after) >= (trial.fault.recovers or 0)
         and _taken(trial.sent, each) is not None
     ]
     if not told:

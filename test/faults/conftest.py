@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 import platform
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from faults_page import page
 import pytest
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fault import Outcome
+    from healthy_drive import HealthyDrive
+    from machine_trials import Result
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,23 +43,47 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
 
 
 @pytest.fixture(scope='session')
-def stream_outcomes(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Outcome]:
-    """Run all rows of faulty streams that a selected test asks for at once; by name."""
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, HealthyDrive]]:
+    """A model and a drive, and an environment in which processes start quickly."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    from lanes import run_all  # noqa: PLC0415 - needs ROS, which may be missing
-
     path = tmp_path_factory.mktemp('faults') / 'model.npz'
     drive = train_and_drive(path)
-    selected = [
-        item.callspec.params['fault']
-        for item in request.session.items
-        if 'stream_outcomes' in getattr(item, 'fixturenames', ())
-    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
         patch.setenv('PYTHONUNBUFFERED', '1')
         # Compiling in every process would take most of the time of these tests.
         patch.setenv('TWO_MANIFOLD_NUMBA', '0')
-        return run_all(selected, drive, path)
+        yield path, drive
+
+
+@pytest.fixture(scope='session')
+def stream_outcomes(
+    request: pytest.FixtureRequest, trained: tuple[Path, HealthyDrive]
+) -> dict[str, Outcome]:
+    """Run all rows of faulty streams that a selected test asks for at once; by name."""
+    from lanes import run_all  # noqa: PLC0415 - needs ROS, which may be missing
+
+    path, drive = trained
+    return run_all(_selected(request, 'stream_outcomes'), drive, path)
+
+
+@pytest.fixture(scope='session')
+def machine_results(
+    request: pytest.FixtureRequest,
+    trained: tuple[Path, HealthyDrive],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Result]:
+    """Run all trials of a faulty machine that a selected test asks for at once; by name."""
+    from machine_trials import run_all  # noqa: PLC0415 - needs ROS, which may be missing
+
+    folder = tmp_path_factory.mktemp('machine')
+    return run_all(_selected(request, 'machine_results'), folder, *trained)
+
+
+def _selected(request: pytest.FixtureRequest, fixture: str) -> list[Any]:
+    """Return the rows whose tests were selected and want a fixture."""
+    return [
+        item.callspec.params['fault']
+        for item in request.session.items
+        if fixture in getattr(item, 'fixturenames', ())
+    ]

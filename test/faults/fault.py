@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     Stretch: TypeAlias = list[Sample]
     Change: TypeAlias = Callable[[Stretch, HealthyDrive], Stretch]
 
-TRACKING, UNSURE, LOST = 'tracking', 'unsure', 'lost'
-REFUSED, NO_DATA = 'refused input', 'no data'
+ANY, FILLING, TRACKING, UNSURE = '', 'filling the window', 'tracking', 'unsure'
+LOST, REFUSED, NO_DATA = 'lost', 'refused input', 'no data'
 
 MOST_ERROR = 1.2
 """After a fault the error may be this many times what it would have been without."""
@@ -37,11 +37,12 @@ class Fault:
     name
         What goes wrong, as the page calls it.
     seen
-        Where it is known from.
+        Threads in which it was reported; may be empty.
     rule
         What our nodes do about it, in words.
     says
-        Status and cause that have to be told; the cause is empty where all is well.
+        Status and cause that have to be told; either may be empty: whatever the status is, or
+        nothing but a counter.
     within_s
         Time in which they have to be told, seconds; 0 where there is nothing to tell.
     recovers
@@ -109,7 +110,7 @@ class StreamFault(Fault):
     @property
     def harmless(self) -> bool:
         """Whether the node has to track as if nothing were wrong."""
-        return self.says == (TRACKING, '')
+        return self.says[0] == TRACKING
 
 
 @dataclass(frozen=True)

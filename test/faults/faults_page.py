@@ -54,7 +54,8 @@ def stated(fault: Fault) -> list[str]:
     """Return the cells, or parts of cells, that the row says before anything is tried."""
     limits = [f'({fault.within_s:g})' if fault.within_s else '-', f'({fault.blind})']
     back = '-' if fault.recovers is None else f'({fault.recovers})'
-    return [f'{fault.name} ({fault.seen})', fault.rule, _says(fault), *limits, back]
+    name = f'{fault.name} ({fault.seen})' if fault.seen else fault.name
+    return [name, fault.rule, _says(fault), *limits, back]
 
 
 def _row(outcome: Outcome) -> str:

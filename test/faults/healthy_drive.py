@@ -38,8 +38,8 @@ class Sample(NamedTuple):
         Cause under which the node has to count it; empty if it has to use it.
     raw
         Bytes that are sent in its place.
-    clock
-        Whether ``/clock`` goes on with its stamp, where the node listens to that.
+    clock_ns
+        What ``/clock`` is ahead of its stamp; ``None`` if it stops.
     source
         Which of two publishers sends it.
 
@@ -52,7 +52,7 @@ class Sample(NamedTuple):
     frame: str = FRAME
     refused: str = ''
     raw: bytes = b''
-    clock: bool = True
+    clock_ns: int | None = 0
     source: int = 0
 
 

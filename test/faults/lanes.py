@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-import random
+import math
 from typing import TYPE_CHECKING
 
 from checks import judge
+from fault import Outcome
+from free_domain import free_domains
 from served_node import ServedNode
 from trial import play
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from fault import Outcome, StreamFault
+    from fault import StreamFault
     from healthy_drive import HealthyDrive
 
 LANES: dict[str, dict[str, object]] = {
@@ -38,14 +40,15 @@ MOST_ROWS = 12
 def run_all(faults: Iterable[StreamFault], drive: HealthyDrive, model: Path) -> dict[str, Outcome]:
     """Return what became of each fault, by name."""
     by_lane: dict[str, list[StreamFault]] = defaultdict(list)
-    for fault in faults:
+    # What a node says of its last second lingers on: whatever needs real time comes last.
+    for fault in sorted(faults, key=lambda fault: -fault.pace_hz or -math.inf):
         by_lane[fault.lane].append(fault)
     shares = [
         (LANES[lane], rows[begin :: -(-len(rows) // MOST_ROWS)])
         for lane, rows in by_lane.items()
         for begin in range(-(-len(rows) // MOST_ROWS))
     ]
-    domains = random.SystemRandom().sample(range(1, 200), len(shares))
+    domains = free_domains(len(shares))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = [
             pool.submit(_serve, domain, rows, drive, model, parameters)
@@ -62,11 +65,15 @@ def _serve(
     parameters: dict[str, object],
 ) -> dict[str, Outcome]:
     """Let one node serve one fault after the other; the next stands on its recovery."""
+    outcomes: dict[str, Outcome] = {}
     node = ServedNode(domain, model, **parameters)
     try:
-        return {
-            fault.name: judge(play(fault, drive, node, index))
-            for index, fault in enumerate(faults)
-        }
+        for index, fault in enumerate(faults):
+            outcomes[fault.name] = judge(play(fault, drive, node, index))
+    except AssertionError as error:
+        failed = faults[len(outcomes)].name
+        for fault in faults[len(outcomes) :]:
+            outcomes[fault.name] = Outcome(fault, complaints=(f'in {failed!r} {error}',))
     finally:
         node.close()
+    return outcomes

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from changing_stamps import clock_stopped, from_two, later, nothing
-from fault import NO_DATA, StreamFault, TRACKING, UNSURE
+from changing_stamps import clock_back, clock_stopped, from_two, later, nothing
+from fault import ANY, FILLING, NO_DATA, StreamFault, TRACKING
 
 DEAD = {
     'lane': 'prompt',
@@ -28,7 +28,7 @@ DRIVER = (
     ),
     StreamFault(
         name='driver dies and comes back after 1 min',
-        seen='issue',
+        seen='',
         rule='said within the timeout; then begin anew, once',
         **DEAD,
         recovers=40,
@@ -37,7 +37,7 @@ DRIVER = (
     ),
     StreamFault(
         name='driver dies and comes back after 1 h',
-        seen='issue',
+        seen='',
         rule='said within the timeout; then begin anew, once',
         **DEAD,
         recovers=40,
@@ -56,29 +56,43 @@ DRIVER = (
     ),
     StreamFault(
         name='two publishers on the topic',
-        seen='issue',
+        seen='',
         rule='named',
-        says=(UNSURE, 'two_publishers'),
-        within_s=2.5,
+        says=(ANY, 'several_publishers'),
+        words='stop all but one',
+        within_s=4.0,
         recovers=40,
-        pace_hz=80.0,
+        blind=20,
+        pace_hz=160.0,
         change=from_two,
     ),
     StreamFault(
         name='/clock stops (use_sim_time)',
         seen='autoware_universe#398',
         rule='stamps decide, and reports follow a clock that always runs',
+        says=(TRACKING, 'clock_stands'),
+        within_s=6.0,
+        seconds=6.0,
+        recovers=1,
+        lane='simulated time',
+        pace_hz=120.0,
+        change=clock_stopped,
+    ),
+    StreamFault(
+        name='/clock goes back by 30 s, stamps go on (use_sim_time)',
+        seen='ctu-vras/ros-utils',
+        rule='stamps decide: nothing happens',
         says=(TRACKING, ''),
         within_s=0.0,
         recovers=1,
         lane='simulated time',
-        change=clock_stopped,
+        change=clock_back,
     ),
     StreamFault(
         name='/clock and stamps go back by 30 s (use_sim_time)',
         seen='rosbag2 PR#675, autoware PR#646',
         rule='begin anew exactly once',
-        says=('filling the window', 'filling'),
+        says=(FILLING, 'stepped_back'),
         within_s=0.5,
         recovers=40,
         seconds=0.0,

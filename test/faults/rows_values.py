@@ -32,9 +32,9 @@ WITHIN_S = 10.0
 AFTER = 50
 """Ticks until an input that has become right again is believed: two windows."""
 
-SOON = {'within_s': 0.5, 'recovers': 1, 'says': (TRACKING, '')}
+SOON = {'within_s': 1.0, 'recovers': 1, 'says': (TRACKING, '')}
 NAMED = {'within_s': WITHIN_S, 'recovers': AFTER, 'seconds': WITHIN_S}
-ALL = {'says': (REFUSED, 'rejected'), 'within_s': 2.5, 'recovers': AFTER, 'pace_hz': 80.0}
+ALL = {'within_s': 1.0, 'recovers': AFTER}
 GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
 
 DROPPED = 'dropped before any buffer, counted; the rest is used'
@@ -52,7 +52,7 @@ SINGLE = (
     ),
     StreamFault(
         name='infinity now and then',
-        seen='issue',
+        seen='',
         rule=DROPPED,
         **SOON,
         counter='non_finite',
@@ -60,7 +60,7 @@ SINGLE = (
     ),
     StreamFault(
         name='giant values now and then',
-        seen='issue',
+        seen='',
         rule=DROPPED,
         **SOON,
         counter='out_of_range',
@@ -68,7 +68,7 @@ SINGLE = (
     ),
     StreamFault(
         name='malformed bytes now and then',
-        seen='issue',
+        seen='',
         rule=DROPPED,
         **SOON,
         counter='malformed',
@@ -78,24 +78,24 @@ SINGLE = (
         name='nothing but NaN',
         seen='rosbot_hardware_interfaces PR#4, inertial-sense-ros-old#22',
         rule=NOTHING,
+        says=(REFUSED, 'non_finite'),
         **ALL,
-        words='non_finite',
         change=set_to(slice(None), np.nan, refused='non_finite'),
     ),
     StreamFault(
         name='nothing but giant values',
-        seen='issue',
+        seen='',
         rule=NOTHING,
+        says=(REFUSED, 'out_of_range'),
         **ALL,
-        words='out_of_range',
         change=set_to(FORCE, -3e38, refused='out_of_range'),
     ),
     StreamFault(
         name='nothing but malformed bytes',
-        seen='issue',
+        seen='',
         rule=NOTHING,
+        says=(REFUSED, 'malformed'),
         **ALL,
-        words='malformed',
         change=garbled(GARBAGE),
     ),
 )
@@ -103,29 +103,30 @@ SINGLE = (
 UNITS_AND_AXES = (
     StreamFault(
         name='acceleration in g',
-        seen='own, inertial rates',
+        seen='',
         rule=UNITS,
-        says=(REFUSED, 'acceleration_in_g'),
-        words='g',
+        says=(REFUSED, 'accelerations_in_g'),
+        words='g, not m/s^2',
         **NAMED,
         change=scaled(FORCE, 1.0 / GRAVITY),
     ),
     StreamFault(
         name='angular rate in deg/s',
-        seen='own, inertial rates',
+        seen='',
         rule=UNITS,
-        says=(REFUSED, 'rate_in_degrees'),
-        words='deg',
+        says=(REFUSED, 'rates_in_degrees'),
+        words='deg/s, not rad/s',
         **NAMED,
         may_count=('out_of_range',),
         change=scaled(RATE, 180.0 / np.pi),
     ),
     StreamFault(
         name='gyroscope with the wrong sign',
-        seen='issue',
+        seen='',
         rule=UNITS,
-        says=(REFUSED, 'gyro_sign'),
+        says=(REFUSED, 'sign_of_rates'),
         **NAMED,
+        blind=5,
         change=scaled(RATE, -1.0),
     ),
     StreamFault(
@@ -139,28 +140,29 @@ UNITS_AND_AXES = (
     ),
     StreamFault(
         name='axes forward, right, down (NED)',
-        seen='own',
+        seen='',
         rule=UNITS,
-        says=(REFUSED, 'z_down'),
+        says=(REFUSED, 'turned_about_x'),
         **NAMED,
         change=values_by(upside_down),
     ),
     StreamFault(
         name='IMU turned half round',
-        seen='issue: wrong axes',
+        seen='',
         rule=UNITS,
-        says=(REFUSED, 'turned'),
+        says=(REFUSED, 'turned_about_z'),
         **NAMED,
+        blind=5,
         change=values_by(turned),
     ),
     StreamFault(
         name='wrong frame_id',
-        seen='issue',
+        seen='',
         rule='said; the numbers are used as they are, for they may be right',
-        says=(TRACKING, ''),
-        within_s=2.5,
+        says=(TRACKING, 'frame_changed'),
+        words="'gps'",
+        within_s=4.0,
         recovers=1,
-        pace_hz=80.0,
         change=framed('gps'),
     ),
 )
@@ -168,9 +170,9 @@ UNITS_AND_AXES = (
 SENSOR = (
     StreamFault(
         name='one channel dead',
-        seen='issue',
+        seen='',
         rule=UNITS,
-        says=(UNSURE, 'dead_channel'),
+        says=(UNSURE, 'channel_stuck'),
         **NAMED,
         change=set_to(YAW, 0.0),
     ),
@@ -178,15 +180,16 @@ SENSOR = (
         name='stuck: the same values again and again',
         seen='PX4 data_validator',
         rule='after longer than ever in training nothing is published',
-        says=(REFUSED, 'frozen'),
+        says=(REFUSED, 'stuck'),
         **NAMED,
+        blind=5,
         change=frozen,
     ),
     StreamFault(
         name='saturated',
-        seen='own',
+        seen='',
         rule='named',
-        says=(UNSURE, 'saturated'),
+        says=(UNSURE, 'cut_off'),
         **NAMED,
         change=clipped(YAW, 1.5),
     ),
@@ -194,9 +197,9 @@ SENSOR = (
         name='quantised coarsely',
         seen='PX4-ECL#219',
         rule='named',
-        says=(UNSURE, 'quantised'),
+        says=(UNSURE, 'coarse'),
         **NAMED,
-        change=rounded(1.0),
+        change=rounded(0.5),
     ),
 )
 

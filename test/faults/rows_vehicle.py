@@ -4,40 +4,55 @@
 
 from __future__ import annotations
 
-from changing_vehicle import backwards, elsewhere, on_another_track, onwards
-from fault import LOST, StreamFault, UNSURE
+from changing_vehicle import backwards, elsewhere, in_the_hand, on_another_track, onwards
+from fault import LOST, REFUSED, StreamFault
 
 WINDOW_S = 2.0
 
 VEHICLE = (
     StreamFault(
-        name='kidnapped: lifted off and put down elsewhere',
-        seen='issue',
+        name='kidnapped: put down elsewhere in an instant',
+        seen='',
         rule='lost or relocalised within a window, never a confident wrong position',
-        says=(UNSURE, 'doubted'),
+        says=(LOST, 'astray'),
         within_s=WINDOW_S,
         recovers=40,
+        blind=8,
         seconds=0.0,
         after=elsewhere(5.0),
     ),
     StreamFault(
+        name='kidnapped: carried in the hand for 1.5 s, then put down elsewhere',
+        seen='',
+        rule='lost or relocalised within a window, never a confident wrong position',
+        says=(LOST, 'unfamiliar'),
+        within_s=WINDOW_S,
+        recovers=50,
+        blind=8,
+        seconds=1.5,
+        change=in_the_hand,
+        after=elsewhere(5.0),
+    ),
+    StreamFault(
         name='driven the wrong way round',
-        seen='issue',
+        seen='',
         rule='named; nothing is published once it is known',
-        says=('refused input', 'wrong_way'),
+        says=(REFUSED, 'wrong_way'),
         within_s=10.0,
-        recovers=40,
+        recovers=50,
+        blind=16,
         seconds=12.0,
         change=backwards,
         after=onwards(24.0),
     ),
     StreamFault(
         name='driven on another track',
-        seen='issue',
+        seen='',
         rule='lost; nothing is published',
         says=(LOST, 'unfamiliar'),
         within_s=6.0,
         recovers=40,
+        blind=16,
         seconds=10.0,
         change=on_another_track,
     ),

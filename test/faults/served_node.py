@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 from time import monotonic
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 IN_FLIGHT = 300
 """Messages that may be on their way: fewer than fit into any queue."""
 
-AT_ONCE = 25
+CLOSE = 20
+"""The same where it matters after how many of them something is told."""
 STATUS_HZ = 100.0
+MATCHED_S = 1.0
 SETTLED_S = 0.2
 PROBE_NS = 1_000_000 * 10**9
 """So far back that the filter starts anew after it."""
@@ -83,10 +85,13 @@ class ServedNode:
         Everything heard since `forget`, which keeps the newest word and look.
     callback_errors
         Exceptions that the node survived.
+    late_ns
+        How much later than their stamps say it uses samples, because it sorts them.
 
     """
 
-    def __init__(self, domain: int, model: Path, **parameters: object) -> None:
+    def __init__(self, domain: int, model: Path, **parameters: Any) -> None:  # noqa: ANN401 - whatever the node takes
+        self.late_ns = round(1e9 * parameters.get('reorder_s', 0.0))
         self._frame = f'car_{domain}'
         self._process = DomainProcess(
             domain,
@@ -101,7 +106,7 @@ class ServedNode:
         self.looks = [Look(0, {})]
         self.estimates: list[Odometry] = []
         self.callback_errors = '0'
-        self._sent = 0
+        self._sent = self._heard = 0
         node = self._talk.node
         node.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, 100)
         node.create_subscription(Float64MultiArray, 'status', self._on_status, 100)
@@ -122,18 +127,26 @@ class ServedNode:
     def forget(self) -> None:
         del self.words[:-1], self.looks[:-1], self.estimates[:]
 
-    def send(self, samples: Sequence[Sample], pace_hz: float = 0.0, batch: int = 1) -> None:
-        """Send all, so many at once and a second where that is asked for."""
+    def send(
+        self,
+        samples: Sequence[Sample],
+        in_flight: int = IN_FLIGHT,
+        pace_hz: float = 0.0,
+        batch: int = 1,
+    ) -> None:
+        """Send all; so many at once and a second where that is asked for."""
         two = any(sample.source for sample in samples)
         if two:
             self._publishers.append(self._talk.publisher(Imu, 'imu'))
+            # Our side has matched; the other may not have, and would lose the first messages.
+            self.rest(MATCHED_S)
         begin = monotonic()
         for count, sample in enumerate(samples):
             if pace_hz and count % batch == 0:
                 self.rest(begin + count / pace_hz - monotonic())
             self._publish(sample)
-            if count % AT_ONCE == AT_ONCE - 1:
-                self._wait(IN_FLIGHT)
+            if count % CLOSE == CLOSE - 1:
+                self._wait(in_flight)
         self._wait(0)
         if two:
             self._talk.node.destroy_publisher(self._publishers.pop())
@@ -152,13 +165,15 @@ class ServedNode:
     def settle(self) -> None:
         """Wait until it took everything that was sent, and for its word about that."""
         self._talk.until(lambda: self.received == self._sent, 'the node to take everything')
-        code = self.looks[-1].numbers['status']
-        self._talk.until(lambda: CODE[self.words[-1].status] == code, 'its last word')
+        numbers = self.looks[-1].numbers
+        self._talk.until(lambda: CODE[self.words[-1].status] == numbers['status'], 'its last word')
+        # Each topic has a way of its own.
+        self._talk.until(lambda: self._heard == numbers['published'], 'all estimates')
 
     def _publish(self, sample: Sample) -> None:
-        if sample.clock:
+        if sample.clock_ns is not None:
             stamp = Clock()
-            stamp.clock.sec, stamp.clock.nanosec = divmod(sample.stamp_ns, 10**9)
+            stamp.clock.sec, stamp.clock.nanosec = divmod(sample.stamp_ns + sample.clock_ns, 10**9)
             self._clock.publish(stamp)
         raw = sample.raw or raw_imu(sample.stamp_ns, sample.values, sample.frame)
         self._publishers[sample.source].publish(raw)
@@ -198,5 +213,6 @@ class ServedNode:
         self.looks.append(Look(0 if math.isnan(received) else int(received), numbers))
 
     def _on_odometry(self, message: Odometry) -> None:
-        assert message.child_frame_id == self._frame, 'heard another domain'
+        assert message.child_frame_id == self._frame, 'somebody else is in this domain'
+        self._heard += 1
         self.estimates.append(message)

@@ -10,6 +10,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from healthy_drive import TICK_NS
 import numpy as np
+from served_node import CLOSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ The window of two seconds, as long again until a status that is better is believ
 left to measure errors.
 """
 
-LATE_NS = 10 * TICK_NS
+NEXT_NS = 10 * TICK_NS
 EPOCH_NS = 6 * 3600 * 10**9
 """From one trial of a node to the next, later than whatever the first did to the stamps."""
 
@@ -93,10 +94,10 @@ class Trial:
         before = [word.status for word in self.words if word.received < after]
         return {*before[-1:], *(word.status for word in self.words if word.received == after)}
 
-    def ticks_after(self, received: int) -> int:
-        """Return how many ticks of the drive after the fault so many messages are."""
+    def ticks_between(self, begin: int, received: int) -> int:
+        """Return how many ticks of the drive lie between two counts of messages."""
         last = self.sent[min(received, len(self.sent)) - 1]
-        return max(0, round((last.at_ns - self.sent[self.end].at_ns) / TICK_NS))
+        return max(0, round((last.at_ns - self.sent[begin].at_ns) / TICK_NS))
 
     def seconds_after(self, received: int) -> float:
         """Return how long after the begin of the fault so many messages are, on the drive."""
@@ -112,7 +113,7 @@ def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) 
     lead, faulty, after = stretches
     node.send(lead)
     node.settle()
-    node.send(faulty, fault.pace_hz, fault.batch)
+    node.send(faulty, CLOSE, fault.pace_hz, fault.batch)
     silence_s = monotonic()
     if fault.silent_s:
         node.rest(fault.silent_s)
@@ -129,7 +130,7 @@ def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) 
         len(lead) + len(faulty),
         [word._replace(received=word.received - before) for word in node.words],
         [look._replace(received=look.received - before) for look in node.looks],
-        _read(node.estimates, sent),
+        _read(node.estimates, sent, node.late_ns),
         silence_s,
         node.alive and node.callback_errors == '0',
     )
@@ -147,7 +148,7 @@ def _at_epoch(sample: Sample, shift: int) -> Sample:
     return sample._replace(stamp_ns=sample.stamp_ns + shift) if sample.stamp_ns else sample
 
 
-def _read(estimates: list[Odometry], sent: list[Sample]) -> list[Told]:
+def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[Told]:
     """
     Return the positions of odometry messages.
 
@@ -158,8 +159,9 @@ def _read(estimates: list[Odometry], sent: list[Sample]) -> list[Told]:
     for message in estimates:
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         # A tick is told once a sample is there that is as late as its end, not much later.
-        late = (i for i in range(after, len(sent)) if 0 <= sent[i].stamp_ns - stamp < LATE_NS)
-        after = next(late, len(sent))
+        due = stamp + late_ns
+        enders = (i for i in range(after, len(sent)) if 0 <= sent[i].stamp_ns - due < NEXT_NS)
+        after = next(enders, len(sent))
         pose = message.pose.pose.position
         numbers = [pose.x, pose.y, *message.pose.covariance, *message.twist.covariance]
         covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
