@@ -43,11 +43,31 @@ the node has to survive.
 | --- | --- | --- | --- | --- | --- | --- |
 """
 
+MACHINE_HEAD = """
+## The machine around the nodes
+
+Real processes again, of all nodes and of the commands that write, on a machine that is not as it
+should be. In every trial what ends has to end with the status it promises and without a
+traceback. Whatever an IMU publisher offers (reliability, durability, deadline, liveliness), the
+nodes hear it: they ask for nothing. A hang-up is heard unless it is ignored, as by `nohup`. Only
+SIGKILL and a loss of power may leave a hidden file or folder (`.NAME.*`, `.bag-*`), which may be
+removed; an updater removes its own. Where the network comes up later than a node, the node has to
+be started anew.
+
+* *says*: what is logged, printed or told in `diagnostics`, or how it ends.
+* *after*: seconds until then, and the limit, where that counts.
+
+| fault | rule | says | after, s |
+| --- | --- | --- | --- |
+"""
+
 
 def page(outcomes: Sequence[Outcome], machine: str) -> str:
     """Return the page; ``machine`` says where it was made."""
-    rows = ''.join(f'{_row(each)}\n' for each in outcomes)
-    return f'{HEAD}{rows}\n{machine}\n'
+    stream = [_row(each) for each in outcomes if isinstance(each.fault, StreamFault)]
+    around = [_machine_row(each) for each in outcomes if not isinstance(each.fault, StreamFault)]
+    tables = [HEAD, *stream, MACHINE_HEAD, *around] if around else [HEAD, *stream]
+    return '\n'.join([each.removesuffix('\n') for each in tables] + ['', machine, ''])
 
 
 def stated(fault: Fault) -> list[str]:
@@ -70,6 +90,12 @@ def _row(outcome: Outcome) -> str:
         _with(_number(outcome.recovered, 'd'), back),
         _number(outcome.error_ratio, '.2f'),
     ]
+    return f'| {" | ".join(cells)} |'
+
+
+def _machine_row(outcome: Outcome) -> str:
+    name, rule, says, within, *_ = stated(outcome.fault)
+    cells = [name, rule, says, _with(_number(outcome.detected_s, '.2f'), within)]
     return f'| {" | ".join(cells)} |'
 
 

@@ -16,6 +16,7 @@ from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.log_folder import log_trouble
+from two_manifold_ros.nodes.network import network_trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,8 +80,8 @@ def _begin(args: list[str] | None) -> None:
     except RuntimeError as error:
         msg = f'ROS 2 cannot be started: {error}'
         raise InputError(msg) from error
-    if trouble:
-        get_logger('two_manifold_ros').warning(trouble)
+    for each in filter(None, (trouble, network_trouble())):
+        get_logger('two_manifold_ros').warning(each)
 
 
 def _spin(node: Any, stop: Stopping) -> None:  # noqa: ANN401 - rclpy has no type for a node that may end

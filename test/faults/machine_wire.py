@@ -1,0 +1,156 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Subscribers that want too much, or do not listen; files that change; a clock that jumps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import signal
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from raw_imu import raw_imu
+from rcl_interfaces.srv import SetParameters
+from rclpy.duration import Duration
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
+from ros_talk import Health
+from sensor_msgs.msg import Imu
+from std_srvs.srv import Trigger
+
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.nodes.session import Session
+
+if TYPE_CHECKING:
+    from machine import Machine
+    from ros_talk import Talk
+    from served_node import ServedNode
+
+HANGING = """
+import rclpy
+from geometry_msgs.msg import PoseWithCovarianceStamped
+rclpy.init()
+node = rclpy.create_node('hanging')
+node.create_subscription(PoseWithCovarianceStamped, 'position', lambda _: None, 10)
+rclpy.spin(node)
+"""
+
+DURABLE = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+PROMPT = QoSProfile(depth=10, deadline=Duration(seconds=0.01))
+OFFERS = (
+    QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, deadline=Duration(seconds=9)),
+    QoSProfile(
+        depth=1,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL,
+        liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
+        liveliness_lease_duration=Duration(seconds=1),
+    ),
+)
+
+MOST_GROWTH_KB = 4_000
+
+
+def on_the_wire(machine: Machine) -> tuple[float, ...]:
+    """Drive one node through all of it."""
+    given, machine.model = machine.model, machine.folder / 'model.npz'
+    machine.model.write_bytes(given.read_bytes())
+    served, talk = machine.served(), machine.talk()
+    _offers_anything(talk)
+    told_s = _asks_for_more(served, talk)
+    _drive(served, machine, 0.0, 5.0)
+    _hangs(served, talk, machine)
+    _changes_file(served, talk, machine, given)
+    return told_s, 0.0, 0.0
+
+
+def _offers_anything(talk: Talk) -> None:
+    """See that the node hears an IMU whatever its publisher offers."""
+    for quality in OFFERS:
+        publisher = talk.publisher(Imu, 'imu', quality)
+        talk.node.destroy_publisher(publisher)
+
+
+def _asks_for_more(served: ServedNode, talk: Talk) -> float:
+    """Subscribe with qualities that nobody offers, and return when it was told."""
+    longest_s = 0.0
+    for policy, quality in {'DURABILITY': DURABLE, 'DEADLINE': PROMPT}.items():
+        begin_s = monotonic()
+        talk.node.create_subscription(PoseWithCovarianceStamped, 'position', _fail, quality)
+        told = f'No messages will be sent to it. Last incompatible policy: {policy}'
+        talk.until(lambda told=told: told in served._process.said, told)
+        longest_s = max(longest_s, monotonic() - begin_s)
+    return longest_s
+
+
+def _fail(message: PoseWithCovarianceStamped) -> None:
+    msg = f'heard {message}'
+    raise AssertionError(msg)
+
+
+def _hangs(served: ServedNode, talk: Talk, machine: Machine) -> None:
+    """Stop a subscriber as a debugger does, and drive on."""
+    before = talk.node.count_subscribers('position')
+    hanging = machine.python(HANGING)
+    talk.until(lambda: talk.node.count_subscribers('position') > before, 'the subscriber')
+    _drive(served, machine, 5.0, 10.0)
+    hanging.popen.send_signal(signal.SIGSTOP)
+    before_kb, told = _resident_kb(served), len(served.estimates)
+    _drive(served, machine, 10.0, 30.0)
+    assert len(served.estimates) - told == 200
+    assert _resident_kb(served) - before_kb < MOST_GROWTH_KB
+
+
+def _drive(served: ServedNode, machine: Machine, begin_s: float, end_s: float) -> None:
+    served.send(machine.drive.between(begin_s, end_s))
+    served.settle()
+    assert served.words[-1].status == Status.TRACKING.value, served.words[-1]
+
+
+def _resident_kb(served: ServedNode) -> int:
+    status = Path(f'/proc/{served._process.process.pid}/status').read_text()
+    (line,) = (line for line in status.splitlines() if line.startswith('VmRSS:'))
+    return int(line.split()[1])
+
+
+def _changes_file(served: ServedNode, talk: Talk, machine: Machine, given: Path) -> None:
+    """Overwrite, replace and delete the file of the model that runs."""
+    health = Health(talk)
+    chosen = [Parameter('next_model', value=str(machine.model)).to_parameter_msg()]
+    talk.call(SetParameters, 'filter_node/set_parameters', parameters=chosen)
+
+    machine.model.write_bytes(b'overwritten')
+    assert talk.call(Trigger, 'swap_model').success
+    health.until_value('swap', 'failed')
+    assert str(machine.model) in health.values['swap_trouble']
+    _drive(served, machine, 30.0, 31.0)
+
+    save_model(load_model(given), machine.model)
+    assert talk.call(Trigger, 'swap_model').success
+    _drive(served, machine, 31.0, 36.0)
+    health.until_value('swaps', '1')
+
+    machine.model.unlink()
+    assert talk.call(Trigger, 'swap_model').success
+    health.until_value('swap', 'failed')
+    assert 'there is no such model file' in health.values['swap_trouble']
+    _drive(served, machine, 36.0, 37.0)
+
+
+def clock_jumps(machine: Machine) -> tuple[float, ...]:
+    """Let the clock that stamps arriving messages jump."""
+    drive, now_ns = machine.drive, [0]
+    session = Session(load_model(machine.model), lambda: now_ns[0])
+    said: list[str] = []
+    for begin_s, jump_s in ((0.0, 0), (6.0, 30), (12.0, -30)):
+        for sample in drive.between(begin_s, begin_s + 6.0):
+            now_ns[0] = sample.stamp_ns + jump_s * 10**9
+            session.take(raw_imu(sample.stamp_ns, sample.values), lambda _: None)
+            if [session.filter.cause] != said[-1:]:
+                said.append(session.filter.cause)
+        assert session.filter.status is Status.TRACKING, session.filter.why
+    counts = session.counts()
+    assert (counts['gaps'], counts['resets']) == (1, 2), counts
+    assert said == ['filling', ''] * 3, said
+    return (0.0,)

@@ -1,0 +1,126 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of the machine around nodes and commands: signals, disk, folders, network, files."""
+
+from __future__ import annotations
+
+from fault import Fault, FILLING, TRACKING
+
+GOES_ON = (TRACKING, '')
+
+
+def _row(name: str, rule: str, says: tuple[str, str], within_s: float = 0.0) -> Fault:
+    return Fault(name, '', rule, says, within_s, None)
+
+
+TRIALS = {
+    'while_starting': (
+        _row(
+            'SIGINT, SIGTERM or SIGHUP while a node starts',
+            'it ends at once, whatever it is loading',
+            ('ends with status 0', ''),
+            5.0,
+        ),
+    ),
+    'while_working': (
+        _row(
+            'SIGINT, SIGTERM or SIGHUP, twice, while a node works',
+            'it ends after the callback it is in; what comes later changes nothing',
+            ('ends with status 0', ''),
+            5.0,
+        ),
+    ),
+    'filter_killed': (
+        _row(
+            'SIGKILL and restart of a filter node',
+            'the next one tracks after its window, whatever the dead one left in shared memory',
+            GOES_ON,
+            10.0,
+        ),
+    ),
+    'updater_in_trouble': (
+        _row(
+            'full disk under the checkpoints of an updater',
+            'learning and publishing go on; the next checkpoint is written once there is room',
+            ('`checkpoint_trouble`', ''),
+            5.0,
+        ),
+        _row(
+            'SIGKILL and restart of an updater',
+            'it goes on from its newest whole checkpoint, and clears up the half-written one',
+            ('"resumed at"', ''),
+            10.0,
+        ),
+    ),
+    'commands_stopped': (
+        _row(
+            'SIGTERM to `simulate` and `replay`',
+            'nothing half-written stays',
+            ('ends with status 143', ''),
+            5.0,
+        ),
+    ),
+    'on_a_full_disk': (
+        _row(
+            'full disk under `simulate`, `train`, `replay` and a trainer',
+            'nothing half-written stays',
+            ('"cannot be written"', ''),
+        ),
+    ),
+    'in_poor_surroundings': (
+        _row(
+            'no place for log files: full disk',
+            'the node works; what the file lacks is on the terminal and on `/rosout`',
+            GOES_ON,
+        ),
+        _row(
+            'no place for log files: read-only home, or HOME not set',
+            'the node works without a log file and says so',
+            ('"No log file is written"', ''),
+        ),
+        _row(
+            'numba is missing or broken',
+            'the node works with NumPy and says why',
+            ('"since numba is"', ''),
+        ),
+        _row(
+            'no network interface but loopback',
+            'nodes find each other',
+            GOES_ON,
+        ),
+        _row(
+            'no network interface at all',
+            'the node lives and says that nobody can be found',
+            ('"No network interface is up"', ''),
+        ),
+    ),
+    'on_the_wire': (
+        _row(
+            'a subscriber asks for more than is offered (deadline, transient local)',
+            'it gets nothing, which is logged with the name of the policy; others get all',
+            ('"incompatible QoS"', ''),
+            5.0,
+        ),
+        _row(
+            'a subscriber that hangs (reliable, depth 10)',
+            'the node never waits for it, nor does its memory grow; others get all',
+            GOES_ON,
+        ),
+        _row(
+            'the model file is overwritten, deleted or replaced under a filter node',
+            'the one in memory goes on; `swap_model` refuses the broken one and takes the new one',
+            GOES_ON,
+        ),
+    ),
+    'clock_jumps': (
+        _row(
+            'the clock of the machine jumps by 30 s, either way (use_receive_time)',
+            'begin anew exactly once each',
+            (FILLING, 'filling'),
+        ),
+    ),
+}
+"""By the name of the trial, which may try several."""
+
+MACHINE_FAULTS = tuple(fault for faults in TRIALS.values() for fault in faults)
+"""In the order of the page."""
