@@ -33,8 +33,8 @@ LOOK_S = 0.5
 LOOKS = 4
 """Looks over which is averaged: one window may err."""
 
-AGREEING = 2
-"""Answers in a row that have to be the same before one is given."""
+AGREEING, WELL = 2, 4
+"""Answers in a row that have to be the same before one is given, and good looks that end it."""
 
 STRANGE = 0.5
 """``Likeness.strange`` above which a window needs an explanation."""
@@ -45,8 +45,8 @@ FAR = 1.5
 NEAR, FAMILIAR = 2.0, 0.8
 """``far`` and ``strange`` below which it has one; not less, for another IMU has other biases."""
 
-GAIN = 0.8
-"""By how much ``far`` has to shrink."""
+GAIN, LASTING = 0.8, 0.4
+"""By how much ``far`` has to shrink, and for what was named to last."""
 
 APART = 0.35
 """Mistakes that differ by less in what they leave of ``far`` cannot be told apart."""
@@ -82,17 +82,19 @@ class MistakeSearch:
         self._answer: tuple[int, ...] = ()
         self._agreeing = 0
         self._strange = False
-        self._named: Finding | None = None
+        self._well = 0
+        self._named: tuple[int, ...] = ()
+        self._found: Finding | None = None
 
     @property
     def finding(self) -> Finding | None:
         """The mistake in force, if any."""
-        return self._named or self._wrong_way.finding
+        return self._found or self._wrong_way.finding
 
     def clear(self) -> None:
         """Forget the stream and what was found in it."""
         self.pause()
-        self._named = None
+        self._name(())
         self._wrong_way.clear()
 
     def pause(self) -> None:
@@ -101,6 +103,7 @@ class MistakeSearch:
         self._looks.clear()
         self._answer, self._agreeing = (), 0
         self._strange = False
+        self._well = 0
         self._wrong_way.pause()
 
     def push(self, means: Floats) -> None:
@@ -113,14 +116,17 @@ class MistakeSearch:
     def _look(self, window: Floats) -> None:
         plain = self._likeness.plain(window)
         self._strange = bool(plain.strange[0] >= STRANGE or plain.far[0] >= FAR)
+        self._well = 0 if self._strange else self._well + 1
         if not self._strange:
             # Also when the vehicle stands as it stood in training: nothing is wrong with that.
             self._looks.clear()
-            self._settle(())
+            if self._well >= WELL:
+                self._name(())
             return
         tried = self._likeness.all(window)
         far = np.where(tried.driving, tried.far, NEVER)
-        self._looks.append((far, tried.strange, float(tried.far[0])))
+        if far.min() < NEVER:
+            self._looks.append((far, tried.strange, float(tried.far[0])))
         if len(self._looks) == LOOKS:
             self._settle(self._explanations())
 
@@ -130,21 +136,25 @@ class MistakeSearch:
         far, strange = np.mean(fars, axis=0), np.mean(stranges, axis=0)
         gain = np.mean(plain) - far
         best = int(np.argmin(far))
-        if best == 0:
-            return ()
         rivals = far - far[best]
-        if far[best] < NEAR and strange[best] < FAMILIAR and gain[best] > GAIN:
+        if best > 0 and far[best] < NEAR and strange[best] < FAMILIAR and gain[best] > GAIN:
             return tuple(np.flatnonzero(rivals < APART))
-        second = np.partition(rivals, 1)[1]
-        if far[best] < GROSS_NEAR and gain[best] > GROSS_GAIN and second > GROSS_APART:
+        gross = far[best] < GROSS_NEAR and gain[best] > GROSS_GAIN
+        if best > 0 and gross and np.partition(rivals, 1)[1] > GROSS_APART:
             return (best,)
-        return ()
+        lasts = bool(self._named) and gain[list(self._named)].min() > LASTING
+        return self._named if lasts else ()
 
     def _settle(self, answer: tuple[int, ...]) -> None:
         self._agreeing = self._agreeing + 1 if answer == self._answer else 1
         self._answer = answer
         if self._agreeing >= AGREEING:
-            self._named = _finding([self._mistakes[index - 1] for index in answer])
+            self._name(answer)
+
+    def _name(self, which: tuple[int, ...]) -> None:
+        if which != self._named:
+            self._named = which
+            self._found = _finding([self._mistakes[index - 1] for index in which])
 
 
 def _finding(mistakes: Sequence[Mistake]) -> Finding | None:
