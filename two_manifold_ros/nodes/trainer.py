@@ -138,9 +138,9 @@ class TrainerNode(Node):
 
     def _look_at_recording(self, live: LiveTopics) -> None:
         live.look(monotonic())
-        level = Level.OK if live.complete else Level.WARN
-        self._health = Health(level, live.why, live.counts)
-        self._say(live.why, live.summary)
+        level, _, cause, why = live.judgement
+        self._health = Health(level, why, {'cause': cause, **live.counts})
+        self._say(f'recording {cause}', live.summary)
         limit_s = self._chosen()['record_seconds']
         if limit_s and live.seconds(monotonic()) >= limit_s:
             try:

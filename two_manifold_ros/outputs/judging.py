@@ -73,7 +73,7 @@ def judge(facts: Facts) -> Judgement:
     """Return how a node is, and the reason nearest to the root."""
     return (
         _judge_outside(facts)
-        or _judge_silence(facts)
+        or judge_silence(facts)
         or _judge_rejected(facts)
         or _judge_filter(facts)
     )
@@ -120,7 +120,8 @@ def _judge_outside(facts: Facts) -> Judgement | None:
     return None
 
 
-def _judge_silence(facts: Facts) -> Judgement | None:
+def judge_silence(facts: Facts) -> Judgement | None:
+    """Return why no message comes, if none does."""
     if facts.heard:
         return None
     mistake = _judge_publishers(facts)
