@@ -173,6 +173,29 @@ def test_what_diagnostics_and_status_show(bench: Bench) -> None:
     assert numbers['processing_p99_us'] == 2.0
 
 
+@pytest.mark.parametrize(
+    ('known', 'valid'),
+    [
+        ({}, True),
+        ({'usable_rate_hz': 1.0}, True),
+        ({'received': False}, False),
+        ({'silence_s': 9.0}, False),
+        ({'enabled': False}, False),
+        ({'rejected': {'malformed': 99}}, False),
+    ],
+    ids=str,
+)
+def test_the_newest_estimate_is_told_only_as_long_as_more_may_come(
+    bench: Bench, known: dict[str, Any], *, valid: bool
+) -> None:
+    estimate = SimpleNamespace(valid=True, evidence=0.5, familiarity=1.0, ellipse_m=0.1)
+    bench.describer.known |= {'latest': estimate, **known}
+    bench.report.look()
+    assert bench.numbers['valid'] == valid
+    assert bench.values['valid'] == str(valid).lower()
+    assert math.isnan(bench.numbers['ellipse_m']) != valid
+
+
 def test_without_configuration_counts_are_not_known(bench: Bench) -> None:
     bench.describer.known |= {'trouble': 'no model'}
     bench.report.look()

@@ -80,8 +80,8 @@ CASES: dict[str, tuple[dict[str, Any], Level, Status | None, str]] = {
     'several_publishers': (
         {'publishers': (*DRIVER, Publisher(IMU)), **TRACKS},
         Level.WARN,
-        Status.TRACKING,
-        'tracking, but 2 publishers are on /imu (/driver, unnamed)',
+        Status.UNSURE,
+        'unsure: 2 publishers are on /imu (/driver, unnamed)',
     ),
     'too_slow': (
         {'usable_rate_hz': 7.9, 'model_rate_hz': 10.0, **LOST},

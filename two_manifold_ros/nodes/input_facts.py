@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.nodes.arrivals import Arrivals
     from two_manifold_ros.nodes.sensor_topic import SensorTopic
-    from two_manifold_ros.outputs.facts import Interruption, Publisher
+    from two_manifold_ros.outputs.facts import Interruption
 
 FAR_S = 10.0
 """Distance of the stamps from the node's own clock that is worth a word in the log."""
@@ -71,7 +71,6 @@ class InputFacts:
         self._topic = topic
         self._rate = InputRate()
         self._clock = RosClock()
-        self._publishers: tuple[Publisher, ...] = ()
         self._usable_hz = math.nan
         self._lately: Counter[str] = Counter()
         self._good: Counter[str] = Counter()
@@ -91,7 +90,6 @@ class InputFacts:
 
         """
         self._lately = fresh
-        self._publishers = self._topic.publishers()
         newest_ns = arrivals.newest_ns if arrivals else 0
         self._usable_hz = self._rate.look(fresh['used'], self._topic.received_s, newest_ns)
         now_ns = self._node.get_clock().now().nanoseconds
@@ -113,7 +111,7 @@ class InputFacts:
             'silence_s': topic.silence_s,
             'received': topic.received,
             'barren_s': self._barren_s(arrivals),
-            'publishers': self._publishers,
+            'publishers': topic.publishers(),
             'incompatible': topic.incompatible,
             'usable_rate_hz': self._usable_hz,
             'rejected': rejections(counts - self._good),

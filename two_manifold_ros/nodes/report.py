@@ -14,6 +14,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from std_msgs.msg import Float64MultiArray
 
+from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.sentences import capitalised
@@ -175,7 +176,8 @@ class Report:
     ) -> dict[str, float]:
         """Return what is known of the ``NUMBERS`` of a status."""
         # During silence, for example, the newest estimate is no word about now.
-        latest = facts.latest if judgement.status is facts.status else None
+        speaks = judgement.status in USABLE or judgement.status is facts.status
+        latest = facts.latest if speaks else None
         numbers: dict[str, float] = {
             'status': OUTSIDE if judgement.status is None else CODES[judgement.status],
             'valid': latest is not None and latest.valid,

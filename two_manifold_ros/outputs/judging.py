@@ -43,7 +43,7 @@ MANY = 0.05
 """Share of messages not used above which that is worth a warning."""
 
 _ROOTS = (SEVERAL_PUBLISHERS, TOO_SLOW, FRAME_CHANGED)
-"""What may well be the reason for anything that the filter complains of."""
+"""What may well be the reason for anything that the filter complains of, or has yet to notice."""
 
 
 class Judgement(NamedTuple):
@@ -175,10 +175,15 @@ def _judge_filter(facts: Facts) -> Judgement:
         words = INTERRUPTION_WORDS[cause].format(seconds=seconds)
         own = own._replace(cause=cause, why=f'{facts.why}; {words}')
     for cause, sentence in suspects(facts).items():
-        if own.level is Level.OK:
+        if own.level is not Level.OK:
+            if cause in _ROOTS and facts.status is not Status.REFUSED:
+                return own._replace(cause=cause, why=f'{own.why}; {sentence}')
+        elif cause in _ROOTS:
+            return Judgement(
+                Level.WARN, Status.UNSURE, cause, f'{Status.UNSURE.value}: {sentence}'
+            )
+        else:
             return Judgement(Level.WARN, facts.status, cause, f'{facts.why}, but {sentence}')
-        if cause in _ROOTS and facts.status is not Status.REFUSED:
-            return own._replace(cause=cause, why=f'{own.why}; {sentence}')
     return own
 
 
