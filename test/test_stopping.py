@@ -4,11 +4,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.stopping import Stopping
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -75,3 +82,22 @@ def test_nohup_holds() -> None:
     with Stopping() as stop:
         signal.raise_signal(signal.SIGHUP)
     assert stop.signal == 0
+
+
+def test_a_signal_while_text_is_run_does_not_count_as_unhandled(tmp_path: Path) -> None:
+    (tmp_path / 'program.py').write_text(
+        'import signal\n'
+        'from two_manifold_ros.stopping import Stopping\n'
+        'with Stopping():\n'
+        "    exec('signal.raise_signal(signal.SIGTERM)')\n"
+        'raise SystemExit(0)'
+    )
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    # As a module, as launch starts the nodes: only then Python looks again in the end.
+    done = subprocess.run(
+        [sys.executable, '-m', 'program'],
+        env={**os.environ, 'PYTHONPATH': path},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b'')

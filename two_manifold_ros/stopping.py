@@ -20,11 +20,20 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Stopped(KeyboardInterrupt):
+    """
+    A signal asked the process to end.
+
+    Where a plain `KeyboardInterrupt` passes through code that was made from text, as that of
+    dataclasses and numba is, Python ends with SIGINT in the end, whoever caught it.
+    """
+
+
 class Stopping:
     """
     A context manager that the first signal ends, or in which it only leaves its number.
 
-    Whichever it is, it raises `KeyboardInterrupt`, which the block ends with in silence, unless
+    Whichever it is, it raises `Stopped`, which the block ends with in silence, unless
     ``at_once`` is false; later signals are left unheard, so that they disturb no cleaning up. A
     hang-up that is ignored, as by ``nohup``, stays so. Only for the main thread, where signals
     are heard.
@@ -66,4 +75,4 @@ class Stopping:
             return
         self.signal = number
         if self.at_once:
-            raise KeyboardInterrupt
+            raise Stopped
