@@ -48,9 +48,8 @@ def judge(trial: Trial) -> Outcome:
 
 
 def _numbers(trial: Trial) -> Iterator[str]:
-    bad = sum(not each.finite for each in trial.told)
-    if bad:
-        yield f'{bad} published messages hold a number that is not finite'
+    if trial.not_finite:
+        yield f'{trial.not_finite} published messages hold a number that is not finite'
 
 
 def _silence(trial: Trial) -> Iterator[str]:

@@ -86,7 +86,8 @@ class StreamFault(Fault):
     lane
         Which kind of node serves it, see ``lanes.py``.
     pace_hz
-        Messages a second of real time during the fault; 0 for as quickly as they are taken.
+        Messages a second of real time during the fault; 0 for as quickly as they are taken. What
+        follows is then paced as well, at three times the rate of the drive.
     batch
         Messages that are sent at once, where they are paced.
     silent_s

@@ -33,7 +33,7 @@ LANES: dict[str, dict[str, object]] = {
 AT_ONCE = 4
 """Nodes that run at once: two cores are kept busy while others only wait."""
 
-MOST_ROWS = 12
+MOST_ROWS = 16
 """Rows that one node serves: more rows get another one beside it."""
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from changing_stamps import clock_back, clock_stopped, from_two, later, nothing
-from fault import ANY, FILLING, NO_DATA, StreamFault, TRACKING
+from fault import FILLING, NO_DATA, StreamFault, TRACKING, UNSURE
 
 DEAD = {
     'lane': 'prompt',
@@ -57,8 +57,8 @@ DRIVER = (
     StreamFault(
         name='two publishers on the topic',
         seen='',
-        rule='named',
-        says=(ANY, 'several_publishers'),
+        rule='named; unsure as long as there are several',
+        says=(UNSURE, 'several_publishers'),
         words='stop all but one',
         within_s=4.0,
         recovers=40,

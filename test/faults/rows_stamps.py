@@ -16,7 +16,7 @@ from changing_stamps import (
     played_again,
     unstamped,
 )
-from fault import ANY, FILLING, REFUSED, StreamFault, TRACKING
+from fault import FILLING, REFUSED, StreamFault, TRACKING, UNSURE
 
 AFTER = 40
 """Ticks: the window, and as long again until a better status is believed."""
@@ -87,8 +87,8 @@ STAMPS = (
     StreamFault(
         name='IMU at half the rate of the ticks',
         seen='',
-        rule='said, with both rates',
-        says=(ANY, 'too_slow'),
+        rule='named with both rates; unsure as long as it is so',
+        says=(UNSURE, 'too_slow'),
         words='but the model needs 10 Hz',
         within_s=10.0,
         seconds=6.0,

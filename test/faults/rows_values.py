@@ -158,10 +158,10 @@ UNITS_AND_AXES = (
     StreamFault(
         name='wrong frame_id',
         seen='',
-        rule='said; the numbers are used as they are, for they may be right',
-        says=(TRACKING, 'frame_changed'),
+        rule='unsure as long as it is so: the numbers may be right',
+        says=(UNSURE, 'frame_changed'),
         words="'gps'",
-        within_s=4.0,
+        within_s=1.0,
         recovers=1,
         change=framed('gps'),
     ),

@@ -10,9 +10,12 @@ from time import monotonic
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
+from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from raw_imu import raw_imu
+from rclpy.serialization import deserialize_message
 from ros_talk import NodeProcess, Talk
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
@@ -33,6 +36,13 @@ IN_FLIGHT = 300
 CLOSE = 20
 """The same where it matters after how many of them something is told."""
 STATUS_HZ = 100.0
+OTHERS = {
+    'position': PoseWithCovarianceStamped,
+    'predicted_path': PathMessage,
+    'latent_state': Float64MultiArray,
+}
+"""Heard beside odometry, which tells all that is judged."""
+
 MATCHED_S = 1.0
 SETTLED_S = 0.2
 PROBE_NS = 1_000_000 * 10**9
@@ -83,6 +93,8 @@ class ServedNode:
     ----------
     words, looks, estimates
         Everything heard since `forget`, which keeps the newest word and look.
+    not_finite
+        Messages with a number that is not finite, since `forget`.
     callback_errors
         Exceptions that the node survived.
     late_ns
@@ -105,12 +117,15 @@ class ServedNode:
         self.words: list[Word] = []
         self.looks = [Look(0, {})]
         self.estimates: list[Odometry] = []
+        self.not_finite = 0
         self.callback_errors = '0'
         self._sent = self._heard = 0
         node = self._talk.node
         node.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, 100)
         node.create_subscription(Float64MultiArray, 'status', self._on_status, 100)
-        node.create_subscription(Odometry, 'odometry', self._on_odometry, 1000)
+        node.create_subscription(Odometry, 'odometry', self._on_odometry, 1000, raw=True)
+        for topic, kind in OTHERS.items():
+            node.create_subscription(kind, topic, self._check, 1000, raw=True)
         self._publishers: list[Publisher] = [self._talk.publisher(Imu, 'imu')]
         self._clock = node.create_publisher(Clock, 'clock', 10)
         self._connect()
@@ -126,6 +141,7 @@ class ServedNode:
 
     def forget(self) -> None:
         del self.words[:-1], self.looks[:-1], self.estimates[:]
+        self.not_finite = 0
 
     def send(
         self,
@@ -212,7 +228,18 @@ class ServedNode:
         received = numbers['received']
         self.looks.append(Look(0 if math.isnan(received) else int(received), numbers))
 
-    def _on_odometry(self, message: Odometry) -> None:
+    def _check(self, raw: bytes) -> None:
+        """
+        Count messages with a number that is not finite, seen as a row of float64.
+
+        All else in them - stamps, lengths and names - is finite when read so.
+        """
+        numbers = np.frombuffer(raw, '<f8', offset=4, count=(len(raw) - 4) // 8)
+        self.not_finite += not np.isfinite(numbers).all()
+
+    def _on_odometry(self, raw: bytes) -> None:
+        self._check(raw)
+        message = deserialize_message(raw, Odometry)
         assert message.child_frame_id == self._frame, 'somebody else is in this domain'
         self._heard += 1
         self.estimates.append(message)

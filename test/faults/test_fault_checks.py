@@ -61,7 +61,7 @@ def good() -> Trial:
         words='drive on',
     )
     told = [
-        Told(row + 1, sent[row].stamp_ns, place + AHEAD, np.eye(2) * 0.01, True)
+        Told(row + 1, sent[row].stamp_ns, place + AHEAD, np.eye(2) * 0.01)
         for row, place in enumerate(driven.run.positions[:, :2])
         if row and row % 5 == 0 and not 119 <= row < 300
     ]
@@ -71,7 +71,9 @@ def good() -> Trial:
         Word(301, TRACKING, '', 'tracking', 0.0),
     ]
     looks = [Look(count, numbers(count)) for count in (0, BEGIN, SAMPLES)]
-    return Trial(fault, driven, sent, BEGIN, END, words, looks, told, 0.0, survived=True)
+    return Trial(
+        fault, driven, sent, BEGIN, END, words, looks, told, 0.0, not_finite=0, survived=True
+    )
 
 
 def test_a_good_trial_has_no_complaints(good: Trial) -> None:
@@ -84,7 +86,7 @@ def test_a_good_trial_has_no_complaints(good: Trial) -> None:
 
 
 def not_finite(trial: Trial) -> Trial:
-    return replace(trial, told=[trial.told[0]._replace(finite=False), *trial.told[1:]])
+    return replace(trial, not_finite=1)
 
 
 def told_while_lost(trial: Trial) -> Trial:
