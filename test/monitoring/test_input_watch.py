@@ -1,0 +1,147 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sensors that fail are named, and streams that are well are left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mistaken_samples import MISTAKES
+import numpy as np
+import pytest
+
+from two_manifold_ros.monitoring.input_watch import InputWatch
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.tpsr_model import TpsrModel
+
+    Change = Callable[[np.ndarray], np.ndarray]
+
+RATE_HZ = 50
+BEGIN = 10 * RATE_HZ
+PERIOD_NS = 20_000_000
+
+
+@pytest.fixture(scope='module')
+def samples() -> np.ndarray:
+    """Return 25 s of the slot car at five samples a tick of the model."""
+    return simulate(SlotCarSettings(seed=1, rate_hz=float(RATE_HZ)), samples=25 * RATE_HZ).imu
+
+
+def channel(index: int, change: Change) -> Change:
+    def spoil(values: np.ndarray) -> np.ndarray:
+        values = values.copy()
+        values[:, index] = change(values[:, index])
+        return values
+
+    return spoil
+
+
+FAULTS: dict[str, tuple[str, float, Change]] = {
+    'the driver repeats itself': ('stuck', 1.5, lambda values: values[:1].repeat(len(values), 0)),
+    'all zero': ('stuck', 1.5, np.zeros_like),
+    'a channel is dead': ('channel_stuck', 1.5, channel(5, np.zeros_like)),
+    'a channel is stuck': ('channel_stuck', 1.5, channel(1, lambda v: np.full_like(v, v[0]))),
+    'saturated above': ('cut_off', 4.5, channel(5, lambda v: np.minimum(v, 2.0))),
+    'saturated below': ('cut_off', 4.5, channel(1, lambda v: np.maximum(v, -1.5))),
+    'quantised': ('coarse', 4.5, channel(0, np.round)),
+}
+
+
+def causes_along(watch: InputWatch, samples: np.ndarray, begin: int = 0) -> list[str]:
+    found = []
+    for index, sample in enumerate(samples, start=begin):
+        watch.sample((1 + index) * PERIOD_NS, sample)
+        found.append('' if watch.finding is None else watch.finding.cause)
+    return found
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_a_sensor_that_fails_is_named_until_it_is_well(
+    slot_car_model: Model, samples: np.ndarray, fault: str
+) -> None:
+    cause, within_s, change = FAULTS[fault]
+    spoiled, end = samples.copy(), BEGIN + 8 * RATE_HZ
+    spoiled[BEGIN:end] = change(samples[BEGIN:end])
+    found = causes_along(InputWatch(slot_car_model), spoiled)
+    assert set(found[:BEGIN]) == {''}
+    named = found.index(cause) - BEGIN
+    assert 0 < named <= within_s * RATE_HZ
+    assert set(found[end + round(4.5 * RATE_HZ) :]) == {''}
+
+
+def test_a_drive_that_is_well_is_left_alone(slot_car_model: Model, samples: np.ndarray) -> None:
+    assert set(causes_along(InputWatch(slot_car_model), samples)) == {''}
+
+
+def test_only_what_is_new_is_a_fault(slot_car_model: Model, samples: np.ndarray) -> None:
+    """A channel that was as coarse, and stood still for as long, when the model was trained."""
+    rounded = channel(0, np.round)(samples)
+    coarse = slot_car_model.series.copy()
+    scale, mean = slot_car_model.channels.scale[0], slot_car_model.channels.mean[0]
+    coarse[0] = (np.round(coarse[0] * scale + mean) - mean) / scale
+    trained_so = replace(slot_car_model, series=coarse)
+    assert 'coarse' in causes_along(InputWatch(slot_car_model), rounded)
+    assert set(causes_along(InputWatch(trained_so), rounded)) == {''}
+    still = slot_car_model.series.copy()
+    still[5, 300:306] = 0.0
+    dead = channel(5, np.zeros_like)(samples)
+    begins = causes_along(InputWatch(slot_car_model), dead).index('channel_stuck')
+    later = causes_along(InputWatch(replace(slot_car_model, series=still)), dead)
+    assert later.index('channel_stuck') > begins + 0.7 * RATE_HZ
+
+
+def test_samples_out_of_range_tell_the_unit(slot_car_model: Model, samples: np.ndarray) -> None:
+    """No filter may use them, so no tick ends, but they say it best what is wrong."""
+    found = causes_along(InputWatch(slot_car_model), MISTAKES['accelerations_in_milli_g'](samples))
+    assert found.index('accelerations_in_milli_g') < 10 * RATE_HZ
+    assert set(found) == {'', 'accelerations_in_milli_g'}
+
+
+def test_the_same_stream_gives_the_same_findings(
+    slot_car_model: Model, samples: np.ndarray
+) -> None:
+    wrong = MISTAKES['turned'](samples)
+    watch = InputWatch(slot_car_model)
+    first = causes_along(watch, wrong)
+    watch.clear()
+    assert watch.finding is None
+    # Later by an hour, which is a gap and no more.
+    assert causes_along(watch, wrong, begin=3600 * RATE_HZ) == first
+
+
+def test_disorder_and_gaps_are_no_faults(slot_car_model: Model, samples: np.ndarray) -> None:
+    watch = InputWatch(slot_car_model)
+    for index, sample in enumerate(samples):
+        stamp = (1 + index) * PERIOD_NS + (index // 400) * 10**9
+        watch.sample(stamp, sample)
+        watch.sample(stamp, sample)
+        watch.sample(stamp - PERIOD_NS, samples[index - 1])
+        assert watch.finding is None
+
+
+def test_of_a_tpsr_only_a_repeating_driver_is_told(
+    tpsr_model: TpsrModel, samples: np.ndarray
+) -> None:
+    assert set(causes_along(InputWatch(tpsr_model), MISTAKES['turned'](samples))) == {''}
+    assert 'stuck' in causes_along(InputWatch(tpsr_model), np.zeros_like(samples))
+
+
+def test_what_is_missing_in_training_may_be_missing(
+    slot_car_model: Model, samples: np.ndarray
+) -> None:
+    channels = slot_car_model.channels
+    live = np.array([True, True, False, False, False, True])
+    planar = replace(
+        slot_car_model, channels=replace(channels, live=live), series=slot_car_model.series[live]
+    )
+    missing = samples.copy()
+    missing[:, ~live] = np.nan
+    assert set(causes_along(InputWatch(planar), missing)) == {''}
+    assert 'sign_of_wz' in causes_along(InputWatch(planar), missing * [1, 1, 1, 1, 1, -1])
