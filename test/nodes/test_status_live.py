@@ -17,11 +17,12 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.nodes.listening import listen
 from two_manifold_ros.outputs.rejections import REJECTIONS
 from two_manifold_ros.outputs.status import CODES, OUTSIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from ros_talk import NodeProcess, Talk
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 Start: TypeAlias = 'Callable[..., NodeProcess]'
+
+
+class EnoughError(Exception):
+    """Ends listening."""
+
+
+def heard_one(name: str, level: int, why: str, values: Mapping[str, str]) -> None:
+    assert (name, level, values['status']) == ('filter_node', 2, 'no data')
+    raise EnoughError(why)
 
 
 class Numbers:
@@ -106,9 +116,14 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(
     imu, other = talk.publisher(Imu, 'imu'), talk.node.create_publisher(Imu, 'imu', 10)
     send(talk, imu, messages(drive, 10))
     health.until_value('cause', 'no_clock')
-    send(talk, imu, messages(drive, 10))
-    talk.until(lambda: 'nothing came on /clock yet' in health.why, 'the clock to be named')
-    send(talk, imu, messages(drive))
-    health.until_value('cause', 'several_publishers')
-    assert 'publishers are on /imu (/test, /test)' in health.why
+    assert 'nothing came on /clock yet' in health.why
+    with pytest.raises(EnoughError, match='/imu'):
+        listen(heard_one, lambda: None, 20.0)
+    stream = iter(messages(drive, 2000))
+
+    def told() -> bool:
+        imu.publish(next(stream))
+        return 'publishers are on /imu (/test, /test)' in health.why
+
+    talk.until(told, 'both publishers to be named')
     talk.node.destroy_publisher(other)

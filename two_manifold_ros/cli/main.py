@@ -29,6 +29,7 @@ COMMANDS = {
     'replay': "run a model over a bag and write the filter node's topics into another",
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
+    'status': 'watch the nodes that run, one line each',
 }
 _BAD_INPUT = 2
 _SIGNALLED = 128

@@ -1,0 +1,75 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Watching nodes, with stand-ins for them."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+MODULE = 'two_manifold_ros.nodes.listening'
+LOST = {'status': 'lost', 'cause': 'astray'}
+WELL = {'status': 'tracking', 'cause': ''}
+
+
+def play(monkeypatch: pytest.MonkeyPatch, *words: tuple[int, str, dict[str, str]]) -> list[float]:
+    """Let one node say these words; return the seconds that are asked for."""
+    asked: list[float] = []
+
+    def listen(hear: Callable[..., Any], look: Callable[[], Any], seconds: float) -> None:
+        asked.append(seconds)
+        look()
+        for level, why, values in words:
+            hear('filter_node', level, why, values)
+            look()
+
+    module = ModuleType(MODULE)
+    module.listen = listen  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, MODULE, module)
+    return asked
+
+
+def test_a_line_for_each_change_goes_into_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = play(monkeypatch, (2, 'lost: a', LOST), (2, 'lost: b', LOST), (0, 'tracking', WELL))
+    assert main(['status', '--seconds', '3']) == 0
+    assert asked == [3.0]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split('  ')[-1] for line in lines] == ['lost: a', 'tracking']
+
+
+def test_lines_stay_in_place_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, 'isatty', lambda: True)
+    monkeypatch.setenv('COLUMNS', '60')
+    play(monkeypatch, (2, 'lost: ' + 'a' * 99, LOST))
+    assert main(['status']) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == 'no node was heard yet'
+    back, line = second.split('\x1b[J')
+    assert back == '\x1b[1F'
+    assert len(line) == 59
+    assert line.startswith('filter_node  ERROR')
+
+
+def test_nobody_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch)
+    assert main(['status']) == 1
+
+
+def test_without_ros_one_sentence_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, MODULE, None)
+    assert main(['status']) == 2
+    assert 'listens to nodes and needs ROS 2' in capsys.readouterr().err

@@ -1,0 +1,79 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Watch the nodes that run, one line each."""
+
+from __future__ import annotations
+
+from shutil import get_terminal_size
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.outputs.roll_call import RollCall
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
+
+HELP = (
+    'Print one line per running filter or updater node, live: how it is, rates, and why. '
+    'Into a file or pipe goes a line for each change. Needs ROS 2.'
+)
+_NOBODY = 1
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument(
+        '--seconds',
+        type=float,
+        default=0.0,
+        help='end after so long, with status 1 if no node was heard; default: until Ctrl-C',
+    )
+
+
+def run(args: Namespace) -> int:
+    """Watch until told to end."""
+    try:
+        from two_manifold_ros.nodes.listening import listen  # noqa: PLC0415 - only this needs ROS
+    except ImportError as error:
+        msg = (
+            f'this command listens to nodes and needs ROS 2 ({error}): source its setup file first'
+        )
+        raise InputError(msg) from error
+    board = _Board()
+    listen(board.hear, board.look, args.seconds)
+    return 0 if board.heard else _NOBODY
+
+
+class _Board:
+    """Lines that stay in place on a terminal, or one after the other elsewhere."""
+
+    def __init__(self) -> None:
+        self._roll = RollCall()
+        self._shown = 0
+        self._stays = sys.stdout.isatty()
+
+    @property
+    def heard(self) -> bool:
+        """Whether any node was heard."""
+        return bool(self._roll.lines(monotonic()))
+
+    def hear(self, name: str, level: int, why: str, values: Mapping[str, str]) -> None:
+        """Take a word; print it where lines do not stay in place."""
+        new = self._roll.hear(name, level, why, values, monotonic())
+        if new and not self._stays:
+            print(self._roll.line(name, monotonic()), flush=True)
+
+    def look(self) -> None:
+        """Write all lines over those of before."""
+        if not self._stays:
+            return
+        width = get_terminal_size().columns
+        lines = self._roll.lines(monotonic()) or ['no node was heard yet']
+        # A line that wraps would not be written over.
+        lines = [line[: width - 1] for line in lines]
+        back = f'\x1b[{self._shown}F\x1b[J' if self._shown else ''
+        print(back + '\n'.join(lines), flush=True)
+        self._shown = len(lines)
