@@ -12,7 +12,6 @@ from typing import Any, TYPE_CHECKING
 from faults_page import page
 import pytest
 from rows import FAULTS
-from rows_machine import MACHINE_FAULTS
 from trained_drive import train_and_drive
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
     outcomes: list[Outcome] = []
     yield outcomes
     path = request.config.getoption('--faults-page', default=None)
-    names = [fault.name for fault in (*FAULTS, *MACHINE_FAULTS)]
+    names = [fault.name for fault in FAULTS]
     if path and {each.fault.name for each in outcomes} == set(names):
         outcomes.sort(key=lambda each: names.index(each.fault.name))
         machine = (

@@ -27,9 +27,18 @@ published in a state that publishes nothing, counters have to add up (`received`
 `used`, `waiting` and the rejected by cause) and to show each refused message under its cause, and
 the node has to survive.
 
-* *says*: status and cause in `diagnostics`; a counter where the fault does no harm that had to be
-  told.
-* *after*: seconds of the drive until it is said (of the clock where messages stop), and the limit.
+The rows after them are of the machine around the nodes: real processes again, of all nodes and of
+the commands that write, on a machine that is not as it should be. In every trial what ends has to
+end with the status it promises and without a traceback. Whatever an IMU publisher offers
+(reliability, durability, deadline, liveliness), the nodes hear it: they ask for nothing. A hang-up
+is heard unless it is ignored, as by `nohup`. Only SIGKILL and a loss of power may leave a hidden
+file or folder (`.NAME.*`, `.bag-*`), which may be removed; an updater removes its own. Where the
+network comes up later than a node, the node has to be started anew.
+
+* *says*: status and cause in `diagnostics`, see [states.md](states.md); a counter where the fault
+  does no harm that had to be told; or what is logged or printed, or how it ends.
+* *after*: seconds of the drive until it is said (of the clock where no messages come), and the
+  limit.
 * *wrong*: ticks in which a wrong position was told as sure before, and the limit. A position is
   wrong if the truth lies outside the 95 % ellipse and farther away than errors on a healthy
   drive.
@@ -43,39 +52,20 @@ the node has to survive.
 | --- | --- | --- | --- | --- | --- | --- |
 """
 
-MACHINE_HEAD = """
-## The machine around the nodes
-
-Real processes again, of all nodes and of the commands that write, on a machine that is not as it
-should be. In every trial what ends has to end with the status it promises and without a
-traceback. Whatever an IMU publisher offers (reliability, durability, deadline, liveliness), the
-nodes hear it: they ask for nothing. A hang-up is heard unless it is ignored, as by `nohup`. Only
-SIGKILL and a loss of power may leave a hidden file or folder (`.NAME.*`, `.bag-*`), which may be
-removed; an updater removes its own. Where the network comes up later than a node, the node has to
-be started anew.
-
-* *says*: what is logged, printed or told in `diagnostics`, or how it ends.
-* *after*: seconds until then, and the limit, where that counts.
-
-| fault | rule | says | after, s |
-| --- | --- | --- | --- |
-"""
-
 
 def page(outcomes: Sequence[Outcome], machine: str) -> str:
     """Return the page; ``machine`` says where it was made."""
-    stream = [_row(each) for each in outcomes if isinstance(each.fault, StreamFault)]
-    around = [_machine_row(each) for each in outcomes if not isinstance(each.fault, StreamFault)]
-    tables = [HEAD, *stream, MACHINE_HEAD, *around] if around else [HEAD, *stream]
-    return '\n'.join([each.removesuffix('\n') for each in tables] + ['', machine, ''])
+    rows = ''.join(f'{_row(each)}\n' for each in outcomes)
+    return f'{HEAD}{rows}\n{machine}\n'
 
 
 def stated(fault: Fault) -> list[str]:
     """Return the cells, or parts of cells, that the row says before anything is tried."""
-    limits = [f'({fault.within_s:g})' if fault.within_s else '-', f'({fault.blind})']
-    back = '-' if fault.recovers is None else f'({fault.recovers})'
+    within = f'({fault.within_s:g})' if fault.within_s else '-'
+    driven = fault.recovers is not None
+    blind, back = (f'({each})' if driven else '-' for each in (fault.blind, fault.recovers))
     name = f'{fault.name} ({fault.seen})' if fault.seen else fault.name
-    return [name, fault.rule, _says(fault), *limits, back]
+    return [name, fault.rule, _says(fault), within, blind, back]
 
 
 def _row(outcome: Outcome) -> str:
@@ -90,12 +80,6 @@ def _row(outcome: Outcome) -> str:
         _with(_number(outcome.recovered, 'd'), back),
         _number(outcome.error_ratio, '.2f'),
     ]
-    return f'| {" | ".join(cells)} |'
-
-
-def _machine_row(outcome: Outcome) -> str:
-    name, rule, says, within, *_ = stated(outcome.fault)
-    cells = [name, rule, says, _with(_number(outcome.detected_s, '.2f'), within)]
     return f'| {" | ".join(cells)} |'
 
 

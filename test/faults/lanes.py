@@ -68,6 +68,7 @@ def _serve(
     outcomes: dict[str, Outcome] = {}
     node = ServedNode(domain, model, **parameters)
     try:
+        node.connect()
         for index, fault in enumerate(faults):
             outcomes[fault.name] = judge(play(fault, drive, node, index))
     except AssertionError as error:

@@ -126,9 +126,24 @@ class ServedNode:
         node.create_subscription(Odometry, 'odometry', self._on_odometry, 1000, raw=True)
         for topic, kind in OTHERS.items():
             node.create_subscription(kind, topic, self._check, 1000, raw=True)
-        self._publishers: list[Publisher] = [self._talk.publisher(Imu, 'imu')]
+        self._publishers: list[Publisher] = []
         self._clock = node.create_publisher(Clock, 'clock', 10)
-        self._connect()
+
+    def connect(self) -> None:
+        """Send until the first message arrives: that our side has matched says nothing of it."""
+        self._publishers.append(self._talk.publisher(Imu, 'imu'))
+        probe = PROBE_NS
+
+        def heard() -> bool:
+            nonlocal probe
+            probe += 1_000_000
+            self._publishers[0].publish(raw_imu(probe, np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])))
+            return self.received > 0
+
+        self._talk.until(lambda: self.words, 'its first word')
+        self._talk.until(heard, 'the first IMU message to arrive')
+        self.rest(SETTLED_S)
+        self._sent = self.received
 
     def close(self) -> None:
         """Stop the node and leave the domain."""
@@ -198,21 +213,6 @@ class ServedNode:
     def _wait(self, in_flight: int) -> None:
         self._talk.spin()
         self._talk.until(lambda: self.received >= self._sent - in_flight, 'the node to follow')
-
-    def _connect(self) -> None:
-        """Send until the first message arrives: that our side has matched says nothing of it."""
-        probe = PROBE_NS
-
-        def heard() -> bool:
-            nonlocal probe
-            probe += 1_000_000
-            self._publishers[0].publish(raw_imu(probe, np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])))
-            return self.received > 0
-
-        self._talk.until(lambda: self.words, 'its first word')
-        self._talk.until(heard, 'the first IMU message to arrive')
-        self.rest(SETTLED_S)
-        self._sent = self.received
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
