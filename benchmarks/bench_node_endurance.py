@@ -15,7 +15,7 @@ more than the node can have waiting in its queue; what it has taken is known fro
 from __future__ import annotations
 
 import argparse
-from collections import deque
+from collections import Counter, deque
 from pathlib import Path
 import sys
 from tempfile import TemporaryDirectory
@@ -130,7 +130,7 @@ def main() -> int:
 def measure(robot: Robot, sender: Sender, send: Callable[[int], None], samples: int) -> int:
     """Print a line for each part; return 1 unless every message was counted as it should be."""
     print(ROW.format(*HEADS))
-    memory, before = [], int(robot.settled().get('received', 0))
+    memory, before = [], counted(robot.settled())
     for _ in range(PARTS):
         sender.sent.clear()
         robot.answers.clear()
@@ -142,7 +142,7 @@ def measure(robot: Robot, sender: Sender, send: Callable[[int], None], samples: 
         memory.append(robot.memory_mb)
         delays = delays_us(sender.sent, robot.answers) or [np.nan]
         p50, p99 = np.quantile(delays, [0.5, 0.99])
-        lost = sender.drive.sent['received'] - (int(report['received']) - before)
+        lost = sender.drive.sent['received'] - (counted(report) - before)['received']
         took = [float(report[f'processing_{name}_us']) for name in ('p50', 'p99', 'max')]
         print(
             ROW.format(
@@ -154,7 +154,11 @@ def measure(robot: Robot, sender: Sender, send: Callable[[int], None], samples: 
         )  # fmt: skip
     growth = 100 * (memory[-1] / memory[min(1, PARTS - 1)] - 1)
     print(f'memory grew by {growth:.2f} % after the first part (to reach: below 1 %)')
-    return show_counters(report, sender)
+    return show_counters(counted(report) - before, sender.drive.sent)
+
+
+def counted(report: dict[str, str]) -> Counter[str]:
+    return Counter({key: int(report.get(key, 0)) for key in COUNTED})
 
 
 def delays_us(sent: list[tuple[int, int]], answers: list[tuple[int, int]]) -> list[float]:
@@ -168,10 +172,9 @@ def delays_us(sent: list[tuple[int, int]], answers: list[tuple[int, int]]) -> li
     return delays
 
 
-def show_counters(report: dict[str, str], sender: Sender) -> int:
+def show_counters(counters: Counter[str], sent: Counter[str]) -> int:
     """Compare the counters with what was strewn in; return 1 if they differ."""
-    counters = {key: int(report.get(key, 0)) for key in COUNTED}
-    pairs = {key: (counters[key], sender.drive.sent[key]) for key in COUNTED}
+    pairs = {key: (counters[key], sent[key]) for key in COUNTED}
     print('counted / sent:', ', '.join(f'{key} {a} / {b}' for key, (a, b) in pairs.items()))
     agree = all(counted == sent for counted, sent in pairs.values())
     print(f'nothing lost, each fault under its own cause: {agree} (to reach: True)')

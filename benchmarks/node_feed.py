@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bench_node import CHECKOUT, cpu_s
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+import numpy as np
 import rclpy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu
@@ -88,6 +89,11 @@ class Robot:
         pages = Path(f'/proc/{self._process.pid}/statm').read_text().split()[1]
         return int(pages) * PAGE / 1e6
 
+    def hears(self) -> bool:
+        """Send a message that it has to refuse, and return whether it has had one by now."""
+        self.imu.publish(ImuBytes().of(0, np.zeros(6)))
+        return bool(self._reports and int(self._reports[-1].get('received', 0)))
+
     def settled(self) -> dict[str, str]:
         """Return its diagnostics, once all that was sent has arrived or is lost."""
         self._reports.clear()
@@ -125,9 +131,10 @@ class Ground:
         return self._robots[-1]
 
     def begin(self) -> None:
-        """Wait until every robot is there and listens."""
+        """Wait until every robot is there and hears: what is sent before that is lost."""
         self.until(lambda: all(each.imu.get_subscription_count() for each in self._robots))
         for robot in self._robots:
+            self.until(robot.hears)
             robot.settled()
 
     def close(self) -> None:

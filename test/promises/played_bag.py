@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 import os
-import random
 from struct import Struct
 import subprocess
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
+from free_domain import free_domains
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from nav_msgs.msg import Path as PathMessage
@@ -86,7 +86,7 @@ class Player:
     """
 
     def __init__(self, model: Path, messages: list[tuple[int, bytes]]) -> None:
-        domain = random.SystemRandom().randrange(1, 200)
+        (domain,) = free_domains(1)
         place = f'/promises_{os.getpid()}'
         self._messages = messages
         self._received = 0
