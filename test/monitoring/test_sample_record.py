@@ -74,6 +74,14 @@ def test_begun_anew_it_forgets_all_but_the_last_change() -> None:
     assert record.taken == 1
 
 
+def test_what_is_beyond_all_sensors_stays_small_enough_to_reckon_with() -> None:
+    record = SampleRecord(2, 30_000_000, 10)
+    record.start(0, np.array([1e300, -np.inf]))
+    means = record.take(np.array([30_000_000]), np.array([[-1e300, np.nan]]))
+    assert means.tolist() == [[1e6, 0.0]]
+    assert record.values[LAST].tolist() == [-1e6, 0.0]
+
+
 def test_a_channel_that_is_no_number_never_changes() -> None:
     record = SampleRecord(2, 30_000_000, 10)
     record.start(0, np.array([np.nan, 1.0]))

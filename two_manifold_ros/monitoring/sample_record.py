@@ -14,16 +14,21 @@ from two_manifold_ros.ticks.averaging import hold_until
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
-LAST, INTEGRAL, LOW, HIGH, STEP = 0, 1, 2, 3, 4
+LAST, INTEGRAL, LOW, HIGH, STEP, NOW = 0, 1, 2, 3, 4, 5
 CHANGED, REPEATS, AT_LOW, AT_HIGH = 0, 1, 2, 3
+
+MOST = 1e6
+"""Larger than any sensor says in any unit: what is above it counts as this."""
 
 
 @compiled
-def _differs(sample: Floats, last: Floats) -> bool:
+def _news(sample: Floats, values: Floats) -> bool:
+    """Read a sample, and return whether it differs from the one before."""
     largest = 0.0
     for c in range(sample.size):
-        # A channel that is no number never differs.
-        largest = max(largest, abs(sample[c] - last[c]))
+        value = sample[c]
+        values[NOW, c] = min(max(value, -MOST), MOST) if np.isfinite(value) else 0.0
+        largest = max(largest, abs(values[NOW, c] - values[LAST, c]))
     return largest > 0.0
 
 
@@ -44,11 +49,11 @@ def _take(
         ticks += hold_until(
             clock, values[LAST], values[INTEGRAL], stamp, period, means[ticks:], ends[ticks:]
         )
-        if not _differs(samples[n], values[LAST]):
+        if not _news(samples[n], values):
             # The driver repeats itself, of which no single channel tells anything.
             continue
         for c in range(samples.shape[1]):
-            value = samples[n, c]
+            value = values[NOW, c]
             step = abs(value - values[LAST, c])
             if step > 0.0:
                 counts[CHANGED, c] = stamp
@@ -82,9 +87,9 @@ class SampleRecord:
 
     Attributes
     ----------
-    values : (5, c)
+    values : (6, c)
         The newest sample, its integral, and since the record was begun the lowest and the highest
-        value and the smallest change.
+        value and the smallest change; and room to read a sample.
     counts : (4, c) int64
         Stamp of the newest change, and since the record was begun the samples that were the same
         as the one before while other channels changed: all of them, and those at the lowest and
@@ -99,14 +104,15 @@ class SampleRecord:
         self._clock = np.zeros(2, dtype=np.int64)
         self._means = np.zeros((most_ticks, channels))
         self._ends = np.zeros(most_ticks, dtype=np.int64)
-        self.values = np.zeros((5, channels))
+        self.values = np.zeros((6, channels))
         self.counts = np.zeros((4, channels), dtype=np.int64)
         self.taken = 0
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Forget everything and begin with this (c,) sample, and with it a tick."""
         self._clock[:] = stamp, stamp + self._period
-        self.values[LAST] = sample
+        _news(sample, self.values)
+        self.values[LAST] = self.values[NOW]
         self.values[INTEGRAL] = 0.0
         self.counts[CHANGED] = stamp
         self.begin()
@@ -127,7 +133,7 @@ class SampleRecord:
         stamps : (n,) int64
             Increasing, nanoseconds.
         samples : (n, c)
-            Finite; a channel of which nothing is asked may be NaN.
+            What is no number counts as zero; of a channel that is used nothing may be such.
 
         Returns
         -------
