@@ -32,7 +32,7 @@ def add_bags(parser: ArgumentParser) -> None:
 
 
 def add_topics(parser: ArgumentParser) -> None:
-    """Add what `recordings` needs to know: topics and time base."""
+    """Add what `recordings_of` needs to know: topics, time base, and damage."""
     parser.add_argument(
         '--imu-topic',
         metavar='T',
@@ -48,6 +48,11 @@ def add_topics(parser: ArgumentParser) -> None:
         '--use-receive-time',
         action='store_true',
         help="take the bag's receive times instead of the stamps in the messages",
+    )
+    parser.add_argument(
+        '--salvage',
+        action='store_true',
+        help='use what can be read of a damaged bag, and say what is lost',
     )
 
 
@@ -144,6 +149,7 @@ def recordings_of(
                 find_positions=find_positions,
                 use_receive_time=args.use_receive_time,
                 origin=origin,
+                salvage=args.salvage,
                 progress=lambda share: progress('reading', share),
             ),
         )

@@ -134,7 +134,7 @@ def _recordings(args: Namespace) -> list[Recording]:
     # Slow to import, and most experiments make their own data.
     from two_manifold_ros.cli.options import recordings_of  # noqa: PLC0415
 
-    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False)
+    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False, salvage=False)
     return recordings_of(wanted, need_positions=False, find_positions=False)
 
 

@@ -4,25 +4,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-import shutil
-import sys
-from tempfile import TemporaryDirectory
 from typing import Any, TYPE_CHECKING
 
-from rosbags import rosbag1, rosbag2
+from rosbags import rosbag1
 from rosbags.interfaces import ConnectionExtRosbag2
 from rosbags.typesys import get_typestore, Stores
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.storage_files import COMPRESSED, storage_files, storage_kind
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from two_manifold_ros.recordings.opening import damage_named, open_file, open_or_salvage
+from two_manifold_ros.recordings.salvaging import loss_notes
+from two_manifold_ros.recordings.storage_files import storage_files
+from two_manifold_ros.recordings.unpacking import bound_rosbags, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -31,12 +26,11 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
     from typing_extensions import Self
 
+    from two_manifold_ros.recordings.opening import Reader
+
 _ZSTD_FRAME = b'\x28\xb5\x2f\xfd'
-_CURES = {
-    '.mcap': 'try "mcap recover", or copy it again',
-    '.db3': 'try the ".recover" command of sqlite3, or copy it again',
-    '.bag': 'try "rosbag reindex", or copy it again',
-}
+
+bound_rosbags()
 
 
 @dataclass(frozen=True)
@@ -63,6 +57,8 @@ class Bag:
     ----------
     path
         A rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file.
+    salvage
+        Read what can be read of damaged files, with a note on each.
 
     Raises
     ------
@@ -71,19 +67,23 @@ class Bag:
 
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, salvage: bool = False) -> None:
         self.path = Path(path)
+        self._salvage = salvage
         self.notes: list[str] = []
         self._stack = ExitStack()
-        self._readers: list[tuple[Path, rosbag1.Reader | rosbag2.Reader]] = []
+        self._readers: list[tuple[Path, Reader]] = []
 
     def __enter__(self) -> Self:
-        files, self.notes = storage_files(self.path)
+        files, self.notes, metadata = storage_files(self.path, salvage=self._salvage)
         with ExitStack() as stack:
-            self._readers = [(file, _open(file, stack)) for file in files]
+            opening = open_or_salvage if self._salvage else open_file
+            self._readers = [(file, opening(file, stack)) for file in files]
             self._stack = stack.pop_all()
+        if self._salvage:
+            self.notes += loss_notes(self.path, self._readers, metadata)
         self.is_ros1 = isinstance(self._readers[0][1], rosbag1.Reader)
-        self._types = get_typestore(Stores.ROS1_NOETIC if self.is_ros1 else Stores.ROS2_JAZZY)
+        self._types = _types(Stores.ROS1_NOETIC if self.is_ros1 else Stores.ROS2_JAZZY)
         return self
 
     def __exit__(
@@ -114,7 +114,7 @@ class Bag:
             connections = [each for each in reader.connections if _identity(each) in wanted]
             # An empty list would mean every topic to rosbags.
             if connections:
-                with _damage_named(file):
+                with damage_named(file):
                     for connection, received, raw in reader.messages(connections):
                         yield connection.topic, received, _plain(raw)
 
@@ -125,26 +125,15 @@ class Bag:
         return self._types.deserialize_cdr(raw, msgtype)
 
 
-def _open(file: Path, stack: ExitStack) -> rosbag1.Reader | rosbag2.Reader:
-    with _damage_named(file):
-        plain = _decompressed(file, stack)
-        reader = rosbag1.Reader(plain) if plain.suffix == '.bag' else rosbag2.Reader(plain)
-        stack.enter_context(reader)
-        return reader
-
-
-def _decompressed(file: Path, stack: ExitStack) -> Path:
-    if file.suffix not in COMPRESSED:
-        return file
-    plain = Path(stack.enter_context(TemporaryDirectory())) / file.stem
-    with zstd.open(file, 'rb') as packed, plain.open('wb') as unpacked:
-        shutil.copyfileobj(packed, unpacked)
-    return plain
+@cache
+def _types(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what decoding needs
+    """Return the types of a release, never those that a bag defines; they take time to make."""
+    return get_typestore(store)
 
 
 def _plain(raw: bytes) -> bytes:
     # No CDR header begins like a zstd frame, so the metadata need not say what is compressed.
-    return zstd.decompress(raw) if raw[:4] == _ZSTD_FRAME else raw
+    return unpack(raw, 'zstd') if raw[:4] == _ZSTD_FRAME else raw
 
 
 def _identity(connection: Connection) -> tuple[str, str, str]:
@@ -155,21 +144,3 @@ def _identity(connection: Connection) -> tuple[str, str, str]:
     if isinstance(extension, ConnectionExtRosbag2):
         return connection.topic, msgtype, extension.serialization_format
     return connection.topic, msgtype, 'ros1'
-
-
-@contextmanager
-def _damage_named(file: Path) -> Iterator[None]:
-    """Turn whatever a damaged file raises into one sentence."""
-    try:
-        yield
-    except InputError:
-        raise
-    # Foreign bytes make the storage libraries raise almost anything, from struct.error to
-    # MemoryError; none of it would help the user more than the file's name.
-    except Exception as error:
-        reason = str(error).rstrip('.') or type(error).__name__
-        msg = (
-            f'{file} is damaged, cut short or not supported ({reason}): '
-            f'{_CURES[storage_kind(file)]}.'
-        )
-        raise InputError(msg) from error

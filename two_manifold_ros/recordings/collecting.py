@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 _PROGRESS_EVERY = 5000
+_MOST_FRAMES = 10
 
 
 class Collected:
@@ -29,6 +30,7 @@ class Collected:
         self.path = path
         self.topic = topic
         self.frames: list[str] = []
+        self.passed_over = 0
         self._decode = decode
         self._stamps = array('q')
         self._received = array('q')
@@ -44,13 +46,14 @@ class Collected:
         except Exception as error:
             msg = (
                 f'A message on {self.topic.name} in {self.path} cannot be decoded ({error}): '
-                f'the bag is damaged, copy or record it again.'
+                f'the bag is damaged, copy it again or read what is left of it with --salvage.'
             )
             raise InputError(msg) from error
         self._stamps.append(stamp)
         self._received.append(received)
         self._numbers.extend(numbers)
-        if frame_id not in self.frames:
+        # A longer list would take time and say no more.
+        if len(self.frames) < _MOST_FRAMES and frame_id not in self.frames:
             self.frames.append(frame_id)
 
     @property
@@ -70,31 +73,38 @@ class Collected:
 
     @property
     def notes(self) -> list[str]:
-        """A sentence if the frame changed, since then the numbers do not belong together."""
+        """Sentences on what was passed over, and on frames that do not belong together."""
+        notes = []
+        if self.passed_over:
+            note = f'{self.passed_over} messages on {self.topic.name} are damaged and left out.'
+            notes.append(note)
         if len(self.frames) < 2:
-            return []
+            return notes
         names = ', '.join(repr(frame) for frame in self.frames)
         note = (
             f'{self.topic.name} changes its frame_id ({names}): its messages are read as if '
             f'they were all in the first.'
         )
-        return [note]
+        return [*notes, note]
 
 
 def collect(
     bag: Bag,
     decoders: Mapping[Topic, Decode],
     progress: Callable[[float], None],
+    *,
+    salvage: bool = False,
 ) -> list[Collected]:
     """
     Read the messages of these topics and no others; one result per topic, in their order.
 
-    ``progress`` is called now and then with the share of messages read, in [0, 1].
+    ``progress`` is called now and then with the share of messages read, in [0, 1]. Where asked to
+    ``salvage``, messages that cannot be decoded are passed over and counted.
 
     Raises
     ------
     InputError
-        If the bag is damaged.
+        If the bag is damaged, or nothing of a topic can be decoded.
 
     """
     collected = {
@@ -102,7 +112,19 @@ def collect(
     }
     total = sum(topic.count for topic in decoders)
     for number, (name, received, raw) in enumerate(bag.messages(list(decoders))):
-        collected[name].add(received, raw)
+        try:
+            collected[name].add(received, raw)
+        except InputError:
+            if not salvage:
+                raise
+            collected[name].passed_over += 1
         if number % _PROGRESS_EVERY == 0:
             progress(number / total)
+    for each in collected.values():
+        if not each.frames:
+            msg = (
+                f'{bag.path} holds no whole message on {each.topic.name}: choose another topic or '
+                f'recording.'
+            )
+            raise InputError(msg)
     return list(collected.values())

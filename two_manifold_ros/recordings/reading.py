@@ -32,6 +32,7 @@ def read_recording(
     find_positions: bool = True,
     use_receive_time: bool = False,
     origin: GeodeticOrigin | None = None,
+    salvage: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Recording:
     """
@@ -59,6 +60,9 @@ def read_recording(
         receive times only if all stamps of a topic are zero, with a note.
     origin
         Origin of the tangent plane of ``NavSatFix``; by default the first valid fix.
+    salvage
+        Use what can be read of a damaged bag, with notes on what is lost. Without it such a bag
+        is an error. Bags of ROS 1 cannot be salvaged.
     progress
         Called now and then with the share of the messages that has been read, in [0, 1].
 
@@ -73,7 +77,7 @@ def read_recording(
         from two_manifold_ros.recordings.bag import Bag  # noqa: PLC0415
         from two_manifold_ros.recordings.collecting import collect  # noqa: PLC0415
 
-    with Bag(path) as bag:
+    with Bag(path, salvage=salvage) as bag:
         imu_choice = choose_topic(bag.path, bag.topics, IMU, imu_topic)
         decoders = {imu_choice: imu_decoder(bag, imu_choice)}
         position_choice, notes = _position_choice(
@@ -82,7 +86,7 @@ def read_recording(
         if position_choice is not None:
             decoder = fix_decoder if position_choice.msgtype == GEODETIC else position_decoder
             decoders[position_choice] = decoder(bag, position_choice)
-        collected = collect(bag, decoders, progress)
+        collected = collect(bag, decoders, progress, salvage=salvage)
         notes = [*bag.notes, *notes]
     times, time_notes = time_base(collected, use_receive_time)
     notes += time_notes
@@ -104,6 +108,7 @@ def read_recordings(
     find_positions: bool = True,
     use_receive_time: bool = False,
     origin: GeodeticOrigin | None = None,
+    salvage: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Iterator[Recording]:
     """
@@ -124,6 +129,7 @@ def read_recordings(
             find_positions=find_positions,
             use_receive_time=use_receive_time,
             origin=origin,
+            salvage=salvage,
             progress=part,
         )
         if recording.positions is not None:

@@ -5,18 +5,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.metadata import METADATA, Metadata, read_metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-METADATA = 'metadata.yaml'
 COMPRESSED = ('.zstd', '.zst')
+UNMERGED = '-wal'
+"""End of the name of a log with rows that SQLite did not yet put into its file."""
+
 _MAGIC = {
     '.mcap': b'\x89MCAP0\r\n',
     '.db3': b'SQLite format 3\x00',
@@ -26,14 +26,36 @@ _MAGIC = {
 }
 
 
-def storage_files(path: Path) -> tuple[list[Path], list[str]]:
+class StorageFiles(NamedTuple):
     """
-    Return the storage files of a bag in the order of recording, and notes to be said aloud.
+    The files of a bag.
+
+    Parameters
+    ----------
+    files
+        In the order of recording.
+    notes
+        To be said aloud.
+    metadata
+        What is said of all of them, if there is something.
+
+    """
+
+    files: list[Path]
+    notes: list[str]
+    metadata: Metadata | None
+
+
+def storage_files(path: Path, *, salvage: bool = False) -> StorageFiles:
+    """
+    Return the storage files of a bag.
 
     Parameters
     ----------
     path
         A rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file.
+    salvage
+        Pass over files that are missing or no bags, and over damaged metadata, with notes.
 
     Raises
     ------
@@ -45,11 +67,16 @@ def storage_files(path: Path) -> tuple[list[Path], list[str]]:
     if not path.exists():
         msg = f'{path} does not exist: check the path of the bag.'
         raise InputError(msg)
-    files, notes = _files_of_folder(path) if path.is_dir() else ([path], [])
+    found = _files_of_folder(path, salvage) if path.is_dir() else StorageFiles([path], [], None)
+    wrong = {file: _wrong_kind(file) for file in found.files}
+    files = [file for file in found.files if not wrong[file]]
+    refusals = [refusal for refusal in wrong.values() if refusal]
+    if refusals and not (salvage and files):
+        raise InputError(refusals[0])
+    notes = [*found.notes, *refusals]
     for file in files:
-        _refuse_wrong_kind(file)
-        notes += _unmerged(file)
-    return files, notes
+        notes += _linked(file) + ([] if salvage else _unmerged(file))
+    return StorageFiles(files, notes, found.metadata)
 
 
 def storage_kind(file: Path) -> str:
@@ -57,17 +84,16 @@ def storage_kind(file: Path) -> str:
     return file.with_suffix('').suffix if file.suffix in COMPRESSED else file.suffix
 
 
-def _files_of_folder(folder: Path) -> tuple[list[Path], list[str]]:
+def _files_of_folder(folder: Path, salvage: bool) -> StorageFiles:
+    notes = [f'{folder} has no {METADATA}: its files are read by name.']
     if (folder / METADATA).exists():
-        files = [folder / name for name in _listed_names(folder / METADATA)]
-        missing = [file.name for file in files if not file.exists()]
-        if missing:
-            msg = (
-                f'{folder} is incomplete, {", ".join(missing)} is listed in {METADATA} but not '
-                f'there: copy the whole folder, or give the remaining files one by one.'
-            )
-            raise InputError(msg)
-        return files, []
+        try:
+            metadata = read_metadata(folder / METADATA)
+            return _listed_files(folder, metadata, salvage)
+        except InputError as error:
+            if not salvage:
+                raise
+            notes = [f'{error} Its files are read by name.']
     files = sorted(
         (file for file in folder.iterdir() if storage_kind(file) in {'.mcap', '.db3'}),
         key=_natural_order,
@@ -78,22 +104,24 @@ def _files_of_folder(folder: Path) -> tuple[list[Path], list[str]]:
             f'the folder that ros2 bag record made.'
         )
         raise InputError(msg)
-    return files, [f'{folder} has no {METADATA}: its {len(files)} file(s) are read by name.']
+    return StorageFiles(files, notes, None)
 
 
-def _listed_names(metadata: Path) -> list[str]:
-    try:
-        content = YAML(typ='safe').load(metadata.read_text('utf-8'))
-        paths = content['rosbag2_bagfile_information']['relative_file_paths']
-        # Before version 4 the paths began with the folder's name.
-        names = [str(path).rsplit('/', 1)[-1] for path in paths]
-    except (YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
-        msg = f'{metadata} is damaged: remove it, the bag is then read without it.'
-        raise InputError(msg) from error
-    if not names:
-        msg = f'{metadata} lists no files, so the recording is empty: choose another bag.'
+def _listed_files(folder: Path, metadata: Metadata, salvage: bool) -> StorageFiles:
+    files = [folder / name for name in metadata.names]
+    missing = [file.name for file in files if not file.exists()]
+    if missing and not salvage:
+        msg = (
+            f'{folder} is incomplete, {", ".join(missing)} is listed in {METADATA} but not '
+            f'there: copy the whole folder, or read the remaining files with --salvage.'
+        )
         raise InputError(msg)
-    return names
+    notes = [f'{folder}: {name} is listed in {METADATA} but not there.' for name in missing]
+    there = [file for file in files if file.exists()]
+    if not there:
+        msg = f'{folder} holds none of the files that its {METADATA} lists: copy the whole folder.'
+        raise InputError(msg)
+    return StorageFiles(there, notes, metadata)
 
 
 def _natural_order(file: Path) -> list[tuple[int, str]]:
@@ -101,37 +129,45 @@ def _natural_order(file: Path) -> list[tuple[int, str]]:
     return [(int(part or 0), text) for text, part in re.findall(r'(\D*)(\d*)', file.name)]
 
 
-def _refuse_wrong_kind(file: Path) -> None:
+def _wrong_kind(file: Path) -> str:
+    """Return why a file cannot be one of a bag, or an empty text."""
     kind = storage_kind(file)
     if kind not in {'.mcap', '.db3', '.bag'}:
-        msg = (
+        return (
             f'{file} is no bag: give a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 .bag '
             f'file.'
         )
-        raise InputError(msg)
+    if not file.is_file():
+        return f'{file} is no file that could be read: give one that is, or the folder of a bag.'
     with file.open('rb') as stream:
         start = stream.read(16)
     if not start:
-        msg = (
+        return (
             f'{file} is empty, so it was never finished or the copy failed: copy it again or '
             f'choose another recording.'
         )
-        raise InputError(msg)
     if not start.startswith(_MAGIC[file.suffix]):
-        msg = (
+        return (
             f'{file} does not begin like a {file.suffix} file, so it is something else or '
             f'damaged: check where it came from and copy it again.'
         )
-        raise InputError(msg)
+    return ''
+
+
+def _linked(file: Path) -> list[str]:
+    """Name what is read in the place of a link, since a folder by mail may point anywhere."""
+    if not file.is_symlink():
+        return []
+    return [f'{file} is a link, and what is read is {file.resolve()}.']
 
 
 def _unmerged(file: Path) -> list[str]:
     """Name an SQLite log that holds messages which only its own library merges."""
-    log = file.with_name(f'{file.name}-wal')
+    log = file.with_name(file.name + UNMERGED)
     if not (log.exists() and log.stat().st_size):
         return []
     note = (
-        f'{log} holds messages that were never merged into the bag and are left out: run '
-        f"sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
+        f'{log} holds messages that were never merged into the bag and are left out: read them '
+        f"with --salvage, or run sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
     )
     return [note]

@@ -1,0 +1,130 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bags that somebody made to take memory, time or what is none of theirs are refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.reading import read_recording
+
+storage_mcap = pytest.importorskip('rosbags.rosbag2.storage_mcap')
+zstd = pytest.importorskip('backports.zstd')
+lz4 = pytest.importorskip('lz4.frame')
+# ruff: noqa: E402 - what needs rosbags is imported after it was asked for
+
+from two_manifold_ros.recordings import unpacking
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IMU = 'sensor_msgs/msg/Imu'
+
+
+def refusal(path: Path) -> str:
+    """Return the one sentence with which a path is refused."""
+    with pytest.raises(InputError) as caught:
+        read_recording(path)
+    assert '\n' not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_bomb_in_a_packed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, 'ALWAYS_ALLOWED', 1_000_000)
+    packed = tmp_path / 'bag.mcap.zstd'
+    packed.write_bytes(zstd.compress(bytes(50_000_000)))
+    assert packed.stat().st_size < 10_000
+    assert 'more than 1' in refusal(packed)
+    assert 'bytes are packed into it' in refusal(packed)
+
+
+@pytest.mark.parametrize('compression', ['zstd', 'lz4'])
+def test_a_bomb_in_a_chunk(compression: str) -> None:
+    """`rosbags` would unpack all of it before it looks at the size that is declared."""
+    bomb = {'zstd': zstd.compress, 'lz4': lz4.compress}[compression](bytes(30_000_000))
+    with pytest.raises(ValueError, match='more than 1000 bytes are packed into a part of it'):
+        storage_mcap.decompress(bomb, compression, 1000, 0)
+    assert len(unpacking.unpack(bomb, compression)) == 30_000_000
+
+
+def test_a_message_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking.unpack, '__defaults__', (1_000_000,))
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write_raw('/imu', IMU, 1, zstd.compress(bytes(5_000_000)))
+        bag.write('/pose', 'geometry_msgs/msg/PoseStamped', 1, {})
+    assert 'more than 1000000 bytes are packed' in refusal(tmp_path / 'bag')
+
+
+def test_a_database_that_calculates_its_rows(tmp_path: Path) -> None:
+    file = tmp_path / 'bag.db3'
+    database = sqlite3.connect(file)
+    database.executescript(
+        """
+        CREATE TABLE topics(id, name, type, serialization_format);
+        INSERT INTO topics VALUES (1, '/imu', 'sensor_msgs/msg/Imu', 'cdr');
+        CREATE TABLE messages(
+          id, topic_id, timestamp, data BLOB GENERATED ALWAYS AS (zeroblob(900000000)));
+        INSERT INTO messages VALUES (1, 1, 1);
+        """
+    )
+    database.close()
+    assert 'it holds something that calculates' in refusal(file)
+
+
+@pytest.mark.parametrize(
+    'listed',
+    ['[../../secret.mcap]', '[/etc/passwd]', '[..]', '[""]', '[{a: b}]', '[[[x]]]', '{a: b}'],
+)
+def test_paths_in_the_metadata_lead_nowhere_else(
+    tmp_path: Path, ellipse_bag: Path, listed: str
+) -> None:
+    shutil.copy(ellipse_bag / 'ellipse.mcap', tmp_path / 'secret.mcap')
+    bag = tmp_path / 'a' / 'bag'
+    bag.mkdir(parents=True)
+    (bag / 'metadata.yaml').write_text(
+        f'rosbag2_bagfile_information: {{relative_file_paths: {listed}}}'
+    )
+    message = refusal(bag)
+    assert 'but not there' in message or 'is damaged' in message or 'is no bag' in message
+
+
+def test_metadata_that_is_a_bomb(tmp_path: Path) -> None:
+    """Lists of lists of lists, which are short when written and endless when told."""
+    lines = ['a0: &a0 [x, x]'] + [f'a{n}: &a{n} [*a{n - 1}, *a{n - 1}]' for n in range(1, 60)]
+    lines += ['rosbag2_bagfile_information:', '  relative_file_paths: *a59']
+    (tmp_path / 'metadata.yaml').write_text('\n'.join(lines))
+    assert 'is damaged' in refusal(tmp_path)
+    (tmp_path / 'metadata.yaml').write_text(2_000_000 * 'a')
+    assert 'is damaged' in refusal(tmp_path)
+    (tmp_path / 'metadata.yaml').write_text('a: !!python/object/apply:os.system [exit]')
+    assert 'is damaged' in refusal(tmp_path)
+
+
+def test_a_link_out_of_the_folder_is_told(tmp_path: Path, ellipse_bag: Path) -> None:
+    (tmp_path / 'bag').mkdir()
+    (tmp_path / 'bag' / 'x.mcap').symlink_to(ellipse_bag / 'ellipse.mcap')
+    notes = ' '.join(read_recording(tmp_path / 'bag').notes)
+    assert f'x.mcap is a link, and what is read is {ellipse_bag / "ellipse.mcap"}' in notes
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / 'x.mcap')
+    assert 'is no file that could be read' in refusal(tmp_path / 'x.mcap')
+    assert 'is no file that could be read' in refusal(tmp_path)
+
+
+def test_frames_that_change_all_the_time_are_not_all_kept(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag') as bag:
+        for stamp in range(1, 40):
+            header = {'stamp': {'sec': stamp, 'nanosec': 0}, 'frame_id': f'frame_{stamp}'}
+            bag.write('/imu', IMU, stamp, {'header': header})
+    (note,) = read_recording(tmp_path / 'bag', need_positions=False).notes
+    assert 'frame_10' in note
+    assert 'frame_11' not in note

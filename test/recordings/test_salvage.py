@@ -1,0 +1,272 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A damaged bag is refused in one sentence, and used as far as it goes if asked."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.reading import read_recording
+
+pytest.importorskip('rosbags')
+zstd = pytest.importorskip('backports.zstd')
+# ruff: noqa: E402 - what needs rosbags is imported after it was asked for
+
+from two_manifold_ros.recordings.bag import Bag
+from two_manifold_ros.recordings.mcap_records import CHUNK, records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.recording import Recording
+
+SECONDS = 0.8
+STORAGES = ('mcap', 'sqlite3')
+SHARES = {'.mcap': 0.3, '.db3': 0.75}
+
+
+@pytest.fixture(scope='module')
+def bags(
+    tmp_path_factory: pytest.TempPathFactory,
+    drive: Callable[..., Recording],
+    write_bag: Callable[..., Path],
+) -> dict[str, Path]:
+    """Return a bag of 80 samples of each storage, the one with a chunk for every 10 messages."""
+    folder = tmp_path_factory.mktemp('salvage')
+    written = BagWriter.write_raw
+
+    def in_chunks(self: BagWriter, *args: object) -> None:
+        written(self, *args)
+        self.count = getattr(self, 'count', 0) + 1
+        if self.count % 10 == 0:
+            self._writer.storage.close_chunk()
+
+    found = {}
+    for storage in STORAGES:
+        with pytest.MonkeyPatch.context() as patch:
+            if storage == 'mcap':
+                patch.setattr(BagWriter, 'write_raw', in_chunks)
+            found[storage] = write_bag(folder / storage, drive(seconds=SECONDS), storage=storage)
+    return found
+
+
+@pytest.fixture(params=STORAGES)
+def bag(request: pytest.FixtureRequest, bags: dict[str, Path], tmp_path: Path) -> Path:
+    return shutil.copytree(bags[request.param], tmp_path / 'bag')
+
+
+def file_of(bag: Path) -> Path:
+    return next(each for each in bag.iterdir() if each.suffix in {'.mcap', '.db3'})
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read_recording(path, need_positions=False)
+    return str(caught.value)
+
+
+def saved(path: Path) -> tuple[int, str]:
+    """Return how many samples can be salvaged, and what is said; 0 and the refusal if none."""
+    try:
+        recording = read_recording(path, need_positions=False, salvage=True)
+    except InputError as error:
+        return 0, str(error)
+    return len(recording.imu.stamps), ' '.join(recording.notes)
+
+
+def test_every_cut(bag: Path) -> None:
+    """Each hundredth of the file less: one sentence unasked, and never more saved than before."""
+    file = file_of(bag)
+    content = file.read_bytes()
+    whole = read_recording(file, need_positions=False).imu
+    most = 0
+    for share in range(1, 100):
+        file.write_bytes(content[: len(content) * share // 100])
+        sentence = refusal(file)
+        assert str(file) in sentence
+        assert '\n' not in sentence
+        count, words = saved(file)
+        assert str(file) in words
+        assert most <= count <= 80
+        most = count
+        if count:
+            assert '--salvage' in sentence
+            assert 'bytes' in words
+            assert 'how many messages are lost is not known' in words
+    assert most >= 60
+    salvaged = read_recording(file, need_positions=False, salvage=True).imu
+    places = np.searchsorted(whole.stamps, salvaged.stamps)
+    assert np.array_equal(salvaged.stamps, whole.stamps[places])
+    assert np.array_equal(salvaged.samples, whole.samples[places])
+    assert sorted(each.name for each in bag.iterdir()) == sorted(['metadata.yaml', file.name])
+
+
+def test_what_is_lost_of_a_bag_that_is_cut_off(bag: Path) -> None:
+    file = file_of(bag)
+    content = file.read_bytes()
+    file.write_bytes(content[: int(SHARES[file.suffix] * len(content))])
+    _, words = saved(bag)
+    assert re.search(r'[1-9]\d of 100 messages and 0\.[0-7] of 0\.8 s are lost', words)
+
+
+def test_a_sound_bag_loses_nothing(bag: Path) -> None:
+    plain = read_recording(bag)
+    asked = read_recording(bag, salvage=True)
+    assert asked.notes == plain.notes == ()
+    assert np.array_equal(asked.imu.samples, plain.imu.samples)
+
+
+def test_wrong_bytes_in_the_middle_cost_only_what_is_there(bag: Path) -> None:
+    file = file_of(bag)
+    content = bytearray(file.read_bytes())
+    if file.suffix == '.db3':
+        # A page that no longer says what it is.
+        content[8 * 4096] = 77
+    else:
+        chunks = [each for each in records(bytes(content), 8) if each.code == CHUNK]
+        content[chunks[4].end - 40 : chunks[4].end - 20] = bytes(20)
+    file.write_bytes(content)
+    assert '--salvage' in refusal(bag)
+    count, words = saved(bag)
+    assert 60 <= count < 80
+    assert f'{file} is damaged' in words
+    assert re.search(r' [1-9]\d* of 100 messages', words)
+
+
+def test_a_record_of_an_impossible_length_costs_only_itself(
+    bags: dict[str, Path], tmp_path: Path
+) -> None:
+    bag = shutil.copytree(bags['mcap'], tmp_path / 'bag')
+    content = bytearray(file_of(bag).read_bytes())
+    chunks = [each for each in records(bytes(content), 8) if each.code == CHUNK]
+    content[chunks[4].begin - 4] = 200
+    # As long as the list of chunks is there, nobody asks how long one says it is.
+    file_of(bag).write_bytes(content[:-30])
+    assert 60 <= saved(bag)[0] < 80
+
+
+def test_a_chunk_without_its_checksum_is_not_believed(
+    bags: dict[str, Path], tmp_path: Path
+) -> None:
+    bag = shutil.copytree(bags['mcap'], tmp_path / 'bag')
+    content = bytearray(file_of(bag).read_bytes())
+    chunks = [each for each in records(bytes(content), 8) if each.code == CHUNK]
+    content[chunks[4].begin + 24] = 1
+    file_of(bag).write_bytes(content)
+    count, words = saved(bag)
+    assert 60 <= count < 80
+    assert 'checksum' in words
+
+
+def test_flipped_bits_never_raise_anything_else(bag: Path) -> None:
+    file = file_of(bag)
+    whole = file.read_bytes()
+    chance = np.random.default_rng(2)
+    counts = []
+    for _ in range(30):
+        content = np.frombuffer(whole, np.uint8).copy()
+        content[chance.integers(len(content), size=8)] ^= np.uint8(1) << np.uint8(
+            chance.integers(8)
+        )
+        file.write_bytes(content.tobytes())
+        counts.append(saved(bag)[0])
+    assert max(counts) > 40
+
+
+def test_without_metadata_what_is_lost_is_not_known(bag: Path) -> None:
+    (bag / 'metadata.yaml').unlink()
+    file = file_of(bag)
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) * 3 // 4])
+    count, words = saved(bag)
+    assert count > 0
+    assert 'how many messages are lost is not known' in words
+
+
+def test_damaged_metadata_is_passed_over(bag: Path) -> None:
+    (bag / 'metadata.yaml').write_text('{')
+    assert '--salvage' in refusal(bag)
+    count, words = saved(bag)
+    assert count == 80
+    assert 'metadata.yaml is damaged' in words
+
+
+def test_a_missing_file_of_a_split_bag(bag: Path) -> None:
+    metadata = (bag / 'metadata.yaml').read_text()
+    name = file_of(bag).name
+    listed = metadata.replace(f'- {name}', f'- {name}\n  - b.db3', 1)
+    (bag / 'metadata.yaml').write_text(listed)
+    assert 'b.db3 is listed' in refusal(bag)
+    count, words = saved(bag)
+    assert count == 80
+    assert 'b.db3 is listed in metadata.yaml but not there' in words
+
+
+def test_a_packed_file_that_is_cut_off(bag: Path, tmp_path: Path) -> None:
+    packed = tmp_path / f'{file_of(bag).name}.zstd'
+    content = file_of(bag).read_bytes()
+    halves = [
+        zstd.compress(content[: int(SHARES[file_of(bag).suffix] * len(content))]),
+        zstd.compress(content[-9000:]),
+    ]
+    packed.write_bytes(halves[0] + halves[1][:-5000])
+    assert '--salvage' in refusal(packed)
+    count, words = saved(packed)
+    assert 0 < count < 80
+    assert f'{packed} is damaged' in words
+
+
+def test_a_log_that_was_never_merged(tmp_path: Path, bags: dict[str, Path]) -> None:
+    """As a recorder leaves it that was killed."""
+    source = tmp_path / 'bag.db3'
+    shutil.copyfile(file_of(bags['sqlite3']), source)
+    database = sqlite3.connect(source)
+    database.execute('PRAGMA journal_mode = WAL')
+    database.execute('PRAGMA wal_autocheckpoint = 0')
+    rows = database.execute('SELECT topic_id, timestamp, data FROM messages').fetchall()
+    database.executemany(
+        'INSERT INTO messages (topic_id, timestamp, data) VALUES (?, ?, ?)', rows[:50]
+    )
+    database.commit()
+    killed = tmp_path / 'killed'
+    killed.mkdir()
+    for name in ('bag.db3', 'bag.db3-wal'):
+        shutil.copyfile(tmp_path / name, killed / name)
+    database.close()
+    before = {each.name: each.read_bytes() for each in killed.iterdir()}
+    assert len(read_recording(killed / 'bag.db3').imu.stamps) == 80
+    assert saved(killed / 'bag.db3')[0] == 80 + 40
+    assert {each.name: each.read_bytes() for each in killed.iterdir()} == before
+
+
+def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag') as writer:
+        for stamp in range(1, 5):
+            header = {'stamp': {'sec': stamp, 'nanosec': 0}, 'frame_id': ''}
+            writer.write('/imu', 'sensor_msgs/msg/Imu', stamp, {'header': header})
+        writer.write_raw('/imu', 'sensor_msgs/msg/Imu', 5, b'\x00\x01\x00\x00\x01\x00')
+    assert '--salvage' in refusal(tmp_path / 'bag')
+    assert saved(tmp_path / 'bag') == (4, '1 messages on /imu are damaged and left out.')
+
+
+def test_a_ros_1_bag_is_refused_as_ever(tmp_path: Path) -> None:
+    (tmp_path / 'old.bag').write_bytes(b'#ROSBAG V2.0\n' + bytes(100))
+    assert 'try "rosbag reindex"' in saved(tmp_path / 'old.bag')[1]
+
+
+def test_the_types_of_salvaged_topics_are_those_of_the_bag(bag: Path) -> None:
+    with Bag(bag) as whole:
+        topics = whole.topics
+    file = file_of(bag)
+    file.write_bytes(file.read_bytes()[:-20])
+    with Bag(bag, salvage=True) as cut:
+        assert cut.topics == topics

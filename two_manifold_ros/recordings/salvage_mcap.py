@@ -1,0 +1,125 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What can still be read of a damaged MCAP file: all whole chunks, and parts of others."""
+
+from __future__ import annotations
+
+import mmap
+from struct import Struct
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from two_manifold_ros.recordings.mcap_records import (
+    CHANNEL,
+    CHUNK,
+    MESSAGE,
+    Record,
+    records,
+    SCHEMA,
+)
+from two_manifold_ros.recordings.salvaged import Channel, Salvaged, salvaged_of, Saved
+from two_manifold_ros.recordings.unpacking import LARGEST_PART, unpack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MESSAGE = Struct('<HIQQ')
+_CHUNK = Struct('<QQQI')
+_ID = Struct('<H')
+_IDS = Struct('<HH')
+_LENGTH = Struct('<I')
+_SIZE = Struct('<Q')
+_MAGIC = 8
+_HEAD = 9
+
+
+def salvage_mcap(file: Path) -> Salvaged:
+    """
+    Return what can still be read of an MCAP file, cut off or with wrong bytes in it.
+
+    A chunk that is cut off gives the messages before the cut, and one that does not have its
+    checksum gives none.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the file cannot be opened or is empty.
+
+    """
+    with file.open('rb') as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as all_:
+        reader = _Reader(len(all_))
+        for record in records(all_, _MAGIC, search=True):
+            if reader.take(all_[record.begin : record.end], record):
+                reader.known += _HEAD + record.end - record.begin
+    return reader.finish()
+
+
+class _Reader:
+    """Gathers schemas, channels and messages of records and of chunks."""
+
+    def __init__(self, size: int) -> None:
+        self.known = _MAGIC
+        self._size = size
+        self._schemas: dict[int, str] = {}
+        self._channels: dict[int, tuple[int, str, str]] = {}
+        self._messages: list[Saved] = []
+
+    def take(self, content: bytes, record: Record) -> bool:
+        """Take the content of a record; return whether all of it could be used."""
+        try:
+            if record.code == CHUNK:
+                return self._take_chunk(content) and record.whole
+            if record.whole:
+                self._take_plain(record.code, content)
+        # Damaged bytes make readers of compressed ones raise almost anything.
+        except Exception:  # noqa: BLE001 - told as bytes that could not be read
+            return False
+        return record.whole
+
+    def finish(self) -> Salvaged:
+        channels = {
+            number: Channel(topic, self._schemas[schema], encoding)
+            for number, (schema, topic, encoding) in self._channels.items()
+            if schema in self._schemas
+        }
+        damage = f'{self._size - self.known} of its {self._size} bytes cannot be read'
+        return salvaged_of(channels, self._messages, damage)
+
+    def _take_plain(self, code: int, content: bytes) -> None:
+        if code == MESSAGE:
+            channel, _, received, _ = _MESSAGE.unpack_from(content)
+            self._messages.append(Saved(channel, received, content[_MESSAGE.size :]))
+        elif code == SCHEMA:
+            name, _ = _text(content, _ID.size)
+            self._schemas[_ID.unpack_from(content)[0]] = name
+        elif code == CHANNEL:
+            number, schema = _IDS.unpack_from(content)
+            topic, end = _text(content, _IDS.size)
+            self._channels[number] = (schema, topic, _text(content, end)[0])
+
+    def _take_chunk(self, content: bytes) -> bool:
+        _, _, size, checksum = _CHUNK.unpack_from(content)
+        compression, at = _text(content, _CHUNK.size)
+        (packed,) = _SIZE.unpack_from(content, at)
+        begin = at + _SIZE.size
+        if size > LARGEST_PART:
+            return False
+        plain = unpack(content[begin : begin + packed], compression, size)
+        if len(plain) == size and checksum and crc32(plain) != checksum:
+            return False
+        end = 0
+        for record in records(plain):
+            if record.whole and record.code != CHUNK:
+                self._take_plain(record.code, plain[record.begin : record.end])
+                end = record.end
+        return bool(end == size)
+
+
+def _text(content: bytes, at: int) -> tuple[str, int]:
+    """Return the text at a place, and where it ends."""
+    (length,) = _LENGTH.unpack_from(content, at)
+    begin = at + _LENGTH.size
+    if begin + length > len(content):
+        msg = 'a text reaches beyond its record'
+        raise ValueError(msg)
+    return content[begin : begin + length].decode(), begin + length
