@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import numpy as np
+from odd_stream import odd_stream, unaccounted
 from rclpy.serialization import serialize_message
 
 from two_manifold_ros.filtering.filter import Filter
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
@@ -183,3 +186,33 @@ def test_a_failing_publisher_feeds_no_message_twice(drive: SlotCarRun, model_pat
     assert counts['published'] == 10
     assert counts['received'] == counts['used'] == 150
     assert not any(counts[cause] for cause in REJECTIONS)
+
+
+@pytest.mark.parametrize('reorder_ns', [0, 40_000_000])
+def test_every_message_is_accounted_for_at_any_moment(
+    drive: SlotCarRun, model_path: Path, reorder_ns: int
+) -> None:
+    model = load_model(model_path)
+
+    def make(model: ModelHead) -> Filter:
+        return Filter(model, reorder_ns=reorder_ns)
+
+    session = Session(model, make=make)
+    for index, message in enumerate(odd_stream(drive, 1200)):
+        session.take(message, lambda _: None)
+        assert unaccounted(session.counts()) == 0
+        if index % 150 == 70:
+            # Another filter, which has seen less than the one whose place it takes.
+            live = make(model)
+            session.successor = SimpleNamespace(
+                model=model, filter=live, latest=None, take=live.push, reset=live.reset
+            )
+        if index % 150 == 71:
+            session.hand_over()
+            assert unaccounted(session.counts()) == 0
+        if index % 150 == 140:
+            session.reset('a test')
+            assert unaccounted(session.counts()) == 0
+    counts = session.counts()
+    assert all(counts[cause] for cause in REJECTIONS)
+    assert counts['gaps']

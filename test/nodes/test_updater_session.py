@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+from odd_stream import odd_stream, unaccounted
 import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, truth
@@ -20,6 +21,7 @@ from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.nodes.updater_words import judge_learning, learning_causes
 from two_manifold_ros.outputs.facts import Facts
 from two_manifold_ros.outputs.judging import judge
+from two_manifold_ros.outputs.rejections import REJECTIONS
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
@@ -215,3 +217,15 @@ def test_times_of_arrival_take_the_place_of_stamps(drive: SlotCarRun) -> None:
     assert stamped.counts()['used'] == 20
     assert stamped.arrivals.newest_ns == 10**9 + 19 * 2 * 10**7
     assert stamped.head.imu_frame_id == 'imu'
+
+
+def test_every_message_is_accounted_for_at_any_moment(drive: SlotCarRun) -> None:
+    session = small_session()
+    for index, message in enumerate(odd_stream(drive, 600)):
+        session.take(message)
+        if index % 200 == 100:
+            session.forget()
+        if index % 200 == 150:
+            session.reset('a test')
+        assert unaccounted(session.counts()) == 0
+    assert all(session.counts()[cause] for cause in REJECTIONS)
