@@ -187,7 +187,7 @@ class Filter:
             counters[CAUSES[fault]] += 1
             if fault == OUT_OF_RANGE and self._watch is not None:
                 # It cannot be filtered, but may show what is wrong with all of them.
-                self._watch.sample(stamp_ns, values)
+                self._watch.sample_out_of_range(stamp_ns, values)
             return []
         estimates: list[Estimate] = []
         for used in self._intake.push(stamp_ns, values, counters):

@@ -10,7 +10,7 @@ import numpy as np
 
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.monitoring.mistake_search import MistakeSearch
-from two_manifold_ros.monitoring.sample_record import SampleRecord
+from two_manifold_ros.monitoring.sample_record import MOST, SampleRecord
 from two_manifold_ros.monitoring.sensor_faults import RECORD_NS, SensorFaults
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS
 
@@ -31,7 +31,7 @@ MOST_VALUES = 65_536
 
 class InputWatch:
     """
-    Hold samples against those of training, out of range or not.
+    Hold samples against those of training.
 
     It sees nothing but stamps and samples, so the same stream gives the same findings.
 
@@ -47,6 +47,7 @@ class InputWatch:
         at_once = min(AT_ONCE, 1 + MOST_VALUES // channels)
         most_ticks = (LOOK_NS + model.max_gap_ns) // model.period_ns + 2
         self._max_gap = model.max_gap_ns
+        self._live = model.channels.live
         self._record = SampleRecord(channels, model.period_ns, most_ticks)
         self._faults = SensorFaults(model)
         self._search = MistakeSearch(model) if isinstance(model, Model) else None
@@ -86,6 +87,11 @@ class InputWatch:
         self._count = count + 1
         if stamp_ns >= self._due or self._count == len(self._stamps):
             self._look()
+
+    def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
+        """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
+        if np.abs(sample[self._live]).max() < MOST:
+            self.sample(stamp_ns, sample)
 
     def _begin(self, stamp: int, sample: Floats) -> None:
         """Begin anew: at the first sample, after a gap or a jump back."""
