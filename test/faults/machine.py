@@ -50,7 +50,8 @@ class Process:
         """Whether it has handlers of its own; until then it is Python that starts."""
         for line in Path(f'/proc/{self.popen.pid}/status').read_text().splitlines():
             if line.startswith('SigCgt:'):
-                return bool(int(line.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+                # The last one that gets a handler.
+                return bool(int(line.split()[1], 16) >> (signal.SIGHUP - 1) & 1)
         return False
 
     def has_loaded(self, library: str) -> bool:
@@ -137,7 +138,14 @@ class Machine:
         self._served.append(
             ServedNode(self.domain, self.model, input_timeout_s=60.0, **parameters)
         )
+        self._served[-1].connect()
         return self._served[-1]
+
+    def kill(self, served: ServedNode) -> None:
+        """Kill such a node, and let go who drove it."""
+        self._served.remove(served)
+        served.process.kill()
+        served.close()
 
     def talk(self) -> Talk:
         """Return a node of the trial's own."""

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-import random
+import signal
 import traceback
 from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
+from free_domain import free_domains
 from healthy_drive import RATE_HZ
 from machine import Machine, NotAllowedError
 import machine_disk as disk
@@ -64,7 +65,7 @@ def run_all(
 ) -> dict[str, Result]:
     """Return what became of each fault, by name."""
     trials = [each for each in FUNCTIONS if set(TRIALS[each.__name__]) & set(selected)]
-    domains = random.SystemRandom().sample(range(1, 200), len(trials))
+    domains = free_domains(len(trials))
     bag = folder / 'bag'
     write_run(simulate(SlotCarSettings(seed=5, rate_hz=RATE_HZ), laps=8), bag)
 
@@ -74,8 +75,13 @@ def run_all(
         faults = TRIALS[trial.__name__]
         return _run(trial, Machine(own, domain, model, bag, drive), len(faults))
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = [each for found in pool.map(run, trials, domains) for each in found]
+    # Whoever runs the tests with nohup has children that never hear of it.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            results = [each for found in pool.map(run, trials, domains) for each in found]
+    finally:
+        signal.signal(signal.SIGHUP, before)
     faults = [fault for trial in trials for fault in TRIALS[trial.__name__]]
     return {fault.name: result for fault, result in zip(faults, results, strict=True)}
 

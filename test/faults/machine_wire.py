@@ -79,7 +79,7 @@ def _asks_for_more(served: ServedNode, talk: Talk) -> float:
         begin_s = monotonic()
         talk.node.create_subscription(PoseWithCovarianceStamped, 'position', _fail, quality)
         told = f'No messages will be sent to it. Last incompatible policy: {policy}'
-        talk.until(lambda told=told: told in served._process.said, told)
+        talk.until(lambda told=told: told in served.said, told)
         longest_s = max(longest_s, monotonic() - begin_s)
     return longest_s
 
@@ -109,7 +109,7 @@ def _drive(served: ServedNode, machine: Machine, begin_s: float, end_s: float) -
 
 
 def _resident_kb(served: ServedNode) -> int:
-    status = Path(f'/proc/{served._process.process.pid}/status').read_text()
+    status = Path(f'/proc/{served.process.pid}/status').read_text()
     (line,) = (line for line in status.splitlines() if line.startswith('VmRSS:'))
     return int(line.split()[1])
 
@@ -152,5 +152,5 @@ def clock_jumps(machine: Machine) -> tuple[float, ...]:
         assert session.filter.status is Status.TRACKING, session.filter.why
     counts = session.counts()
     assert (counts['gaps'], counts['resets']) == (1, 2), counts
-    assert said == ['filling', ''] * 3, said
+    assert said.count('filling') == 3, said
     return (0.0,)

@@ -19,7 +19,7 @@ TRIALS = {
             'SIGINT, SIGTERM or SIGHUP while a node starts',
             'it ends at once, whatever it is loading',
             ('ends with status 0', ''),
-            5.0,
+            20.0,
         ),
     ),
     'while_working': (
@@ -27,7 +27,7 @@ TRIALS = {
             'SIGINT, SIGTERM or SIGHUP, twice, while a node works',
             'it ends after the callback it is in; what comes later changes nothing',
             ('ends with status 0', ''),
-            5.0,
+            20.0,
         ),
     ),
     'filter_killed': (
@@ -35,7 +35,7 @@ TRIALS = {
             'SIGKILL and restart of a filter node',
             'the next one tracks after its window, whatever the dead one left in shared memory',
             GOES_ON,
-            10.0,
+            40.0,
         ),
     ),
     'updater_in_trouble': (
@@ -43,13 +43,13 @@ TRIALS = {
             'full disk under the checkpoints of an updater',
             'learning and publishing go on; the next checkpoint is written once there is room',
             ('`checkpoint_trouble`', ''),
-            5.0,
+            20.0,
         ),
         _row(
             'SIGKILL and restart of an updater',
             'it goes on from its newest whole checkpoint, and clears up the half-written one',
             ('"resumed at"', ''),
-            10.0,
+            40.0,
         ),
     ),
     'commands_stopped': (
@@ -57,7 +57,7 @@ TRIALS = {
             'SIGTERM to `simulate` and `replay`',
             'nothing half-written stays',
             ('ends with status 143', ''),
-            5.0,
+            20.0,
         ),
     ),
     'on_a_full_disk': (
@@ -99,7 +99,7 @@ TRIALS = {
             'a subscriber asks for more than is offered (deadline, transient local)',
             'it gets nothing, which is logged with the name of the policy; others get all',
             ('"incompatible QoS"', ''),
-            5.0,
+            20.0,
         ),
         _row(
             'a subscriber that hangs (reliable, depth 10)',

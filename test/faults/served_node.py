@@ -26,6 +26,7 @@ from two_manifold_ros.outputs.status import CODES, OUTSIDE
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    import subprocess
 
     from healthy_drive import Sample
     from rclpy.publisher import Publisher
@@ -153,6 +154,15 @@ class ServedNode:
     @property
     def alive(self) -> bool:
         return self._process.alive
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        return self._process.process
+
+    @property
+    def said(self) -> str:
+        """What it logged until now."""
+        return self._process.said
 
     def forget(self) -> None:
         del self.words[:-1], self.looks[:-1], self.estimates[:]
