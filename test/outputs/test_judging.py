@@ -147,6 +147,14 @@ def test_reasons(cause: str) -> None:
     assert part in judgement.why
 
 
+@pytest.mark.parametrize(('rejection', 'cause'), [('zero_stamp', 'no_clock'), ('malformed',) * 2])
+def test_stamps_of_a_clock_that_does_not_go_are_no_fault_of_the_driver(
+    rejection: str, cause: str
+) -> None:
+    facts = Facts(rejected={rejection: 99}, clock='no_clock', **TRACKS)
+    assert judge(facts)[1:3] == (Status.REFUSED, cause)
+
+
 def test_every_status_has_a_level() -> None:
     assert set(LEVELS) == set(Status)
 

@@ -16,7 +16,12 @@ from two_manifold_ros.outputs.node_causes import (
     SEVERAL_PUBLISHERS,
     TOO_SLOW,
 )
-from two_manifold_ros.outputs.rejections import OUT_OF_RANGE, REJECTIONS
+from two_manifold_ros.outputs.rejections import (
+    DUPLICATE_STAMP,
+    OUT_OF_RANGE,
+    REJECTIONS,
+    ZERO_STAMP,
+)
 
 if TYPE_CHECKING:
     from two_manifold_ros.outputs.facts import Facts
@@ -155,17 +160,22 @@ def _judge_rejected(facts: Facts) -> Judgement | None:
     count = sum(facts.rejected.values())
     if count < REFUSED_AFTER and not (count and facts.barren_s > facts.timeout_s):
         return None
-    worst = max(facts.rejected, key=facts.rejected.__getitem__)
-    words = REJECTIONS[worst]
-    if worst == OUT_OF_RANGE and facts.finding is not None:
-        # Wrong units, for example, which is nearer to the root.
-        worst, words = facts.finding.cause, facts.finding.words
-    counts = ', '.join(f'{each} {cause}' for cause, each in facts.rejected.items())
+    cause, words = _root_of(max(facts.rejected, key=facts.rejected.__getitem__), facts)
+    counts = ', '.join(f'{each} {name}' for name, each in facts.rejected.items())
     why = (
         f'{Status.REFUSED.value}: no {facts.sensor} sample was used for {facts.barren_s:.1f} s '
         f'({counts}): {words}'
     )
-    return Judgement(Level.ERROR, Status.REFUSED, worst, why)
+    return Judgement(Level.ERROR, Status.REFUSED, cause, why)
+
+
+def _root_of(rejection: str, facts: Facts) -> tuple[str, str]:
+    """Return cause and words for messages that are rejected, nearer to the root if it is known."""
+    if rejection == OUT_OF_RANGE and facts.finding is not None:
+        return facts.finding.cause, facts.finding.words
+    if rejection in {ZERO_STAMP, DUPLICATE_STAMP} and facts.clock:
+        return facts.clock, CLOCK_WORDS[facts.clock]
+    return rejection, REJECTIONS[rejection]
 
 
 def _judge_filter(facts: Facts) -> Judgement:

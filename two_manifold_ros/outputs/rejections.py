@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OUT_OF_RANGE = 'out_of_range'
+OUT_OF_RANGE, ZERO_STAMP, DUPLICATE_STAMP = 'out_of_range', 'zero_stamp', 'duplicate_stamp'
 
 REJECTIONS = {
     'malformed': 'the bytes are no message of this type: compare the definitions on both sides',
     'non_finite': 'a value is NaN or infinite: look at the driver',
     OUT_OF_RANGE: 'a value is far beyond all that is possible: look at driver and units',
-    'zero_stamp': 'the stamp is zero: have the driver set it, or set use_receive_time',
-    'duplicate_stamp': 'the stamp is that of another message: look at the clock of the driver',
+    ZERO_STAMP: 'the stamp is zero: have the driver set it, or set use_receive_time',
+    DUPLICATE_STAMP: 'the stamp is that of another message: look at the clock of the driver',
     'out_of_order': 'the stamp is older than others that came before: set reorder_s',
     'wild_stamp': 'a single stamp is far from all others: look at the clock of the driver',
 }
