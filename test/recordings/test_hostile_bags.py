@@ -128,3 +128,27 @@ def test_frames_that_change_all_the_time_are_not_all_kept(tmp_path: Path) -> Non
     (note,) = read_recording(tmp_path / 'bag', need_positions=False).notes
     assert 'frame_10' in note
     assert 'frame_11' not in note
+
+
+def test_a_receive_time_beyond_all_times(tmp_path: Path) -> None:
+    """Of 64 bits without a sign, where others have one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
+        with BagWriter(tmp_path / 'bag') as bag:
+            for stamp in (7, 8):
+                header = {'stamp': {'sec': stamp, 'nanosec': 0}, 'frame_id': ''}
+                bag.write('/imu', IMU, 0x7000_0000_0000_0000 + stamp, {'header': header})
+    file = tmp_path / 'bag' / 'bag.mcap'
+    file.write_bytes(file.read_bytes().replace(b'\x08' + bytes(6) + b'\x70', b'\xff' * 8))
+    assert 'A message on /imu' in refusal(tmp_path / 'bag') or 'is damaged' in refusal(file)
+
+
+@pytest.mark.parametrize('column', ['name', 'type'])
+def test_a_topic_that_is_no_text(tmp_path: Path, column: str) -> None:
+    with BagWriter(tmp_path / 'bag', storage='sqlite3') as bag:
+        bag.write('/imu', IMU, 1, {})
+    database = sqlite3.connect(tmp_path / 'bag' / 'bag.db3')
+    database.execute(f"UPDATE topics SET {column} = x'00ff'")  # noqa: S608 - one of two words
+    database.commit()
+    database.close()
+    assert 'the name of a topic or of its type is no text' in refusal(tmp_path / 'bag')

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.opening import Reader
 
+_LONGEST_NAME = 500
 _ZSTD_FRAME = b'\x28\xb5\x2f\xfd'
 
 bound_rosbags()
@@ -116,13 +117,18 @@ class Bag:
             if connections:
                 with damage_named(file):
                     for connection, received, raw in reader.messages(connections):
-                        yield connection.topic, received, _plain(raw)
+                        yield _printable(connection.topic), received, _plain(raw)
 
     def decode(self, raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a message of any type
         """Return the message object of serialised bytes."""
         if self.is_ros1:
             return self._types.deserialize_ros1(raw, msgtype)
         return self._types.deserialize_cdr(raw, msgtype)
+
+
+def _printable(name: str) -> str:
+    """Return a name as it may stand in a sentence on a terminal, whoever wrote it."""
+    return (name if name.isprintable() else ascii(name))[:_LONGEST_NAME]
 
 
 @cache
@@ -139,8 +145,9 @@ def _plain(raw: bytes) -> bytes:
 def _identity(connection: Connection) -> tuple[str, str, str]:
     """Return topic, type in its ROS 2 spelling, and serialisation."""
     package, _, name = connection.msgtype.rpartition('/')
-    msgtype = f'{package.removesuffix("/msg")}/msg/{name}'
+    msgtype = _printable(f'{package.removesuffix("/msg")}/msg/{name}')
+    topic = _printable(connection.topic)
     extension = connection.ext
     if isinstance(extension, ConnectionExtRosbag2):
-        return connection.topic, msgtype, extension.serialization_format
-    return connection.topic, msgtype, 'ros1'
+        return topic, msgtype, _printable(extension.serialization_format)
+    return topic, msgtype, 'ros1'

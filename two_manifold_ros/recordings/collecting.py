@@ -40,6 +40,8 @@ class Collected:
         """Decode one message that the bag received at that time, in nanoseconds."""
         try:
             stamp, frame_id, numbers = self._decode(raw)
+            # Neither has taken it yet if the other cannot.
+            times = array('q', (stamp, received))
         except InputError:
             raise
         # Damaged bytes make a decoder raise almost anything.
@@ -49,8 +51,8 @@ class Collected:
                 f'the bag is damaged, copy it again or read what is left of it with --salvage.'
             )
             raise InputError(msg) from error
-        self._stamps.append(stamp)
-        self._received.append(received)
+        self._stamps.append(times[0])
+        self._received.append(times[1])
         self._numbers.extend(numbers)
         # A longer list would take time and say no more.
         if len(self.frames) < _MOST_FRAMES and frame_id not in self.frames:

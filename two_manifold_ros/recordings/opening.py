@@ -50,7 +50,15 @@ def open_file(file: Path, stack: ExitStack) -> Reader:
             check_database(plain)
         reader = rosbag1.Reader(plain) if plain.suffix == '.bag' else rosbag2.Reader(plain)
         stack.enter_context(reader)
+        _check_topics(reader)
         return reader
+
+
+def _check_topics(reader: Reader) -> None:
+    for connection in reader.connections:
+        if not (isinstance(connection.topic, str) and isinstance(connection.msgtype, str)):
+            msg = 'the name of a topic or of its type is no text'
+            raise TypeError(msg)
 
 
 def open_or_salvage(file: Path, stack: ExitStack) -> Reader:
