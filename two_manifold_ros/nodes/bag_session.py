@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
-from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.middleware import begin
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.translating import message_class
 from two_manifold_ros.outputs.topics import DIAGNOSTICS, IMU, TOPICS
@@ -73,8 +72,7 @@ def play_and_record(
         If the node ended or did not appear in time.
 
     """
-    # Signals are for the caller.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    begin([])
     try:
         session = BagSession(bag)
         session.wait_for_filter(messages[0].raw, alive)

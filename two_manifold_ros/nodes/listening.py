@@ -8,12 +8,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
-import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
+from two_manifold_ros.nodes.middleware import begin
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.outputs.topics import DIAGNOSTICS
 
@@ -39,7 +38,7 @@ def listen(hear: Hear, look: Callable[[], object], seconds: float) -> None:
         How long; 0 for ever.
 
     """
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    begin([])
     executor = SingleThreadedExecutor()
     try:
         ears = _Ears(hear)

@@ -4,19 +4,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, TYPE_CHECKING
 
-import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
-from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.log_folder import log_trouble
-from two_manifold_ros.nodes.network import network_trouble
+from two_manifold_ros.nodes.middleware import begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +43,7 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
     logger = get_logger('two_manifold_ros')
     node = None
     try:
-        _begin(args)
+        begin(args)
         node = create()
         stop.at_once = False
         _spin(node, stop)
@@ -66,22 +62,6 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
             node.destroy_node()
         try_shutdown()
     return (node.exit_status if node else None) or 0
-
-
-def _begin(args: list[str] | None) -> None:
-    """Start the middleware, without a log file where there is no place for one."""
-    given = list(sys.argv if args is None else args)
-    trouble = log_trouble()
-    if trouble:
-        given += ['--ros-args', '--disable-external-lib-logs']
-    try:
-        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
-    # Wrong arguments and files of parameters; rclpy has no common class for them but this.
-    except RuntimeError as error:
-        msg = f'ROS 2 cannot be started: {error}'
-        raise InputError(msg) from error
-    for each in filter(None, (trouble, network_trouble())):
-        get_logger('two_manifold_ros').warning(each)
 
 
 def _spin(node: Any, stop: Stopping) -> None:  # noqa: ANN401 - rclpy has no type for a node that may end
