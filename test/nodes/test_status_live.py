@@ -37,7 +37,7 @@ class EnoughError(Exception):
 
 
 def heard_one(name: str, level: int, why: str, values: Mapping[str, str]) -> None:
-    assert (name, level, values['status']) == ('filter_node', 2, 'no data')
+    assert (name, level, values['cause']) == ('filter_node', 2, 'no_clock')
     raise EnoughError(why)
 
 
