@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 import random
@@ -20,6 +21,7 @@ import numpy as np
 import rclpy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu
+from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.nodes.running import make_executor
 
@@ -59,22 +61,27 @@ class Robot:
         Stamp of each odometry message and when it was heard, nanoseconds.
     imu
         Publisher of serialised messages.
+    received
+        How many messages it has taken by its own last word.
 
     """
 
     def __init__(self, ground: Ground, model: Path, namespace: str, core: int | None) -> None:
         command = [
             sys.executable, '-m', 'two_manifold_ros.nodes.filter_node', '--ros-args',
-            '-r', f'__ns:={namespace}', '-p', f'model:={model}', '--log-level', 'error',
+            '-r', f'__ns:={namespace}', '-p', f'model:={model}', '-p', 'status_rate_hz:=50.0',
+            '--log-level', 'error',
         ]  # fmt: skip
         if core is not None:
             command = ['taskset', '--cpu-list', str(core), *command]
         self.answers: list[tuple[int, int]] = []
+        self.received = 0
         self._reports: list[dict[str, str]] = []
         node = ground.node
         self.imu = node.create_publisher(Imu, f'{namespace}/imu', 1000)
         node.create_subscription(Odometry, f'{namespace}/odometry', self._hear, 1000, raw=True)
         node.create_subscription(DiagnosticArray, f'{namespace}/diagnostics', self._report, 10)
+        node.create_subscription(Float64MultiArray, f'{namespace}/status', self._look, 10)
         self._process = subprocess.Popen(command, cwd=CHECKOUT)
         self._ground = ground
 
@@ -92,7 +99,7 @@ class Robot:
     def hears(self) -> bool:
         """Send a message that it has to refuse, and return whether it has had one by now."""
         self.imu.publish(ImuBytes().of(0, np.zeros(6)))
-        return bool(self._reports and int(self._reports[-1].get('received', 0)))
+        return self.received > 0
 
     def settled(self) -> dict[str, str]:
         """Return its diagnostics, once all that was sent has arrived or is lost."""
@@ -107,6 +114,12 @@ class Robot:
     def _hear(self, raw: bytes) -> None:
         seconds, nanoseconds = unpack_from('<iI', raw, 4)
         self.answers.append((seconds * 10**9 + nanoseconds, perf_counter_ns()))
+
+    def _look(self, message: Float64MultiArray) -> None:
+        names = message.layout.dim[0].label.split(',')
+        received = message.data[names.index('received')]
+        # Unknown until it is configured.
+        self.received = 0 if math.isnan(received) else int(received)
 
     def _report(self, message: DiagnosticArray) -> None:
         self._reports.append({each.key: each.value for each in message.status[0].values})
