@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mistaken_samples import MISTAKES
@@ -63,6 +64,14 @@ def test_it_is_named_when_it_begins_and_forgotten_when_it_ends(
     assert 60 < begins < 60 + TEN_SECONDS
     assert set(found[begins:ends]) == {cause}
     assert 200 < ends < 200 + 60
+
+
+def test_a_long_window_does_not_delay_it(slot_car_model: Model, laps: np.ndarray) -> None:
+    width = 150
+    starts = slot_car_model.starts[slot_car_model.starts < slot_car_model.series.shape[1] - width]
+    search = MistakeSearch(replace(slot_car_model, window=width, starts=starts))
+    found = causes_along(search, MISTAKES['gravity_removed'](laps))
+    assert found.index('gravity_removed') < TEN_SECONDS
 
 
 def test_nothing_is_named_where_nothing_is_wrong(slot_car_model: Model, laps: np.ndarray) -> None:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 PARTS = 20
 
+LONGEST_S, FEWEST_TICKS = 4.0, 20
+"""Longer windows than that, if they have more ticks than these, would take too long to fill."""
+
 MOST_WINDOWS = 2_000
 """Of longer trainings the windows are taken more sparsely, so that a look stays cheap."""
 
@@ -111,29 +114,26 @@ class LikenessToTraining:
     """
 
     def __init__(self, model: Model, mistakes: Sequence[Mistake]) -> None:
-        live = model.channels.live
-        self._each = max(1, round(model.window / PARTS))
-        self._windows, starts = _smoothed(model, self._each)  # (d, parts, n)
-        count, self._parts, windows = self._windows.shape
-        self._usually = np.median(self._windows.std(axis=1), axis=1)
-        self._usual, self._own, self._gap = _anchors(self._windows, starts, model.window)
+        channels = model.channels
+        live = channels.live
+        width = watched_ticks(model)
+        self._each = max(1, round(width / PARTS))
+        self._parts = width // self._each
+        self._windows, starts = _smoothed(model, self._each, self._parts)  # (d, parts, n)
+        self._usually = self._windows.std(axis=1).mean(axis=1)
+        self._usual, self._own, self._gap = _anchors(self._windows, starts, width)
         self._sources, factors, offsets = _readings(mistakes, live)
-        scale = model.channels.scale[live]
-        centre = model.channels.mean[live] / scale
+        scale = channels.scale[live]
+        centre = channels.mean[live] / scale
         self._factors = factors / scale
         self._added = offsets / scale - centre
-        # Of each learned channel with each seen one, forwards and backwards, and with one.
-        seen = 2 * len(live)
-        self._products = np.empty((count * seen + count, windows))
-        sums = self._windows.sum(axis=1)
-        self._products[count * seen :] = sums
-        self._base = np.square(self._windows).sum(axis=(0, 1)) + 2.0 * centre @ sums
-        back = np.array([False, *(each.backwards for each in mistakes)])
-        places = self._sources + np.where(back, len(live), 0)[:, None] + seen * np.arange(count)
-        constant = np.broadcast_to(count * seen + np.arange(count), places.shape)
-        self._terms = np.ascontiguousarray(np.concatenate([places, constant], axis=1))
         self._weights = -2.0 * np.concatenate([self._factors, offsets / scale], axis=1)
-        self._found = np.empty((len(places), 2))
+        self._terms = _terms(mistakes, self._sources, len(live))
+        sums = self._windows.sum(axis=1)
+        self._base = np.square(self._windows).sum(axis=(0, 1)) + 2.0 * centre @ sums
+        # Of each learned channel with each seen one, forwards and backwards, and with one.
+        self._products = np.concatenate([np.zeros((2 * len(live) * len(sums), len(starts))), sums])
+        self._found = np.empty((len(self._terms), 2))
 
     def plain(self, window: Floats) -> Likeness:
         """Compare a (w, c) window of ticks only as it is, which costs less."""
@@ -176,12 +176,17 @@ class LikenessToTraining:
         )
 
 
-def _smoothed(model: Model, each: int) -> tuple[Floats, Ints]:
+def watched_ticks(model: Model) -> int:
+    """Return of how many ticks the windows are that are compared."""
+    return min(model.window, max(FEWEST_TICKS, round(LONGEST_S * model.rate_hz)))
+
+
+def _smoothed(model: Model, each: int, parts: int) -> tuple[Floats, Ints]:
     """Return windows of means of so many ticks (d, parts, n), and where they start (n,)."""
     summed = np.cumsum(np.pad(model.series, ((0, 0), (1, 0))), axis=1)
     means = (summed[:, each:] - summed[:, :-each]) / each
     starts = model.starts[:: -(-len(model.starts) // MOST_WINDOWS)]
-    places = np.arange(model.window // each)[:, None] * each + starts
+    places = np.arange(parts)[:, None] * each + starts
     return np.ascontiguousarray(means[:, places]), starts
 
 
@@ -221,3 +226,17 @@ def _readings(mistakes: Sequence[Mistake], live: Bools) -> tuple[Ints, Floats, F
     factors = [np.ones(len(own)), *(each.factors[own] for each in mistakes)]
     offsets = [np.zeros(len(own)), *(each.offsets[own] for each in mistakes)]
     return np.stack(sources), np.stack(factors), np.stack(offsets)
+
+
+def _terms(mistakes: Sequence[Mistake], sources: Ints, channels: int) -> Ints:
+    """
+    Return which products make up the distances (H + 1, 2 d).
+
+    First that of each learned channel with its source, one row of products for every seen
+    channel forwards and then backwards, and then that with one, which come after all of them.
+    """
+    count = sources.shape[1]
+    back = np.array([False, *(each.backwards for each in mistakes)])
+    places = 2 * channels * np.arange(count) + sources + np.where(back, channels, 0)[:, None]
+    ones = np.broadcast_to(2 * channels * count + np.arange(count), places.shape)
+    return np.ascontiguousarray(np.concatenate([places, ones], axis=1))

@@ -16,7 +16,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.recent_window import RecentWindow
 from two_manifold_ros.monitoring.finding import Finding
-from two_manifold_ros.monitoring.likeness import LikenessToTraining
+from two_manifold_ros.monitoring.likeness import LikenessToTraining, watched_ticks
 from two_manifold_ros.monitoring.mistakes import known_mistakes
 from two_manifold_ros.monitoring.wrong_way import WrongWay
 
@@ -75,8 +75,8 @@ class MistakeSearch:
         self._mistakes = known_mistakes(model.channels)
         self._likeness = LikenessToTraining(model, self._mistakes)
         self._wrong_way = WrongWay(model)
-        self._window = RecentWindow(model.window, len(model.channels.mean))
-        self._shape = (model.window, len(model.channels.mean))
+        self._shape = (watched_ticks(model), len(model.channels.mean))
+        self._window = RecentWindow(*self._shape)
         self._every = max(1, round(LOOK_S * model.rate_hz))
         self._looks: deque[tuple[Floats, Floats, float]] = deque(maxlen=LOOKS)
         self._answer: tuple[int, ...] = ()

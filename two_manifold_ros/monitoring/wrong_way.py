@@ -19,7 +19,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.recent_window import RecentWindow
 from two_manifold_ros.monitoring.finding import Finding
-from two_manifold_ros.monitoring.likeness import PARTS
+from two_manifold_ros.monitoring.likeness import PARTS, watched_ticks
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
@@ -84,7 +84,7 @@ class WrongWay:
         live = np.flatnonzero(model.channels.live)
         told = np.isin(live, BENDS)
         self._channels = live[told]
-        self._each = max(1, round(model.window / PARTS))
+        self._each = max(1, round(watched_ticks(model) / PARTS))
         self._mean = model.channels.mean[self._channels]
         self._scale = model.channels.scale[self._channels]
         used = model.series[told, : MOST_PARTS * self._each]
