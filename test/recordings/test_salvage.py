@@ -17,9 +17,9 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording
 
 pytest.importorskip('rosbags')
-zstd = pytest.importorskip('backports.zstd')
-# ruff: noqa: E402 - what needs rosbags is imported after it was asked for
 
+
+from two_manifold_ros.recordings import unpacking
 from two_manifold_ros.recordings.bag import Bag
 from two_manifold_ros.recordings.mcap_records import CHUNK, records
 
@@ -215,8 +215,8 @@ def test_a_packed_file_that_is_cut_off(bag: Path, tmp_path: Path) -> None:
     packed = tmp_path / f'{file_of(bag).name}.zstd'
     content = file_of(bag).read_bytes()
     halves = [
-        zstd.compress(content[: int(SHARES[file_of(bag).suffix] * len(content))]),
-        zstd.compress(content[-9000:]),
+        unpacking.zstd.compress(content[: int(SHARES[file_of(bag).suffix] * len(content))]),
+        unpacking.zstd.compress(content[-9000:]),
     ]
     packed.write_bytes(halves[0] + halves[1][:-5000])
     assert '--salvage' in refusal(packed)
