@@ -121,8 +121,7 @@ def check_what_is_published(feed: Feed, talk: Talk) -> None:
     positions = talk.listen(PoseWithCovarianceStamped, 'adapting/position')
     learning = talk.listen(Float64MultiArray, 'adapting/learning')
     feed.send(slice(0, -20))
-    feed.health.until('tracking')
-    assert len(positions) > 100
+    talk.until(lambda: len(positions) > 100, 'positions')
     last = positions[-1]
     assert last.header.frame_id == 'map'
     assert np.isfinite([last.pose.pose.position.x, *last.pose.covariance]).all()
