@@ -15,7 +15,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.adapting.checkpoints import Checkpoints, FORMAT
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import write_container
 from two_manifold_ros.model.model_file import load_model
@@ -205,6 +205,26 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     write_container(tmp_path / 'car.000007.npz', {'format': 'something'}, {})
     with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint 1"; choose'):
         Checkpoints(tmp_path, 'car', IDENTITY)
+
+
+@pytest.mark.parametrize(
+    'header',
+    [
+        {},
+        {'identity': IDENTITY},
+        {'identity': [1], 'numbers': {}},
+        {'identity': IDENTITY, 'numbers': None},
+    ],
+    ids=str,
+)
+def test_a_header_that_somebody_made_up_is_skipped(
+    header: dict[str, object], tmp_path: Path
+) -> None:
+    write_container(tmp_path / 'car.000007.npz', {'format': FORMAT, **header}, {})
+    checkpoints = Checkpoints(tmp_path, 'car', IDENTITY)
+    assert checkpoints.newest() is None
+    assert len(checkpoints.skipped) == 1
+    checkpoints.close()
 
 
 @pytest.mark.parametrize('name', ['', 'a.b', '../a', 'a/b', 'a b'])

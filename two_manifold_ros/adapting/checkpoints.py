@@ -118,7 +118,7 @@ class Checkpoints:
         self.skipped.clear()
         for path in reversed(self._paths()):
             try:
-                header, arrays = read_container(path)
+                header, arrays = _read(path)
             except InputError:
                 self._damaged.add(path)
                 self.skipped.append(f'{path}: the checkpoint is damaged or cut off, and skipped')
@@ -213,7 +213,7 @@ class Checkpoints:
         """Refuse checkpoints that something else has written; damaged ones cannot tell."""
         for path in self._paths():
             try:
-                header, _ = read_container(path)
+                header, _ = _read(path)
             except InputError:
                 self._damaged.add(path)
                 continue
@@ -247,3 +247,14 @@ class Checkpoints:
     @staticmethod
     def _number(path: Path) -> int:
         return int(path.name.split('.')[1])
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return header and arrays of a file, whose header has the form of all checkpoints."""
+    header, arrays = read_container(path)
+    if header.get('format') == FORMAT:
+        for name in ('identity', 'numbers'):
+            if not isinstance(header.get(name), dict):
+                msg = f'{path}: its {name} are missing'
+                raise InputError(msg)
+    return header, arrays
