@@ -118,7 +118,8 @@ def _detected_s(trial: Trial) -> float | None:
 
 def _names(word: Word, fault: StreamFault) -> bool:
     status, cause = fault.says
-    return status in {ANY, word.status} and word.cause == cause and fault.words in word.why
+    alike = status in {ANY, word.status} and cause in {ANY, word.cause}
+    return alike and fault.words in word.why
 
 
 def _naming(trial: Trial, detected_s: float | None) -> Iterator[str]:

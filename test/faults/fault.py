@@ -41,8 +41,7 @@ class Fault:
     rule
         What our nodes do about it, in words.
     says
-        Status and cause that have to be told; either may be empty: whatever the status is, or
-        nothing but a counter.
+        Status and cause that have to be told; either may be empty, which is any.
     within_s
         Time in which they have to be told, seconds; 0 where there is nothing to tell.
     recovers

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from rows_driver import DRIVER
+from rows_files import FILE_FAULTS
 from rows_machine import MACHINE_FAULTS
 from rows_stamps import STAMPS
 from rows_values import VALUES
@@ -13,5 +14,5 @@ from rows_vehicle import VEHICLE
 STREAM_FAULTS = (*STAMPS, *VALUES, *DRIVER, *VEHICLE)
 """What the messages of a driver can bring about."""
 
-FAULTS = (*STREAM_FAULTS, *MACHINE_FAULTS)
+FAULTS = (*STREAM_FAULTS, *FILE_FAULTS, *MACHINE_FAULTS)
 """In the order of the page."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from changing_vehicle import backwards, elsewhere, in_the_hand, on_another_track, onwards
-from fault import LOST, REFUSED, StreamFault
+from fault import ANY, LOST, REFUSED, StreamFault
 
 WINDOW_S = 2.0
 
@@ -14,7 +14,7 @@ VEHICLE = (
         name='kidnapped: put down elsewhere in an instant',
         seen='',
         rule='lost or relocalised within a window, never a confident wrong position',
-        says=(LOST, 'astray'),
+        says=(LOST, ANY),
         within_s=WINDOW_S,
         recovers=40,
         blind=8,
@@ -25,7 +25,7 @@ VEHICLE = (
         name='kidnapped: carried in the hand for 1.5 s, then put down elsewhere',
         seen='',
         rule='lost or relocalised within a window, never a confident wrong position',
-        says=(LOST, 'unfamiliar'),
+        says=(LOST, ANY),
         within_s=WINDOW_S,
         recovers=50,
         blind=8,
@@ -49,7 +49,7 @@ VEHICLE = (
         name='driven on another track',
         seen='',
         rule='lost; nothing is published',
-        says=(LOST, 'unfamiliar'),
+        says=(LOST, ANY),
         within_s=6.0,
         recovers=40,
         blind=16,

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from healthy_drive import Sample
     from rclpy.publisher import Publisher
 
-IN_FLIGHT = 300
-"""Messages that may be on their way: fewer than fit into any queue."""
+IN_FLIGHT = 100
+"""Messages that may be on their way: far fewer than fit into any queue."""
 
 CLOSE = 20
 """The same where it matters after how many of them something is told."""
@@ -44,6 +44,7 @@ OTHERS = {
 }
 """Heard beside odometry, which tells all that is judged."""
 
+CLOCK_EVERY = 5
 MATCHED_S = 1.0
 SETTLED_S = 0.2
 PROBE_NS = 1_000_000 * 10**9
@@ -212,7 +213,7 @@ class ServedNode:
         self._talk.until(lambda: self._heard == numbers['published'], 'all estimates')
 
     def _publish(self, sample: Sample) -> None:
-        if sample.clock_ns is not None:
+        if self._sent % CLOCK_EVERY == 0 and sample.clock_ns is not None:
             stamp = Clock()
             stamp.clock.sec, stamp.clock.nanosec = divmod(sample.stamp_ns + sample.clock_ns, 10**9)
             self._clock.publish(stamp)
