@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Floats
 
-PATIENCE_NS = 60 * 10**9
+PATIENCE_NS = 300 * 10**9
 PAGE = os.sysconf('SC_PAGE_SIZE')
 _NUMBERS = 8 * 37
 """Bytes of the numbers behind the header of a message."""
