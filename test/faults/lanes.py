@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from checks import judge
 from fault import Outcome
-from free_domain import free_domains
+from free_domain import free_domains, is_free
 from served_node import ServedNode
 from trial import play
 
@@ -33,6 +33,9 @@ LANES: dict[str, dict[str, object]] = {
 AT_ONCE = 4
 """Nodes that run at once: two cores are kept busy while others only wait."""
 
+SPARE = 3
+"""Domains that are looked for, for one that is needed later."""
+
 MOST_ROWS = 16
 """Rows that one node serves: more rows get another one beside it."""
 
@@ -48,17 +51,17 @@ def run_all(faults: Iterable[StreamFault], drive: HealthyDrive, model: Path) -> 
         for lane, rows in by_lane.items()
         for begin in range(-(-len(rows) // MOST_ROWS))
     ]
-    domains = free_domains(len(shares))
+    domains = free_domains(SPARE * len(shares))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = [
-            pool.submit(_serve, domain, rows, drive, model, parameters)
-            for domain, (parameters, rows) in zip(domains, shares, strict=True)
+            pool.submit(_serve, domains[index :: len(shares)], rows, drive, model, parameters)
+            for index, (parameters, rows) in enumerate(shares)
         ]
     return {name: outcome for future in futures for name, outcome in future.result().items()}
 
 
 def _serve(
-    domain: int,
+    domains: Sequence[int],
     faults: Sequence[StreamFault],
     drive: HealthyDrive,
     model: Path,
@@ -66,6 +69,8 @@ def _serve(
 ) -> dict[str, Outcome]:
     """Let one node serve one fault after the other; the next stands on its recovery."""
     outcomes: dict[str, Outcome] = {}
+    # Somebody may have come since they were looked for.
+    domain = next(filter(is_free, domains))
     node = ServedNode(domain, model, **parameters)
     try:
         node.connect()
