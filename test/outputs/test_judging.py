@@ -163,6 +163,15 @@ def test_a_silence_after_tracking_outweighs_what_the_filter_says() -> None:
     assert judge(Facts(silence_s=2.0, timeout_s=1.0, **TRACKS)).status is Status.NO_DATA
 
 
+def test_one_message_after_a_silence_does_not_make_old_words_true() -> None:
+    judgement = judge(Facts(barren_s=3600.0, **TRACKS))
+    assert judgement[:3] == (Level.ERROR, Status.NO_DATA, 'silent')
+    assert 'no IMU message on /imu for 3600.0 s until now' in judgement.why
+    assert judge(Facts(barren_s=3600.0, **FILLS)).status is Status.FILLING
+    assert judge(Facts(barren_s=3600.0, **LOST)).status is Status.LOST
+    assert judge(Facts(barren_s=1.0, timeout_s=1.0, **TRACKS)).status is Status.TRACKING
+
+
 def test_a_message_now_and_then_that_is_not_used_is_no_reason() -> None:
     facts = Facts(rejected={'non_finite': 3}, barren_s=0.3, share_rejected=0.02, **TRACKS)
     assert judge(facts).cause == ''

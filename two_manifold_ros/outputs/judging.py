@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.filtering.causes import FILLING, GAP
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.outputs.diagnostics import Level
 from two_manifold_ros.outputs.node_causes import (
     CLOCK_WORDS,
@@ -80,6 +80,7 @@ def judge(facts: Facts) -> Judgement:
         _judge_outside(facts)
         or judge_silence(facts)
         or _judge_rejected(facts)
+        or _judge_return(facts)
         or _judge_filter(facts)
     )
 
@@ -176,6 +177,17 @@ def _root_of(rejection: str, facts: Facts) -> tuple[str, str]:
     if rejection in {ZERO_STAMP, DUPLICATE_STAMP} and facts.clock:
         return facts.clock, CLOCK_WORDS[facts.clock]
     return rejection, REJECTIONS[rejection]
+
+
+def _judge_return(facts: Facts) -> Judgement | None:
+    """Return that the filter's word is old, if its input has only just come back."""
+    if facts.barren_s <= facts.timeout_s or facts.status not in USABLE:
+        return None
+    why = (
+        f'{Status.NO_DATA.value}: no {facts.sensor} message on {facts.topic} for '
+        f'{facts.barren_s:.1f} s until now: it is used once the next one goes on from there'
+    )
+    return Judgement(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)
 
 
 def _judge_filter(facts: Facts) -> Judgement:
