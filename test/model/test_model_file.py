@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def route(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
     """Return the part of a header about the route with something changed."""
-    numbers = {'sharpness': 0.5, 'hop': 0.02} | changed
+    numbers = {'sharpness': 0.5, 'surprise': 0.4, 'hop': 0.02} | changed
     return {'route': {'route': numbers, 'paces': {}, 'signs': {'spread': 0.1}}}
 
 
@@ -109,7 +109,7 @@ def test_the_origin_of_the_plane_is_kept(slot_car_model: Model, tmp_path: Path) 
 def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Model) -> None:
     header = header_of(model_path)
     assert header['format'] == 'two_manifold_ros model'
-    assert header['version'] == 5
+    assert header['version'] == 6
     assert header['rate_hz'] == 10.0
     assert header['window'] == 20
     assert header['horizons'] == [0, 5, 20]
@@ -118,12 +118,12 @@ def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Mo
     assert header['summary'] == slot_car_model.summary
 
 
-@pytest.mark.parametrize('version', [1, 4, 6])
+@pytest.mark.parametrize('version', [1, 5, 7])
 def test_another_version_is_refused_and_named(
     version: int, altered: Callable[[Change], Path]
 ) -> None:
     path = altered(lambda header, _: header.update(version=version))
-    said = f'the model has version {version}, but this program reads version 5; train it anew'
+    said = f'the model has version {version}, but this program reads version 6; train it anew'
     assert said in refusal(path)
 
 
@@ -161,6 +161,7 @@ def test_other_channels_or_units_are_refused(
         (familiarity(still=0.5), 'familiarity.still is 0.5, not a number of ticks'),
         (familiarity(other='no'), 'its content does not fit together'),
         (route(sharpness=0.0), 'route.sharpness is 0.0, not a positive number'),
+        (route(surprise=0.0), 'route.surprise is 0.0, not a positive number'),
         (route(hop=-0.1), 'route.hop is -0.1, not a chance below 1'),
         (route(hop=1.0), 'route.hop is 1.0, not a chance below 1'),
         (route(hop='no'), 'its content does not fit together'),

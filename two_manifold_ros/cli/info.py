@@ -9,6 +9,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.cli.tuning import print_tuning
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model
 from two_manifold_ros.outputs.diagnostics import as_text
@@ -49,8 +50,17 @@ def run(args: Namespace) -> int:
     """Print the model's header; return 0."""
     if args.json:
         print(json.dumps(header_of(args.model), indent=2, allow_nan=False))
-    else:
-        print_model(load_model(args.model))
+        return 0
+    model = load_model(args.model)
+    try:
+        print_model(model)
+    # What it tells of its training may be anything, and is of no matter to a filter.
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = (
+            f'{args.model}: the model can be run, but what it says of its training cannot be told '
+            f'({error!r}): see it as it is with --json'
+        )
+        raise InputError(msg) from error
     return 0
 
 

@@ -62,10 +62,12 @@ def head_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
         raise InputError(msg)
     if len(header['horizons']) > MOST_HORIZONS:
         refuse(f'it has {len(header["horizons"])} horizons, more than {MOST_HORIZONS}')
+    plain = {name: header[name] for name in _PLAIN}
     origin = header['origin']
     channels = {name: arrays[f'channels.{name}'] for name in _OF_CHANNELS}
     return {
-        **{name: header[name] for name in _PLAIN},
+        **plain,
+        'summary': _printable(header['summary']),
         **{name: arrays[name] for name in _ARRAYS},
         'horizons': tuple(header['horizons']),
         'origin': GeodeticOrigin(**origin) if origin else None,
@@ -77,6 +79,17 @@ def group(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[
     """Return the arrays whose names begin with the prefix and a dot, by the rest of the name."""
     start = f'{prefix}.'
     return {name[len(start) :]: arrays[name] for name in arrays if name.startswith(start)}
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value whose texts may be shown on a terminal, whoever wrote them."""
+    if isinstance(value, str):
+        return value if value.isprintable() else ascii(value)[1:-1]
+    if isinstance(value, list):
+        return [_printable(each) for each in value]
+    if isinstance(value, dict):
+        return {_printable(key): _printable(each) for key, each in value.items()}
+    return value
 
 
 def _units(names: tuple[str, ...]) -> list[str]:

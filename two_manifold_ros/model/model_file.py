@@ -41,7 +41,7 @@ TPSR_FORMAT = 'two_manifold_ros tpsr model'
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
 _KINDS = {
-    FORMAT: _Kind(Model, 5, check_model, trained_numbers, trained_arrays, trained_from),
+    FORMAT: _Kind(Model, 6, check_model, trained_numbers, trained_arrays, trained_from),
     TPSR_FORMAT: _Kind(TpsrModel, 1, check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
 }
 
@@ -100,7 +100,7 @@ def model_from(
         raise InputError(msg)
     if header.get('version') != kind.version:
         msg = (
-            f'{path}: the model has version {str(header.get("version"))[:40]}, but this program '
+            f'{path}: the model has version {ascii(header.get("version"))[:40]}, but this program '
             f'reads version {kind.version}; train it anew'
         )
         raise InputError(msg)

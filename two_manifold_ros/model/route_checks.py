@@ -74,7 +74,9 @@ def check_route(route: Route) -> None:
     """
     if not (np.isfinite(route.sharpness) and route.sharpness > 0.0):
         refuse(f'route.sharpness is {route.sharpness}, not a positive number')
-    check_widths({'route.sharpness': route.sharpness})
+    if not (np.isfinite(route.surprise) and route.surprise > 0.0):
+        refuse(f'route.surprise is {route.surprise}, not a positive number')
+    check_widths({'route.sharpness': route.sharpness, 'route.surprise': route.surprise})
     if not 0.0 <= route.hop < 1.0:
         refuse(f'route.hop is {route.hop}, not a chance below 1')
     if not ((route.gains > 0.0) & (route.gains <= 1.0)).all():

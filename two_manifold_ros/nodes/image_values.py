@@ -107,8 +107,8 @@ class ImageValues:
         known = ENCODINGS.get(encoding)
         if known is None:
             msg = (
-                f'images are encoded as {encoding!r}; let the driver or a converter send one of '
-                f'{", ".join(ENCODINGS)}'
+                f'images are encoded as {encoding[:40]!r}; let the driver or a converter send one '
+                f'of {", ".join(ENCODINGS)}'
             )
             raise InputError(msg)
         pixels = _pixels(data, known, (height, width, step), '>' if bigendian else '<')

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 METADATA = 'metadata.yaml'
 
 LARGEST = 1_000_000
-"""Bytes; it has some 200 for each file of a split bag, and reading so many takes 20 s."""
+"""Bytes; it has some 200 for each file of a split bag, and reading so many takes some seconds."""
 
 
 class Metadata(NamedTuple):
