@@ -44,9 +44,18 @@ def turns_of(laps: Sequence[int]) -> np.ndarray:
 
 
 def make_route(
-    laps: Sequence[int], *, segments: int = 1, each_way: int = 3, signs: bool = False
+    laps: Sequence[int],
+    *,
+    segments: int = 1,
+    each_way: int = 3,
+    signs: bool = False,
+    surprise: float = 1e6,
 ) -> Route:
-    """Drive the laps once for each segment and put the segments end to end."""
+    """
+    Drive the laps once for each segment and put the segments end to end.
+
+    By default nothing surprises, so that the belief is the same whatever was observed before.
+    """
     gains = gains_for(MEMORIES_S, PERIOD_S)
     turns = turns_of(laps)
     drives = [features_along(felt_at(turns, seed), gains) for seed in range(segments)]
@@ -74,5 +83,6 @@ def make_route(
         states=np.hstack([np.ones((len(raw), 1)), positions / RADIUS_M]),
         paces=make_paces(each_way),
         sharpness=1.0,
+        surprise=surprise,
         hop=0.05,
     )

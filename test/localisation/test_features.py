@@ -59,15 +59,16 @@ def test_started_again_a_stream_forgets() -> None:
 
 
 def test_means_count_when_they_have_settled() -> None:
-    # A mean with a gain of 1/2 is two memories old after five ticks, and 0.09 after 23.
-    stream = FeatureStream(3, np.array([0.5, 0.09]))
+    # With a gain of 1/2 a mean is three memories old after seven ticks, with 0.09 four after 45;
+    # one that does not tell the place is old enough after two, with 0.039 52 ticks.
+    stream = FeatureStream(3, np.array([0.5, 0.09, 0.039]))
     assert stream.settled == 3
     for _ in range(2):
         counts = []
-        for _ in range(30):
+        for _ in range(60):
             stream.push(np.ones(3))
             counts.append(stream.settled)
-        assert counts == [3] * 4 + [6] * 18 + [9] * 8
+        assert counts == [3] * 6 + [6] * 38 + [9] * 7 + [12] * 9
         stream.start()
 
 

@@ -29,7 +29,7 @@ def made_up(ticks: int, scale: float) -> Rehearsal:
     rng = np.random.default_rng(0)
     errors = scale * rng.normal(size=(ticks, 2, 2))
     errors[::3, 1] = np.nan
-    return Rehearsal(errors, np.tile(np.eye(2), (ticks, 2, 1, 1)), PERIOD_S)
+    return Rehearsal(errors, np.tile(np.eye(2), (ticks, 2, 1, 1)), np.ones(ticks), PERIOD_S)
 
 
 @pytest.mark.parametrize('scale', [0.3, 3.0])
@@ -66,7 +66,7 @@ def test_the_model_remembers_its_factors(slot_car_model: Model) -> None:
 def test_where_nothing_could_be_rehearsed_nothing_is_calibrated(
     slot_car_laps: tuple[Recording, Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nothing = Rehearsal(np.empty((0, 3, 2)), np.empty((0, 3, 2, 2)), PERIOD_S)
+    nothing = Rehearsal(np.empty((0, 3, 2)), np.empty((0, 3, 2, 2)), np.empty(0), PERIOD_S)
     monkeypatch.setattr(Rehearser, 'run', lambda _: nothing)
     settings = TrainingSettings(window=20, horizons=(0, 5))
     model = train_model([slot_car_laps[0].between(None, 15.0)], settings)

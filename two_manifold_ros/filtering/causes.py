@@ -17,6 +17,8 @@ RESTARTED = 'restarted'
 ASTRAY = 'astray'
 UNFAMILIAR = 'unfamiliar'
 CONTRADICTED = 'contradicted'
+SURPRISED = 'surprised'
+MISPLACED = 'misplaced'
 
 CAUSES = {
     WAITING: 'no sample came yet',
@@ -58,6 +60,16 @@ CAUSES = {
     UNFAMILIAR: (
         'the input is unlike that of training (familiarity {familiarity:.1f}, about 1 is usual): '
         'compare units, mounting and route'
+    ),
+    SURPRISED: (
+        'what is observed does not fit the place where the vehicle was believed to be, or did not '
+        'until lately (surprise {surprise:.1f}, about 1 is usual): drive on, as on the trained '
+        'route'
+    ),
+    MISPLACED: (
+        'what is observed fits no place that the vehicle could have come to (surprise '
+        '{surprise:.1f}, about 1 is usual): if it was moved, drive on along the trained route; '
+        'else compare route, direction and mounting'
     ),
     CONTRADICTED: (
         'one observation after the other contradicts the model, {contradictions} by now: compare '

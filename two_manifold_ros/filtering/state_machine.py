@@ -11,6 +11,7 @@ from two_manifold_ros.filtering import causes
 from two_manifold_ros.filtering.causes import CAUSES
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART
+from two_manifold_ros.localisation.surprise import STILL
 from two_manifold_ros.windows.familiarity import STRANGE, UNFAMILIAR
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 DOUBTS = 3
 """Contradictions in a row that make an estimate unsure: one may be a pothole."""
+
+SURPRISES = 10
+"""Surprising ticks in a row, in doubt, after which the place is lost."""
 
 STEADY = 10
 """Ticks in a row that have to be better before a status is."""
@@ -56,6 +60,8 @@ class Signs(NamedTuple):
         The gravest that is wrong with the input.
     seen
         Ticks in the window.
+    surprise, doubted, excused
+        See ``Step``.
 
     """
 
@@ -67,6 +73,9 @@ class Signs(NamedTuple):
     ellipse_m: float
     finding: Finding | None = None
     seen: int = 0
+    surprise: float = math.nan
+    doubted: bool = False
+    excused: bool = False
 
 
 class Verdict(NamedTuple):
@@ -133,6 +142,7 @@ class StateMachine:
         """Forget everything."""
         self._searching = True
         self._contradictions = 0
+        self._surprises = 0
         self._steady = 0
         self._worst = _ALL_WELL
         self._verdict = self._filling(0)
@@ -146,6 +156,8 @@ class StateMachine:
     def step(self, signs: Signs) -> Verdict:
         """Take what a tick showed, and return the status after it."""
         self._contradictions = 0 if signs.accepted else self._contradictions + 1
+        surprising = signs.doubted and signs.surprise > STILL
+        self._surprises = self._surprises + 1 if surprising else 0
         newest = self._judge(signs)
         before = self.status
         if before is not Status.FILLING and _severity(newest) < _severity(self._verdict):
@@ -191,6 +203,8 @@ class StateMachine:
             return self._say(Status.LOST, causes.UNFAMILIAR, signs)
         if self._contradictions >= REJECTED_BEFORE_RESTART:
             return self._say(Status.LOST, causes.CONTRADICTED, signs)
+        if self._surprises >= SURPRISES:
+            return self._say(Status.LOST, causes.MISPLACED, signs)
         if signs.ellipse_m > self._limits.error_m:
             cause = causes.SEARCHING if self._searching else causes.ASTRAY
             return self._say(unknown, cause, signs)
@@ -205,8 +219,9 @@ class StateMachine:
             causes.GAP: not signs.window_full,
             causes.RESTARTED: signs.restarted,
             causes.DOUBTED: self._contradictions >= DOUBTS,
+            causes.SURPRISED: signs.doubted,
             causes.WIDE: signs.ellipse_m > self._limits.warn_m,
-            causes.STRANGE: signs.familiarity > STRANGE,
+            causes.STRANGE: signs.familiarity > STRANGE and not signs.excused,
         }
         for cause, holds in doubts.items():
             if holds:
@@ -226,6 +241,7 @@ class StateMachine:
             error=self._limits.error_m,
             familiarity=signs.familiarity,
             contradictions=self._contradictions,
+            surprise=signs.surprise,
         )
         return Verdict(status, cause, f'{status.value}: {why}')
 
@@ -236,4 +252,4 @@ def _severity(verdict: Verdict) -> int:
 
 def _unfamiliar(signs: Signs) -> bool:
     # What is not known is not better than what is bad.
-    return signs.window_full and not signs.familiarity <= UNFAMILIAR
+    return signs.window_full and not (signs.excused or signs.familiarity <= UNFAMILIAR)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 REJECTED_BEFORE_RESTART = 10
 """Observations in a row that fit nothing before the belief is started anew (section 6.5)."""
@@ -25,6 +26,12 @@ class Step:
         See ``Estimate``; NaN until the window is full.
     restarted
         Whether the belief had to be started anew.
+    surprise
+        Mean over the last tenths of a second, see ``Surprise``; NaN of a belief that cannot tell.
+    doubted
+        Whether by that the vehicle is probably elsewhere than believed.
+    excused
+        Whether the window is only unfamiliar because the vehicle was moved, see ``Aftermath``.
 
     """
 
@@ -32,3 +39,6 @@ class Step:
     accepted: bool
     familiarity: float
     restarted: bool
+    surprise: float = math.nan
+    doubted: bool = False
+    excused: bool = False

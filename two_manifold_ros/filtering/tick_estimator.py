@@ -131,5 +131,8 @@ class TickEstimator:
                 ellipse_m=ellipse_m,
                 finding=finding,
                 seen=window.count,
+                surprise=step.surprise,
+                doubted=step.doubted,
+                excused=step.excused,
             )
         )

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.aftermath import Aftermath
 from two_manifold_ros.filtering.places import Places
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART, Step
 from two_manifold_ros.hse_hmm.belief import Belief
@@ -18,6 +20,7 @@ from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.stillness import Stillness
 
 if TYPE_CHECKING:
+    from two_manifold_ros.localisation.surprise import Surprise
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.typing import Floats
 
@@ -59,6 +62,7 @@ class Tracker:
         self._state_bound = model.state_bound
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
+        self._aftermath = Aftermath(model.window)
         self._rejected = 0
         self._places = None
         if with_places and isinstance(self._readout, ForecastReadout):
@@ -70,6 +74,7 @@ class Tracker:
         """Forget everything."""
         self._familiarity.clear()
         self._stillness.clear()
+        self._aftermath.clear()
         self.belief.start()
         self.window.clear()
         self._rejected = 0
@@ -94,7 +99,20 @@ class Tracker:
         self.window.push(observation)
         still = self._stillness.push(observation)
         familiarity = self._familiarity.push(*self.window.nearest_and_mean(), still)
-        return Step(evidence, self.belief.accepted, familiarity, restarted)
+        step = Step(evidence, self.belief.accepted, familiarity, restarted)
+        if isinstance(self.belief, RouteBelief):
+            return self._with_surprise(step, self.belief.surprise)
+        return step
+
+    def _with_surprise(self, step: Step, surprise: Surprise) -> Step:
+        if self._aftermath.push(step.familiarity, doubted=surprise.doubted):
+            self._familiarity.clear()
+        return replace(
+            step,
+            surprise=surprise.recent,
+            doubted=surprise.doubted,
+            excused=self._aftermath.lasts,
+        )
 
     def _escaped(self) -> bool:
         if isinstance(self.belief, RouteBelief):

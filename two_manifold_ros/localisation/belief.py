@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from two_manifold_ros.hse_hmm.arithmetic import gaussian_factors
 from two_manifold_ros.localisation.features import FeatureStream, PLACE_MEMORIES
 from two_manifold_ros.localisation.steps import change_pace, expected_state, hop, move, weigh
+from two_manifold_ros.localisation.surprise import Surprise
 
 if TYPE_CHECKING:
     from two_manifold_ros.localisation.pace_signs import PaceSigns
@@ -19,6 +21,20 @@ if TYPE_CHECKING:
 
 JUMP = 1e-4
 """Share of the belief that starts anywhere at each tick: what finds a vehicle that was moved."""
+
+EAGERNESS, LARGEST_JUMP = 3.0, 0.05
+"""
+The logarithm by which ``JUMP`` grows with each unit of surprise above the usual, and what it grows
+to at most: a vehicle that was put down elsewhere is looked for everywhere, and known not to be
+known. With more of either the belief no longer comes to rest where laps differ much.
+"""
+
+UNLIKE = 2.5
+"""
+Surprise even at the most similar tick of all above which a belief in doubt drops the slow means.
+
+They are then of a hand that carried the vehicle, or of two places at once.
+"""
 
 PACE_WEIGHT = 0.1
 """Weight of the signs of pace: of the exponent of their likelihood, which recurs at every tick."""
@@ -52,6 +68,8 @@ class RouteBelief:
         the features, so that what is foretold from it does not follow every bend.
     accepted
         Whether the last observation resembled any in training; if not, it was passed over.
+    surprise
+        How well the last observations fitted where the vehicle was expected.
 
     """
 
@@ -71,11 +89,13 @@ class RouteBelief:
         self._pace_gain = float(route.gains.min())
         self.pace = 1.0
         self.accepted = True
+        self.surprise = Surprise(route.surprise, route.gains)
         self.start()
 
     def start(self) -> None:
         """Begin anywhere."""
         self._stream.start()
+        self.surprise.clear()
         self._belief[:] = 0.0
         self.accepted = True
         self._weigh(self._even, 1.0)
@@ -113,20 +133,28 @@ class RouteBelief:
 
         """
         live = self._stream.push(observation)
+        share = min(self._stream.settled / len(self._route.features), 1.0)
         self._advance()
         largest = self._compare(live)
+        jump = min(JUMP * math.exp(EAGERNESS * max(self.surprise.recent - 1.0, 0.0)), LARGEST_JUMP)
         self.accepted = largest > SMALLEST_SUPPORT
+        if self.surprise.doubted and self.surprise.of(largest, share) > UNLIKE:
+            self._stream.start()
         if not self.accepted:
-            self._weigh(self._even, JUMP)
+            self._weigh(self._even, jump)
+            self.surprise.push(0.0, share)
             return 0.0
         signs = self._route.signs
         if signs is not None and len(self._logarithms) > 1 and self._stream.settled == len(live):
             self._weigh_paces(signs, live)
-        return min(self._weigh(self._factors, JUMP) / largest, 1.0)
+        likelihood = self._weigh(self._factors, jump)
+        self.surprise.push(likelihood, share)
+        return min(likelihood / largest, 1.0)
 
     def skip(self, ticks: int) -> None:
         """Move on by some ticks without observations."""
         self._stream.start()
+        self.surprise.clear()
         for _ in range(ticks):
             self._advance()
             self._weigh(self._even, JUMP)

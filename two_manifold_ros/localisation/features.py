@@ -26,11 +26,12 @@ A mean over 2 s tells the pace, but put a faster vehicle behind where it is: the
 time, and the faster vehicle comes from farther away.
 """
 
-SETTLED = 2.0
+SETTLED, SETTLED_PLACE = 2.0, (3.0, 4.0)
 """
-Age of a slow mean, in its time constants, from which it counts.
+Age of a slow mean, in its time constants, from which it counts; and of those that tell the place.
 
-Before, it is mostly the noise of the first observation.
+Before, it is mostly the noise of the first observation. Slow means differ so little from one pass
+of a place to the next that a seventh of a first observation still leads astray.
 """
 
 
@@ -58,6 +59,8 @@ class FeatureStream:
         self._gains = gains[:, None]
         self._means = np.zeros((len(gains), channels))
         self._ages = np.zeros(len(gains))
+        self._settle_at = np.full(len(gains), SETTLED)
+        self._settle_at[:PLACE_MEMORIES] = SETTLED_PLACE[: len(gains)]
         self._begun = False
         self._channels = channels
         self.features = np.zeros(channels * (1 + len(gains)))
@@ -76,7 +79,7 @@ class FeatureStream:
         self._means *= 1.0 - self._gains
         self._means += self._gains * observation
         self._ages += self._gains[:, 0]
-        self.settled = self._channels * (1 + int(np.count_nonzero(self._ages > SETTLED)))
+        self.settled = self._channels * (1 + int(np.count_nonzero(self._ages > self._settle_at)))
         self.features[: self._channels] = observation
         self.features[self._channels :] = self._means.ravel()
         return self.features

@@ -41,6 +41,8 @@ class Route:
         See ``Paces``.
     sharpness
         Weight of an observation: of the exponent of its Gaussian likelihood, per feature.
+    surprise
+        Usual surprise on laps that are not on the map, see ``Surprise``.
     hop
         Chance per tick to go over to another pass of the same place.
 
@@ -56,6 +58,7 @@ class Route:
     states: Floats
     paces: Paces
     sharpness: float
+    surprise: float
     hop: float
 
     @property

@@ -32,6 +32,9 @@ LARGEST_SHARE = 0.1
 
 MOST_TICKS = 2000
 
+LEAST_SURPRISE = 0.1
+"""Times what is usual: laps that are alike to the last digit tell nothing of those to come."""
+
 INDEPENDENT_S = 2.0
 """Errors farther apart than this are of different causes."""
 
@@ -47,6 +50,8 @@ class Rehearsal:
         Metres, then m/s; NaN where the truth is not known.
     covariances : (T, c, 2, 2)
         Uncalibrated.
+    surprises : (S,)
+        Of every observation that was followed, published or not.
     period_s
         Length of a tick.
 
@@ -54,6 +59,7 @@ class Rehearsal:
 
     errors: Floats
     covariances: Floats
+    surprises: Floats
     period_s: float
 
     def factors(self) -> tuple[Floats, Floats]:
@@ -61,6 +67,13 @@ class Rehearsal:
         factors, counts = calibration_factors(self.errors, self.covariances)
         independent = len(self.errors) * self.period_s / INDEPENDENT_S
         return tempered(factors, independent), counts
+
+    @property
+    def usual_surprise(self) -> float:
+        """Median surprise, in units of what the belief took for usual; 1 if nothing is known."""
+        return (
+            max(float(np.median(self.surprises)), LEAST_SURPRISE) if len(self.surprises) else 1.0
+        )
 
 
 @dataclass(frozen=True)
@@ -100,9 +113,11 @@ class Rehearser:
         step = max(1, len(stretches) * length // MOST_TICKS)
         runs = [self._follow(belief, begin, end) for begin, end in stretches[::step]]
         columns = self.truths.shape[1]
-        empty = (np.empty((0, columns, 2)), np.empty((0, columns, 2, 2)))
-        errors, covariances = zip(empty, *runs, strict=True)
-        return Rehearsal(np.concatenate(errors), np.concatenate(covariances), self.period_s)
+        empty = (np.empty((0, columns, 2)), np.empty((0, columns, 2, 2)), np.empty(0))
+        errors, covariances, surprises = (
+            np.concatenate(each) for each in zip(empty, *runs, strict=True)
+        )
+        return Rehearsal(errors, covariances, surprises, self.period_s)
 
     def _stretches(self) -> list[tuple[int, int]]:
         """Return begins and ends, in ticks of the series; a window of warming up comes first."""
@@ -115,27 +130,34 @@ class Rehearser:
             for start in range(begin + window, end, length)
         ]
 
-    def _follow(self, belief: RouteBelief, begin: int, end: int) -> tuple[Floats, Floats]:
+    def _follow(self, belief: RouteBelief, begin: int, end: int) -> tuple[Floats, Floats, Floats]:
+        """Return errors, covariances and surprises on the ticks from begin to end."""
         pasts = self.structure.training.pasts
         window = pasts.width
         first = begin - window
         margin = window // 2
         away = (pasts.starts + window <= first) | (pasts.starts >= end + margin)
         if not away.any():
-            return np.empty((0, *self.truths.shape[1:])), np.empty((0, *self.truths.shape[1:], 2))
+            shape = (0, *self.truths.shape[1:])
+            return np.empty(shape), np.empty((*shape, 2)), np.empty(0)
         hidden = self._steps(np.array([first, end + margin])).tolist()
         belief.hide(*hidden)
         readout = self.readout(*hidden)
-        means, covariances = [], []
+        means, covariances, surprises = [], [], []
         for observation in self.structure.series[:, first:end].T:
             belief.update(observation)
             mean, covariance = readout.read(belief.weights, belief.state, belief.pace)
             means.append(mean)
             covariances.append(covariance)
+            surprises.append(belief.surprise.newest)
         ticks = np.arange(begin, end)
         published = self._published(ticks, np.flatnonzero(away))
         errors = np.array(means)[window:] - self.truths[self._steps(ticks)]
-        return errors[published], np.array(covariances)[window:][published]
+        return (
+            errors[published],
+            np.array(covariances)[window:][published],
+            np.array(surprises[window:]),
+        )
 
     def _steps(self, ticks: Ints) -> Ints:
         """Return the steps of the map at ticks of the series, at most its end."""

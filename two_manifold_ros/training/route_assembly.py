@@ -21,6 +21,7 @@ from two_manifold_ros.localisation.pace_signs import learn_pace_signs, PaceSigns
 from two_manifold_ros.localisation.passes import find_passes, Ground
 from two_manifold_ros.localisation.refining import refined
 from two_manifold_ros.localisation.route import Route
+from two_manifold_ros.localisation.surprise import USUAL_SHARE
 from two_manifold_ros.localisation.twins import find_twins
 from two_manifold_ros.localisation.whitening import whitening
 from two_manifold_ros.readout.forecast import ForecastReadout
@@ -152,6 +153,7 @@ class RouteParts:
             self.states,
             make_paces(candidate.paces_each_way),
             candidate.sharpness,
+            USUAL_SHARE * candidate.sharpness,
             HOP,
         )
 

@@ -206,7 +206,10 @@ def _route_assembly(
         return assembly, None
     readout = partial(parts.readout_without, candidate)
     rehearser = Rehearser(structure, assembly.route, readout, parts.targets, familiarity, period_s)
-    factors, counts = rehearser.run().factors()
+    rehearsal = rehearser.run()
+    factors, counts = rehearsal.factors()
+    usual = assembly.route.surprise * rehearsal.usual_surprise
+    assembly = replace(assembly, route=replace(assembly.route, surprise=usual))
     return assembly, factors if counts.any() else None
 
 
