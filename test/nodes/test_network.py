@@ -20,3 +20,11 @@ def test_loopback_is_enough() -> None:
 def test_none_is_named_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, 'if_nameindex', list)
     assert 'ip link set lo up' in network_trouble()
+
+
+def test_an_interface_that_is_gone_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = socket.if_nameindex()
+    monkeypatch.setattr(socket, 'if_nameindex', lambda: [(99, 'gone'), *there])
+    assert network_trouble() == ''
+    monkeypatch.setattr(socket, 'if_nameindex', lambda: [(99, 'gone')])
+    assert 'ip link set lo up' in network_trouble()
