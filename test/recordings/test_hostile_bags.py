@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import struct
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,8 @@ from lz4 import frame as lz4
 from rosbags.rosbag2 import storage_mcap
 
 from two_manifold_ros.recordings import unpacking
+from two_manifold_ros.recordings.mcap_records import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
+from two_manifold_ros.recordings.salvage_mcap import salvage_mcap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +55,29 @@ def test_a_bomb_in_a_chunk(compression: str) -> None:
     with pytest.raises(ValueError, match='more than 1000 bytes are packed into a part of it'):
         storage_mcap.decompress(bomb, compression, 1000, 0)
     assert len(unpacking.unpack(bomb, compression)) == 30_000_000
+
+
+def test_many_chunks_that_are_bombs_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is salvaged is kept in memory until all of it is there."""
+    monkeypatch.setattr(unpacking, 'ALWAYS_ALLOWED', 3_500_000)
+    message = struct.pack('<BQHIQQ', MESSAGE, 1_000_000, 1, 0, 1, 1) + bytes(999_978)
+    packed = unpacking.zstd.compress(message)
+    content = struct.pack('<QQQI', 1, 1, len(message), 0) + text('zstd')
+    content += struct.pack('<Q', len(packed)) + packed
+    schema = struct.pack('<H', 1) + text(IMU) + text('ros2msg') + text('')
+    channel = struct.pack('<HH', 1, 1) + text('/imu') + text('cdr') + text('')
+    records = [(SCHEMA, schema), (CHANNEL, channel), *[(CHUNK, content)] * 20]
+    file = tmp_path / 'bag.mcap'
+    file.write_bytes(MAGIC + b''.join(struct.pack('<BQ', c, len(r)) + r for c, r in records))
+    assert file.stat().st_size < 10_000
+    assert len(salvage_mcap(file).messages) == 3
+
+
+def text(words: str) -> bytes:
+    """Return a text as MCAP has it."""
+    return struct.pack('<I', len(words)) + words.encode()
 
 
 def test_a_message_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from two_manifold_ros.recordings.mcap_records import (
     SCHEMA,
 )
 from two_manifold_ros.recordings.salvaged import Channel, Salvaged, salvaged_of, Saved
-from two_manifold_ros.recordings.unpacking import LARGEST_PART, unpack
+from two_manifold_ros.recordings.unpacking import LARGEST_PART, largest_unpacked, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +60,8 @@ class _Reader:
     def __init__(self, size: int) -> None:
         self.known = _MAGIC
         self._size = size
+        # All messages are kept until they are in order, so all chunks together have a bound too.
+        self._left = largest_unpacked(size)
         self._schemas: dict[int, str] = {}
         self._channels: dict[int, tuple[int, str, str]] = {}
         self._messages: list[Saved] = []
@@ -102,9 +104,10 @@ class _Reader:
         compression, at = _text(content, _CHUNK.size)
         (packed,) = _SIZE.unpack_from(content, at)
         begin = at + _SIZE.size
-        if size > LARGEST_PART:
+        if size > min(LARGEST_PART, self._left):
             return False
         plain = unpack(content[begin : begin + packed], compression, size)
+        self._left -= len(plain)
         if len(plain) == size and checksum and crc32(plain) != checksum:
             return False
         end = 0

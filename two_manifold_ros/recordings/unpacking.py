@@ -74,6 +74,11 @@ def unpack(packed: bytes, compression: str, most: int = LARGEST_PART) -> bytes:
     return b''.join(parts)
 
 
+def largest_unpacked(size: int) -> int:
+    """Return how many bytes a file of so many may stand for."""
+    return max(ALWAYS_ALLOWED, LARGEST_RATIO * size)
+
+
 def unpack_file(source: Path, target: Path) -> None:
     """
     Write what a zstd file stands for, as far as it goes.
@@ -86,7 +91,7 @@ def unpack_file(source: Path, target: Path) -> None:
         If it is larger than any recording would be.
 
     """
-    most = max(ALWAYS_ALLOWED, LARGEST_RATIO * source.stat().st_size)
+    most = largest_unpacked(source.stat().st_size)
     with zstd.open(source, 'rb') as packed, target.open('wb') as unpacked:
         while part := packed.read(_STEP):
             unpacked.write(part)
