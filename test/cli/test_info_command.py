@@ -166,3 +166,12 @@ def test_the_lag_of_the_bags_and_what_was_undone(
     lags = [{'recording': 'bag', **dict(zip(names, row, strict=True))} for row in rows]
     model = replace(slot_car_model, summary=slot_car_model.summary | {'position_lag': lags})
     assert words in text_of(model, tmp_path / 'm', capsys)
+
+
+def test_a_summary_that_tells_nothing_is_no_traceback(
+    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
+    assert main(['info', str(tmp_path / 'm')]) == 2
+    assert 'what it says of its training cannot be told' in capsys.readouterr().err
+    assert main(['info', '--json', str(tmp_path / 'm')]) == 0

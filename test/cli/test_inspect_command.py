@@ -110,3 +110,17 @@ def test_every_real_recording_gets_a_report(
     assert main(['inspect', *bags]) == 0
     output = capsys.readouterr().out
     assert all(bag in output for bag in bags)
+
+
+def test_a_damaged_bag_is_read_as_far_as_it_goes_if_asked(
+    tmp_path: Path, ellipse_bag: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / 'bag.mcap'
+    file.write_bytes((ellipse_bag / 'ellipse.mcap').read_bytes()[:-20])
+    assert main(['inspect', str(file)]) == 2
+    assert 'read what is left of it with --salvage' in capsys.readouterr().err
+    assert main(['inspect', '--salvage', '--json', str(file)]) == 0
+    captured = capsys.readouterr()
+    (report,) = json.loads(captured.out)['recordings']
+    assert report['imu']['timing']['count'] == 4800
+    assert 'bytes cannot be read, and 6000 messages of 48.0 s are used' in captured.err

@@ -1,0 +1,88 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever bytes come as messages are counted, and nothing that is not finite is told of them."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings, strategies
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.image_values import ENCODINGS, ImageValues
+from two_manifold_ros.nodes.session import Session
+from two_manifold_ros.outputs.messages import publishable
+from two_manifold_ros.outputs.rejections import REJECTIONS
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.model import Model
+
+INTEGERS = strategies.sampled_from([0, 1, 4, 9, 255, 2**31 - 1, 2**31, 2**32 - 1])
+NUMBERS = strategies.one_of(strategies.floats(-20.0, 20.0), strategies.floats())
+HALF_A_TICK = 5 * 10**7
+
+
+@strategies.composite
+def imu_messages(draw: strategies.DrawFn) -> list[bytes]:
+    """Return messages of a stream in which some have wild stamps, lengths and numbers."""
+    messages = []
+    stamp = 10**18
+    for _ in range(draw(strategies.integers(1, 40))):
+        stamp += draw(strategies.sampled_from([HALF_A_TICK] * 6 + [0, -1, 10**9, 10**17]))
+        seconds, nanoseconds = divmod(stamp, 10**9)
+        length = draw(strategies.sampled_from([1] * 6 + [0, 8, 2**32 - 1]))
+        numbers = np.zeros(37)
+        numbers[13:16] = draw(strategies.tuples(NUMBERS, NUMBERS, NUMBERS))
+        numbers[25:28] = draw(strategies.tuples(NUMBERS, NUMBERS, NUMBERS))
+        seconds = (seconds + 2**31) % 2**32 - 2**31
+        head = struct.pack('<iII', seconds, nanoseconds, length)
+        whole = b'\x00\x01\x00\x00' + head + bytes(4) + numbers.astype('<f8').tobytes()
+        messages.append(whole[: draw(strategies.sampled_from([400] * 6 + [0, 3, 11, 100, 200]))])
+    return messages
+
+
+@pytest.fixture(scope='module')
+def session(slot_car_model: Model) -> Session:
+    return Session(slot_car_model)
+
+
+@settings(max_examples=40)
+@given(messages=imu_messages())
+def test_a_stream_of_any_messages(session: Session, messages: list[bytes]) -> None:
+    session.reset('test')
+    before = session.counts()
+    published = []
+    for message in messages:
+        session.take(message, published.append)
+    counts = session.counts()
+    counts.subtract(before)
+    assert all(publishable(estimate) for estimate in published)
+    assert counts['received'] == len(messages)
+    told = counts['used'] + sum(counts[cause] for cause in REJECTIONS)
+    # The newest may wait for the next to say whether its stamp is wild.
+    assert len(messages) - 1 <= told <= len(messages)
+
+
+@settings(max_examples=150)
+@given(
+    numbers=strategies.tuples(*[INTEGERS] * 6),
+    encoding=strategies.sampled_from([*ENCODINGS, '', 'yuv']),
+    size=strategies.integers(0, 200),
+)
+def test_an_image_of_any_sizes(numbers: tuple[int, ...], encoding: str, size: int) -> None:
+    frame, height, width, text, step, length = numbers
+    content = (
+        b'\x00\x01\x00\x00' + struct.pack('<iIII', 1, 2, 1, 0)[:12] + struct.pack('<I', frame)
+    )
+    content += struct.pack('<III', height, width, text or len(encoding) + 1)
+    content += encoding.encode() + b'\x00\x00'
+    content += bytes(-(len(content) - 4) % 4) + struct.pack('<II', step, length) + bytes(size)
+    try:
+        values = ImageValues(2, 2).decode(content)[2]
+    except (InputError, struct.error):
+        return
+    assert values.shape == (4,)
+    assert np.isfinite(values).all()
