@@ -89,6 +89,9 @@ def test_only_what_is_new_is_a_fault(slot_car_model: Model, samples: np.ndarray)
     trained_so = replace(slot_car_model, series=coarse)
     assert 'coarse' in causes_along(InputWatch(slot_car_model), rounded)
     assert set(causes_along(InputWatch(trained_so), rounded)) == {''}
+    # Large steps alone are none of that: another unit has them too.
+    louder = channel(0, lambda values: 300.0 * values)(samples)
+    assert set(causes_along(InputWatch(slot_car_model), louder)) == {''}
     still = slot_car_model.series.copy()
     still[5, 300:306] = 0.0
     dead = channel(5, np.zeros_like)(samples)

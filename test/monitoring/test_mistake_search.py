@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 from mistaken_samples import MISTAKES
 import numpy as np
@@ -81,6 +82,19 @@ def test_nothing_is_named_where_nothing_is_wrong(slot_car_model: Model, laps: np
         faster = laps * [pace**2, pace**2, 1.0, pace, pace, pace]
         search.clear()
         assert set(causes_along(search, faster)) == {''}
+
+
+def test_usual_input_is_seldom_looked_at_twice(
+    slot_car_model: Model, laps: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trying all mistakes costs several times as much as looking at the window as it is."""
+    search = MistakeSearch(slot_car_model)
+    look = Mock(side_effect=search._likeness.all)
+    monkeypatch.setattr(search._likeness, 'all', look)
+    causes_along(search, laps)
+    assert look.call_count < 0.2 * len(laps) / 5
+    causes_along(search, MISTAKES['turned'](laps))
+    assert look.call_count > 0.8 * len(laps) / 5
 
 
 def other_track(points: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:

@@ -59,11 +59,11 @@ class InputWatch:
     @property
     def finding(self) -> Finding | None:
         """The gravest thing that is wrong at present."""
-        if self._stuck is not None:
+        if self._stuck is not None and self._stuck.refuses:
             return self._stuck
-        if self._search is not None and self._search.finding is not None:
-            return self._search.finding
-        return self._worn
+        mistake = None if self._search is None else self._search.finding
+        # A channel that stands still may be one that another mounting leaves without work.
+        return mistake or self._stuck or self._worn
 
     def clear(self) -> None:
         """Forget the stream and what was found in it."""
