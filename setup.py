@@ -73,6 +73,7 @@ setup(
         # Bags, tables with progress, figures, a rival method, estimators: never needed by a node.
         'train': [
             'rosbags',
+            'lz4',
             'ruamel.yaml',
             'backports.zstd; python_version < "3.14"',
             'rich',
