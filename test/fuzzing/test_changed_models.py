@@ -17,7 +17,7 @@ from two_manifold_ros.model.model_file import model_from, save_model
 if TYPE_CHECKING:
     from pathlib import Path
 
-EXAMPLES = 60
+EXAMPLES = 40
 PUSHES = 60
 
 

@@ -49,7 +49,7 @@ def session(slot_car_model: Model) -> Session:
     return Session(slot_car_model)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(messages=imu_messages())
 def test_a_stream_of_any_messages(session: Session, messages: list[bytes]) -> None:
     session.reset('test')
@@ -66,7 +66,7 @@ def test_a_stream_of_any_messages(session: Session, messages: list[bytes]) -> No
     assert len(messages) - 1 <= told <= len(messages)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     numbers=strategies.tuples(*[INTEGERS] * 6),
     encoding=strategies.sampled_from([*ENCODINGS, '', 'yuv']),
