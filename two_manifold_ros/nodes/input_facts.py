@@ -39,8 +39,8 @@ class Fed(Protocol):
 
 def word_of(session: Fed) -> object:
     """Return what is something else as soon as there is something new to tell."""
-    live, arrivals = session.filter, session.arrivals
-    return live.status, live.cause, arrivals.unused >= REFUSED_AFTER, arrivals.newest_frame
+    live = session.filter
+    return live.status, live.cause, session.arrivals.unused >= REFUSED_AFTER
 
 
 def filter_facts(live: Filter) -> dict[str, Any]:

@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     Values = dict[str, float | str]
 
 
-SOONEST_S = 0.02
-"""Between two looks because of something new: what changes with every message is no news."""
-
-
 class Describer(Protocol):
     """What one kind of node has to tell about itself."""
 
@@ -50,7 +46,11 @@ class Describer(Protocol):
 
     @property
     def word(self) -> object:
-        """Whatever is something else as soon as there is something new to tell."""
+        """
+        Whatever is something else as soon as there is something new to tell.
+
+        Never something that may change with every message, for each change is told at once.
+        """
 
     def counts(self) -> Counter[str]:
         """Return all counters; they begin anew where ``received`` goes back."""
@@ -113,7 +113,6 @@ class Report:
         self._log_state = logger.info
         self._told: tuple[object, str] | None = None
         self._word: object = None
-        self._looked_s = -math.inf
         self._events: dict[str, str] = {}
         self._rates: dict[str, float] = {}
         self._before: Counter[str] = Counter()
@@ -129,12 +128,12 @@ class Report:
 
     def heed(self) -> None:
         """Look at once if there is something new; to be called after each message."""
-        if self._describer.word != self._word and monotonic() - self._looked_s >= SOONEST_S:
+        if self._describer.word != self._word:
             self.look()
 
     def look(self) -> None:
         """Publish the status; diagnostics as well if status or cause changed."""
-        self._word, self._looked_s = self._describer.word, monotonic()
+        self._word = self._describer.word
         counts = self._describer.counts()
         facts = self._describer.facts(counts)
         judgement = self._describer.judge(facts)
