@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LANES: dict[str, dict[str, object]] = {
     'plain': {'input_timeout_s': 60.0},
-    'prompt': {'input_timeout_s': 0.3},
+    'prompt': {'input_timeout_s': 1.0},
     'sorting': {'input_timeout_s': 60.0, 'reorder_s': 0.06},
     'simulated time': {'input_timeout_s': 60.0, 'use_sim_time': 'true'},
 }

@@ -10,12 +10,12 @@ from fault import FILLING, NO_DATA, StreamFault, TRACKING, UNSURE
 DEAD = {
     'lane': 'prompt',
     'says': (NO_DATA, 'silent'),
-    'within_s': 0.6,
-    'silent_s': 0.8,
+    'within_s': 2.0,
+    'silent_s': 1.6,
     'change': nothing,
     'seconds': 1.0,
 }
-"""The timeout of that node is 0.3 s."""
+"""The timeout of that node is 1 s."""
 
 DRIVER = (
     StreamFault(

@@ -161,8 +161,9 @@ UNITS_AND_AXES = (
         rule='unsure as long as it is so: the numbers may be right',
         says=(UNSURE, 'frame_changed'),
         words="'gps'",
-        within_s=1.0,
-        recovers=1,
+        within_s=2.0,
+        recovers=20,
+        pace_hz=150.0,
         change=framed('gps'),
     ),
 )

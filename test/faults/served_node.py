@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from healthy_drive import Sample
     from rclpy.publisher import Publisher
 
-IN_FLIGHT = 100
-"""Messages that may be on their way: far fewer than fit into any queue."""
+IN_FLIGHT = 40
+"""Messages that may be on their way: their ticks are fewer than what publishers keep."""
 
 CLOSE = 20
 """The same where it matters after how many of them something is told."""
@@ -207,10 +207,14 @@ class ServedNode:
     def settle(self) -> None:
         """Wait until it took everything that was sent, and for its word about that."""
         self._talk.until(lambda: self.received == self._sent, 'the node to take everything')
-        numbers = self.looks[-1].numbers
-        self._talk.until(lambda: CODE[self.words[-1].status] == numbers['status'], 'its last word')
         # Each topic has a way of its own.
-        self._talk.until(lambda: self._heard == numbers['published'], 'all estimates')
+        self._talk.until(
+            lambda: CODE[self.words[-1].status] == self.looks[-1].numbers['status'],
+            'its last word',
+        )
+        self._talk.until(
+            lambda: self._heard == self.looks[-1].numbers['published'], 'all estimates'
+        )
 
     def _publish(self, sample: Sample) -> None:
         if self._sent % CLOCK_EVERY == 0 and sample.clock_ns is not None:
