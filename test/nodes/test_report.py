@@ -236,6 +236,15 @@ def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
     assert bench.said[1:] == ['W 3 messages', 'W Lost: too wide', 'I Over after 1.0 s: 3 messages']
 
 
+def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:
+    for known in (TRACKS, LOST, TRACKS, LOST, LOST):
+        bench.describer.known = dict(known)
+        bench.report.look()
+    assert {key: each for key, each in bench.values.items() if key.startswith('times_')} == {
+        'times_astray': '2'
+    }
+
+
 def test_what_is_part_of_a_start_is_no_warning(bench: Bench) -> None:
     bench.describer.known = {'received': False}
     bench.report.look()

@@ -113,6 +113,7 @@ class Report:
         self._log_state = logger.info
         self._told: tuple[object, str] | None = None
         self._word: object = None
+        self._times: Counter[str] = Counter()
         self._events: dict[str, str] = {}
         self._rates: dict[str, float] = {}
         self._before: Counter[str] = Counter()
@@ -160,10 +161,14 @@ class Report:
 
     def _tell(self, judgement: Judgement, facts: Facts, counts: Counter[str]) -> None:
         self._log(judgement, facts)
-        self._told = judgement.status, judgement.cause
+        state = judgement.status, judgement.cause
+        if judgement.cause and state != self._told:
+            self._times[f'times_{judgement.cause}'] += 1
+        self._told = state
         values = {
             **self._describer.head(),
             **self._values(judgement, facts, counts),
+            **self._times,
             **self._describer.tail(),
             'callback_errors': self._guard.count,
         }
