@@ -18,16 +18,17 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.middleware import begin
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.translating import message_class
-from two_manifold_ros.outputs.topics import DIAGNOSTICS, IMU, TOPICS
+from two_manifold_ros.outputs.topics import DIAGNOSTICS, IMU, POSITION, TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.recordings.bag_writer import BagWriter
 
-MATCHING_TIMEOUT_S = 120.0
-"""It has to load the model and to compile first, on a busy machine too."""
+MATCHING_TIMEOUT_S = 60.0
 DRAINING_S = 0.5
+ANSWERS_WAITING = 1000
+"""Messages of a topic that may wait to be recorded while the machine is busy."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class BagSession(Node):
                 message_class(topic.msgtype),
                 topic.name,
                 self._recorder(topic.name, topic.msgtype),
-                quality(topic),
+                _patient(quality(topic)),
                 raw=True,
             )
 
@@ -145,16 +146,24 @@ class BagSession(Node):
     def play(
         self, messages: Sequence[Timed], speed: float, progress: Callable[[float], None]
     ) -> None:
-        """Publish the messages at the pace of their stamps times ``speed``, recording answers."""
-        first, began = messages[0].stamp_ns, monotonic()
+        """
+        Publish the messages at the pace of their stamps times ``speed``, recording answers.
+
+        On a busy machine it takes longer: what is late is not made up for, because messages in a
+        rush are lost.
+        """
+        self._now_ns, due = messages[0].stamp_ns, monotonic()
         for index, message in enumerate(messages):
-            due = began + (message.stamp_ns - first) * 1e-9 / speed
+            due = max(due + (message.stamp_ns - self._now_ns) * 1e-9 / speed, monotonic())
             self._spin_until(due)
             self._now_ns = message.stamp_ns
             self._imu.publish(message.raw)
             if index % 100 == 0:
                 progress(index / len(messages))
-        self._spin_until(monotonic() + DRAINING_S)
+        answered = -1
+        while answered != self.received.get(POSITION.name, 0):
+            answered = self.received.get(POSITION.name, 0)
+            self._spin_until(monotonic() + DRAINING_S)
 
     def end(self) -> None:
         """Stop listening."""
@@ -178,3 +187,8 @@ class BagSession(Node):
                 self._heard = values.get('received', '0') != '0'
 
         return record
+
+
+def _patient(quality: QoSProfile) -> QoSProfile:
+    quality.depth = ANSWERS_WAITING
+    return quality
