@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.causes import CAUSES
+from two_manifold_ros.filtering.limits import ERROR_SHARE, WARN_SHARE
+from two_manifold_ros.filtering.state_machine import STEADY
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.monitoring import sensor_faults
 from two_manifold_ros.monitoring.mistakes import known_mistakes
 from two_manifold_ros.nodes import updater_words
-from two_manifold_ros.outputs.judging import LEVELS
+from two_manifold_ros.outputs.judging import LEVELS, MANY, REFUSED_AFTER, SLOWEST
 from two_manifold_ros.outputs.node_causes import (
     CLOCK_WORDS,
     INTERRUPTION_WORDS,
@@ -26,6 +28,7 @@ from two_manifold_ros.outputs.node_causes import (
 from two_manifold_ros.outputs.rejections import REJECTIONS
 from two_manifold_ros.outputs.status import CODES, NUMBERS
 from two_manifold_ros.ticks.channels import Channels
+from two_manifold_ros.windows.familiarity import STRANGE, UNFAMILIAR
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'states.md').read_text()
 
@@ -46,6 +49,22 @@ def test_code_level_and_publishing_of_every_state(status: Status) -> None:
 
 def test_every_number_of_the_topic_is_explained_and_no_other() -> None:
     assert first_cells('Numbers on `status`') == {'sec', 'nanosec', *NUMBERS}
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        f'| {WARN_SHARE:g} and {ERROR_SHARE:g} times the ellipse of one who knows nothing',
+        f'| {STRANGE:.2f} and {UNFAMILIAR:.2f}, see',
+        f'| {REFUSED_AFTER}, or fewer where',
+        f'| {MANY:.0%} |'.replace('%', ' %'),
+        f'| {SLOWEST:g} times that of the model |',
+        'better after ten ticks in a row',
+    ],
+)
+def test_limits_in_force_by_default(words: str) -> None:
+    assert words in PAGE
+    assert STEADY == 10
 
 
 def test_every_cause_for_which_messages_do_not_come_or_are_not_used() -> None:
