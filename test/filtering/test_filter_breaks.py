@@ -94,6 +94,17 @@ def test_two_gaps_in_a_row_are_still_recovering(slot_car_model: Model, stream: S
     assert statuses(feed(live, stream[115:120])) == [Status.UNSURE] * 4
 
 
+@pytest.mark.parametrize(('ticks', 'resets'), [(4, 0), (WINDOW // 2 + 1, 1)])
+def test_gaps_with_less_than_a_tick_between_them_are_one(
+    ticks: int, resets: int, slot_car_model: Model, stream: Stream
+) -> None:
+    before, after = with_gap(stream, ticks)
+    live = Filter(slot_car_model)
+    feed(live, before)
+    feed(live, [after[0], *after[ticks:]])
+    assert (live.counters['gaps'], live.counters['resets']) == (2, resets)
+
+
 @pytest.mark.parametrize('ticks', [WINDOW + 1, 60])
 def test_a_longer_gap_starts_anew(ticks: int, slot_car_model: Model, stream: Stream) -> None:
     before, after = with_gap(stream, ticks)

@@ -50,7 +50,7 @@ class TickEstimator:
         self._tracker = tick_filter
         self._window = window
         self._places_every = places_every
-        self._tick = 0
+        self._tick = self._missed = 0
         self._recovering = False
         self.machine = StateMachine(limits, window)
 
@@ -58,15 +58,16 @@ class TickEstimator:
         """Forget the stream."""
         self._tracker.start()
         self.machine.reset()
-        self._tick = 0
+        self._tick = self._missed = 0
         self._recovering = False
 
     def coast(self, ticks: int) -> bool:
         """Move on over a gap if that is short enough; return whether it was."""
-        window = self._tracker.window
-        if ticks > self._window or not window.count:
+        # Gaps with less than a tick between them are one.
+        self._missed += ticks
+        if self._missed > self._window or not self._tick:
             return False
-        self._recovering = self._recovering or window.full
+        self._recovering = self._recovering or self._tracker.window.full
         self._tracker.coast(ticks)
         self.machine.pause()
         self._tick += ticks
@@ -100,6 +101,7 @@ class TickEstimator:
         judged = self._judge(step, ellipse_m, finding)
         tick = self._tick
         self._tick += 1
+        self._missed = 0
         asked = self._places_every and tick % self._places_every == 0
         return Estimate(
             stamp_ns=stamp_ns,
