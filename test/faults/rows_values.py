@@ -172,7 +172,7 @@ SENSOR = (
     StreamFault(
         name='one channel dead',
         seen='',
-        rule=UNITS,
+        rule='named with what to do; estimates are unsure as long as it lasts',
         says=(UNSURE, 'channel_stuck'),
         **NAMED,
         change=set_to(YAW, 0.0),
