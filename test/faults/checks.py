@@ -37,6 +37,7 @@ def judge(trial: Trial) -> Outcome:
     ratio = _error_ratio(trial, recovered)
     unnoticed = _unnoticed(trial)
     complaints = [
+        *_health(trial),
         *_numbers(trial),
         *_silence(trial),
         *_truth(trial, unnoticed),
@@ -45,6 +46,13 @@ def judge(trial: Trial) -> Outcome:
         *_counts(trial),
     ]
     return Outcome(trial.fault, detected_s, unnoticed, recovered, ratio, tuple(complaints))
+
+
+def _health(trial: Trial) -> Iterator[str]:
+    """Complain where the fault was not the only thing that was wrong."""
+    before = [word.status for word in trial.words if word.received < trial.begin]
+    if before[-1] != TRACKING:
+        yield f'before the fault it said {before[-1]!r}'
 
 
 def _numbers(trial: Trial) -> Iterator[str]:

@@ -90,7 +90,8 @@ class StreamFault(Fault):
     batch
         Messages that are sent at once, where they are paced.
     silent_s
-        Real time after the faulty stretch in which nothing is sent.
+        Real time after the faulty stretch in which nothing is sent, unless the fault is told
+        sooner.
 
     """
 

@@ -11,7 +11,7 @@ DEAD = {
     'lane': 'prompt',
     'says': (NO_DATA, 'silent'),
     'within_s': 2.0,
-    'silent_s': 1.6,
+    'silent_s': 5.0,
     'change': nothing,
     'seconds': 1.0,
 }
@@ -62,7 +62,7 @@ DRIVER = (
         words='stop all but one',
         within_s=4.0,
         recovers=40,
-        blind=20,
+        blind=5,
         pace_hz=160.0,
         change=from_two,
     ),

@@ -93,7 +93,7 @@ STAMPS = (
         within_s=10.0,
         seconds=6.0,
         recovers=AFTER,
-        blind=5,
+        blind=2,
         pace_hz=6.0,
         change=at_rate(5.0),
     ),

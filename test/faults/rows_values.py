@@ -126,7 +126,7 @@ UNITS_AND_AXES = (
         rule=UNITS,
         says=(REFUSED, 'sign_of_rates'),
         **NAMED,
-        blind=5,
+        blind=2,
         change=scaled(RATE, -1.0),
     ),
     StreamFault(
@@ -152,7 +152,7 @@ UNITS_AND_AXES = (
         rule=UNITS,
         says=(REFUSED, 'turned_about_z'),
         **NAMED,
-        blind=5,
+        blind=2,
         change=values_by(turned),
     ),
     StreamFault(
@@ -183,7 +183,7 @@ SENSOR = (
         rule='after longer than ever in training nothing is published',
         says=(REFUSED, 'stuck'),
         **NAMED,
-        blind=5,
+        blind=2,
         change=frozen,
     ),
     StreamFault(

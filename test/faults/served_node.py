@@ -204,6 +204,12 @@ class ServedNode:
         """How many messages it took since it was started."""
         return self.looks[-1].received
 
+    def listen_for(self, status: str, seconds: float) -> None:
+        """Only listen until it says a status, or for a while if it does not."""
+        end = monotonic() + seconds
+        while self.words[-1].status != status and monotonic() < end:
+            self._talk.spin(0.05)
+
     def settle(self) -> None:
         """Wait until it took everything that was sent, and for its word about that."""
         self._talk.until(lambda: self.received == self._sent, 'the node to take everything')

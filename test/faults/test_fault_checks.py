@@ -85,6 +85,11 @@ def test_a_good_trial_has_no_complaints(good: Trial) -> None:
     assert outcome.unnoticed == 0
 
 
+def ill_before(trial: Trial) -> Trial:
+    told = [each for each in trial.told if each.after > END]
+    return replace(trial, told=told, words=[Word(0, LOST, 'x', 'lost', 0.0), *trial.words[1:]])
+
+
 def not_finite(trial: Trial) -> Trial:
     return replace(trial, not_finite=1)
 
@@ -158,6 +163,7 @@ def dead(trial: Trial) -> Trial:
 @pytest.mark.parametrize(
     ('spoil', 'complaint'),
     [
+        (ill_before, "before the fault it said 'lost'"),
         (not_finite, 'not finite'),
         (told_while_lost, "while it said 'lost'"),
         (sure_and_wrong, '1 positions were told as sure and are wrong, not 0'),

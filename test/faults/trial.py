@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nav_msgs.msg import Odometry
     from served_node import Look, ServedNode, Word
 
-BEGIN_S = 14.0
+BEGIN_S = 20.0
 LEAD_S, AFTER_S = 5.0, 10.0
 """
 Lead and recovery, seconds.
@@ -118,7 +118,7 @@ def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) 
     node.send(faulty, CLOSE, fault.pace_hz, fault.batch)
     silence_s = monotonic()
     if fault.silent_s:
-        node.rest(fault.silent_s)
+        node.listen_for(fault.says[0], fault.silent_s)
     else:
         node.settle()
     node.send(after, pace_hz=3.0 * RATE_HZ if fault.pace_hz else 0.0)
