@@ -43,6 +43,7 @@ MISTAKES: dict[str, Callable[[Array], Array]] = {
     'rates_in_degrees': scaled(1.0, 57.29577951308232),
     'accelerations_in_g_and_rates_in_degrees': scaled(1 / 9.80665, 57.29577951308232),
     'gravity_removed': lambda samples: samples - [0, 0, 9.80665, 0, 0, 0],
+    'sign_of_ax': reversed_signs(0),
     'sign_of_ay': reversed_signs(1),
     'sign_of_wz': reversed_signs(5),
     'sign_of_rates': reversed_signs(3, 4, 5),

@@ -14,6 +14,7 @@ import pytest
 from two_manifold_ros.monitoring.input_watch import InputWatch
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.ticks.channels import LIMIT_FACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,8 +81,9 @@ def test_a_drive_that_is_well_is_left_alone(slot_car_model: Model, samples: np.n
     assert set(causes_along(InputWatch(slot_car_model), samples)) == {''}
 
 
-def test_only_what_is_new_is_a_fault(slot_car_model: Model, samples: np.ndarray) -> None:
-    """A channel that was as coarse, and stood still for as long, when the model was trained."""
+def test_what_was_coarse_in_training_is_no_fault(
+    slot_car_model: Model, samples: np.ndarray
+) -> None:
     rounded = channel(0, np.round)(samples)
     coarse = slot_car_model.series.copy()
     scale, mean = slot_car_model.channels.scale[0], slot_car_model.channels.mean[0]
@@ -89,22 +91,51 @@ def test_only_what_is_new_is_a_fault(slot_car_model: Model, samples: np.ndarray)
     trained_so = replace(slot_car_model, series=coarse)
     assert 'coarse' in causes_along(InputWatch(slot_car_model), rounded)
     assert set(causes_along(InputWatch(trained_so), rounded)) == {''}
-    # Large steps alone are none of that: another unit has them too.
-    louder = channel(0, lambda values: 300.0 * values)(samples)
-    assert set(causes_along(InputWatch(slot_car_model), louder)) == {''}
-    still = slot_car_model.series.copy()
-    still[5, 300:306] = 0.0
+    # What is coarse may stand still for longer.
+    still = channel(0, np.zeros_like)(samples[: 5 * RATE_HZ])
+    assert 'channel_stuck' in causes_along(InputWatch(slot_car_model), still)
+    assert 'channel_stuck' not in causes_along(InputWatch(trained_so), still)
+
+
+def test_what_stood_still_in_training_may_do_so_again(
+    slot_car_model: Model, samples: np.ndarray
+) -> None:
+    stood = slot_car_model.series.copy()
+    stood[5, 300:306] = 0.0
     dead = channel(5, np.zeros_like)(samples)
     begins = causes_along(InputWatch(slot_car_model), dead).index('channel_stuck')
-    later = causes_along(InputWatch(replace(slot_car_model, series=still)), dead)
+    later = causes_along(InputWatch(replace(slot_car_model, series=stood)), dead)
     assert later.index('channel_stuck') > begins + 0.7 * RATE_HZ
+
+
+def test_what_never_reached_further_is_not_cut_off(
+    slot_car_model: Model, samples: np.ndarray
+) -> None:
+    clipped = channel(5, lambda values: np.minimum(values, 2.0))(samples)
+    limit = slot_car_model.channels.limit.copy()
+    limit[5] = LIMIT_FACTOR * (2.0 + abs(slot_car_model.channels.mean[5]))
+    trained_so = replace(slot_car_model, channels=replace(slot_car_model.channels, limit=limit))
+    assert 'cut_off' in causes_along(InputWatch(slot_car_model), clipped)
+    assert set(causes_along(InputWatch(trained_so), clipped)) == {''}
+
+
+def test_large_steps_of_large_values_are_not_coarse(
+    slot_car_model: Model, samples: np.ndarray
+) -> None:
+    """Another unit has them too."""
+    louder = channel(0, lambda values: 300.0 * values)(samples)
+    assert set(causes_along(InputWatch(slot_car_model), louder)) == {''}
 
 
 def test_samples_out_of_range_tell_the_unit(slot_car_model: Model, samples: np.ndarray) -> None:
     """No filter may use them, so no tick ends, but they say it best what is wrong."""
-    found = causes_along(InputWatch(slot_car_model), MISTAKES['accelerations_in_milli_g'](samples))
-    assert found.index('accelerations_in_milli_g') < 10 * RATE_HZ
-    assert set(found) == {'', 'accelerations_in_milli_g'}
+    watch = InputWatch(slot_car_model)
+    for index, sample in enumerate(MISTAKES['accelerations_in_milli_g'](samples[: 10 * RATE_HZ])):
+        watch.sample_out_of_range((1 + index) * PERIOD_NS, sample)
+        if watch.finding is not None:
+            assert watch.finding.cause == 'accelerations_in_milli_g'
+    assert watch.finding is not None
+    assert watch.finding.refuses
 
 
 def test_the_same_stream_gives_the_same_findings(
@@ -119,14 +150,19 @@ def test_the_same_stream_gives_the_same_findings(
     assert causes_along(watch, wrong, begin=3600 * RATE_HZ) == first
 
 
-def test_disorder_and_gaps_are_no_faults(slot_car_model: Model, samples: np.ndarray) -> None:
-    watch = InputWatch(slot_car_model)
-    for index, sample in enumerate(samples):
-        stamp = (1 + index) * PERIOD_NS + (index // 400) * 10**9
-        watch.sample(stamp, sample)
-        watch.sample(stamp, sample)
-        watch.sample(stamp - PERIOD_NS, samples[index - 1])
-        assert watch.finding is None
+def test_disorder_and_gaps_are_no_faults_and_hide_none(
+    slot_car_model: Model, samples: np.ndarray
+) -> None:
+    for wrong, cause in ((samples, ''), (MISTAKES['turned'](samples), 'turned')):
+        watch = InputWatch(slot_car_model)
+        found = set()
+        for index, sample in enumerate(wrong):
+            stamp = (1 + index) * PERIOD_NS + (index // 400) * 10**9
+            watch.sample(stamp, sample)
+            watch.sample(stamp, sample)
+            watch.sample(stamp - PERIOD_NS, wrong[index - 1])
+            found.add('' if watch.finding is None else watch.finding.cause)
+        assert found == {'', cause}
 
 
 def test_absurd_values_say_nothing(slot_car_model: Model, samples: np.ndarray) -> None:
