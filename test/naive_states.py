@@ -61,12 +61,14 @@ def naive_judgement(
     while surprised < len(history) and surprises(history[-1 - surprised]):
         surprised += 1
     refilling = signs.recovering and before is not Status.FILLING
+    cured = before is Status.REFUSED and not signs.finding
     rules = [
         (not signs.window_full and not refilling, Status.FILLING),
         (signs.finding and (signs.finding.refuses or unfamiliar), Status.REFUSED),
         (math.isnan(signs.ellipse_m), nowhere),
         (unfamiliar or rejected >= 10 or surprised >= 10, Status.LOST),
         (signs.ellipse_m > limits.error_m, nowhere),
+        (refilling and not signs.window_full and cured, nowhere),
         (not signs.window_full and not usable, before),
         (signs.finding or not signs.window_full or signs.restarted, Status.UNSURE),
         (rejected >= 3 or signs.ellipse_m > limits.warn_m, Status.UNSURE),

@@ -181,6 +181,16 @@ def test_worse_at_once_and_better_after_some_ticks() -> None:
     assert said == [*wanted, *[Status.TRACKING] * (len(said) - len(wanted))]
 
 
+def test_what_was_wrong_before_a_gap_is_not_blamed_for_it() -> None:
+    machine = StateMachine(LIMITS, 20)
+    assert run([GOOD, GOOD._replace(finding=REFUSING)], machine)[-1].status is Status.REFUSED
+    machine.pause()
+    after = run([GAP] * STEADY, machine)
+    assert [each.cause for each in after[-2:]] == ['reversed', 'gap']
+    assert after[-1].why.startswith('lost: after a gap in the input, the window has 3 of 20 ticks')
+    assert run([GAP._replace(finding=REFUSING)] * STEADY, machine)[-1].cause == 'reversed'
+
+
 def test_a_gap_makes_nothing_better_and_forgives_contradictions() -> None:
     machine = StateMachine(LIMITS, 20)
     run([GOOD, GOOD._replace(familiarity=3.0)], machine)

@@ -138,6 +138,11 @@ class StateMachine:
         """Status and cause as one sentence."""
         return self._verdict.why
 
+    @property
+    def _unknown(self) -> Status:
+        """The status of one who does not know where it is."""
+        return Status.LOCALISING if self._searching else Status.LOST
+
     def reset(self) -> None:
         """Forget everything."""
         self._searching = True
@@ -181,6 +186,9 @@ class StateMachine:
         if grave is not None:
             return grave
         if not signs.window_full and self.status not in USABLE:
+            if self.status is Status.REFUSED and signs.finding is None:
+                # What was wrong ended with the gap, and its cure would be in vain.
+                return self._say(self._unknown, causes.GAP, signs)
             # Too little was seen since the gap to think better of what was before it.
             return self._verdict
         return self._doubt(signs) or _ALL_WELL
@@ -195,7 +203,7 @@ class StateMachine:
 
     def _miss(self, signs: Signs) -> Verdict | None:
         """Return why nobody can say where the vehicle is."""
-        unknown = Status.LOCALISING if self._searching else Status.LOST
+        unknown = self._unknown
         if math.isnan(signs.ellipse_m):
             cause = causes.READOUT_UNPROVEN if self._searching else causes.UNSOUND
             return self._say(unknown, cause, signs)
