@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.checks import check_model
-from two_manifold_ros.model.model_file import load_model, model_from
+from two_manifold_ros.model.container import read_container
+from two_manifold_ros.model.model_file import load_model, model_from, save_model
 from two_manifold_ros.model.tpsr_checks import check_tpsr_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
@@ -37,6 +39,7 @@ FAR = GeodeticOrigin(1.0, float('inf'), 0.0)
         ({'kernel': 'a\nb'}, 'kernel is too long or holds characters that cannot be printed'),
         ({'max_gap_ns': 10**17}, 'max_gap_ns would take'),
         ({'window': 10**9}, 'window would take'),
+        ({'rate_hz': 1e-4, 'period_ns': 10**13}, 'a tick of it lasts 10000000000000 ns, more'),
         ({'horizons': (0, 5, 10**9)}, 'its last horizon is more than a day ahead'),
         ({'origin': FAR}, 'its origin is no place on the earth'),
         ({'state_bound': 1e-200}, 'state_bound is 1e-200, too large or too small'),
@@ -101,6 +104,17 @@ def test_arrays_that_a_filter_could_not_take(
         assert words in refusal(path)
     else:
         load_model(path)
+
+
+def test_a_whole_bandwidth_is_a_number_like_any_other(
+    spectral_model: Model, tmp_path: Path
+) -> None:
+    """Compiled code would take whole numbers for others than they are."""
+    save_model(spectral_model, tmp_path / 'm')
+    header, arrays = read_container(tmp_path / 'm')
+    model = model_from('it', {**header, 'observation_bandwidth': 2**62}, arrays)
+    assert isinstance(model.operator.bandwidth, float)
+    Filter(model).warm_up()
 
 
 def test_many_horizons_are_not_counted(altered: Callable[[Change], Path]) -> None:

@@ -375,10 +375,11 @@ def test_a_header_of_many_bytes_is_not_parsed(path: Path) -> None:
         ('[' * 100_000, 'it is damaged'),
         ('{"content": {}, "content": {}}', 'its header names something twice'),
         ('{"content": {"a": 1' + 5000 * '0' + '}}', 'it is damaged'),
+        ('{"content": {"a": 9223372036854775808}}', 'its header holds a whole number that no'),
         ('"text"', 'its header is no table'),
         ('\udcff', 'it is damaged'),
     ],
-    ids=['deep', 'deeper', 'twice', 'long number', 'no table', 'no text'],
+    ids=['deep', 'deeper', 'twice', 'long number', 'large number', 'no table', 'no text'],
 )
 def test_headers_that_are_a_trap(written: str, cause: str, path: Path) -> None:
     head = np.frombuffer(written.encode(errors='surrogateescape'), dtype=np.uint8)

@@ -38,6 +38,7 @@ LARGEST_STEP = 10**9
 MOST_STATES = 1000
 MOST_FEATURES = 5000
 MOST_HORIZONS = 1000
+LONGEST_TICK_NS = 1000 * 10**9
 LONGEST_HORIZON_NS = 86_400 * 10**9
 LONGEST_TEXT = 1000
 
@@ -74,6 +75,8 @@ def check_text(name: str, value: object) -> None:
 
 def check_timing(model: ModelHead) -> None:
     """Refuse a clock that would end too many ticks at once, or look too far ahead."""
+    if model.period_ns > LONGEST_TICK_NS:
+        refuse(f'a tick of it lasts {model.period_ns} ns, more than {LONGEST_TICK_NS}')
     ticks = int(model.max_gap_ns) // int(model.period_ns) + 2
     channels = len(model.channels.names)
     check_size('max_gap_ns', ticks, channels)

@@ -23,7 +23,8 @@ def parse_header(raw: bytes) -> dict[str, Any]:
     Raises
     ------
     UnfitError
-        If they are too many, no table, nested too deeply or name something twice.
+        If they are too many, no table, nested too deeply, name something twice, or hold a whole
+        number of more than 64 bits.
     ValueError, RecursionError
         If they are no JSON.
 
@@ -31,7 +32,7 @@ def parse_header(raw: bytes) -> dict[str, Any]:
     if len(raw) > LARGEST_HEADER:
         msg = f'its header has {len(raw)} bytes, more than {LARGEST_HEADER}'
         raise UnfitError(msg)
-    content = json.loads(raw.decode(), object_pairs_hook=_table)
+    content = json.loads(raw.decode(), object_pairs_hook=_table, parse_int=_whole)
     if not isinstance(content, dict):
         msg = 'its header is no table'
         raise UnfitError(msg)
@@ -49,6 +50,14 @@ def _check_depth(value: object, left: int) -> None:
     if isinstance(value, list):
         for part in value:
             _check_depth(part, left - 1)
+
+
+def _whole(digits: str) -> int:
+    number = int(digits)
+    if not -(2**63) <= number < 2**63:
+        msg = 'its header holds a whole number that no array can hold'
+        raise UnfitError(msg)
+    return number
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
