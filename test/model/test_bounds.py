@@ -39,6 +39,8 @@ FAR = GeodeticOrigin(1.0, float('inf'), 0.0)
         ({'kernel': 'a\nb'}, 'kernel is too long or holds characters that cannot be printed'),
         ({'max_gap_ns': 10**17}, 'max_gap_ns would take'),
         ({'window': 10**9}, 'window would take'),
+        ({'window': True}, 'window is True, not a positive number'),
+        ({'horizons': (0, True, 5)}, 'its horizons are no whole numbers'),
         ({'rate_hz': 1e-4, 'period_ns': 10**13}, 'a tick of it lasts 10000000000000 ns, more'),
         ({'horizons': (0, 5, 10**9)}, 'its last horizon is more than a day ahead'),
         ({'origin': FAR}, 'its origin is no place on the earth'),
@@ -57,6 +59,7 @@ def test_what_a_filter_could_not_take(
 @pytest.mark.parametrize(
     ('part', 'changes', 'words'),
     [
+        ('familiarity', {'still': True}, 'familiarity.still is True, not a number of ticks'),
         ('familiarity', {'own': -1e9}, 'familiarity.own is -1000000000.0, not the contrast'),
         (
             'familiarity',

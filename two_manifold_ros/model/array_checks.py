@@ -36,7 +36,7 @@ _KINDS = {
 def check_positive(numbers: Mapping[str, float]) -> None:
     """Refuse the first number that is not positive and finite."""
     for name, value in numbers.items():
-        if not (np.isfinite(value) and value > 0):
+        if isinstance(value, bool) or not (np.isfinite(value) and value > 0):
             refuse(f'{name} is {value}, not a positive number')
 
 

@@ -17,6 +17,7 @@ from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeGuard
 
     from two_manifold_ros.model.head import ModelHead
 
@@ -59,9 +60,14 @@ def check_widths(numbers: Mapping[str, float]) -> None:
             refuse(f'{name} is {value}, too large or too small to calculate with')
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether something is a whole number, which true and false are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def check_count(name: str, value: object) -> None:
     """Refuse what is no number of ticks."""
-    if not isinstance(value, int) or not 0 <= value < LARGEST_COUNT:
+    if not is_whole(value) or not 0 <= value < LARGEST_COUNT:
         refuse(f'{name} is {value}, not a number of ticks')
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
-from two_manifold_ros.model.bounds import check_text, check_timing, LARGEST_NUMBER
+from two_manifold_ros.model.bounds import check_text, check_timing, is_whole, LARGEST_NUMBER
 from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def check_head(model: ModelHead) -> None:
     names = ('rate_hz', 'period_ns', 'max_gap_ns', 'window')
     check_positive({name: getattr(model, name) for name in names})
     for name in names[1:]:
-        if not isinstance(getattr(model, name), int):
+        if not is_whole(getattr(model, name)):
             refuse(f'{name} is no whole number')
     if model.period_ns != round(1e9 / model.rate_hz):
         refuse('its rate and the length of its tick disagree')
@@ -47,7 +47,7 @@ def check_head(model: ModelHead) -> None:
 
 
 def _check_horizons(ahead: tuple[int, ...]) -> None:
-    if not all(isinstance(horizon, int) for horizon in ahead):
+    if not all(is_whole(horizon) for horizon in ahead):
         refuse('its horizons are no whole numbers')
     if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
         refuse('its horizons do not begin with 0 and increase')
