@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fault import ANY, MOST_ERROR, Outcome, TRACKING, UNSURE
+from fault import ANY, FAR_M, LEAST_ERROR_M, MOST_ERROR, Outcome, TRACKING, UNSURE
 import numpy as np
 
 from two_manifold_ros.outputs.rejections import REJECTIONS
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 
 CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""
-
-FAR_M = 0.35
-"""An error that the filter has now and then on a healthy drive; the track is 4.9 m long."""
-
-LEAST_ERROR_M = 0.03
-"""Errors are compared as if they were at least this: below lies the noise of the IMU."""
 
 
 def judge(trial: Trial) -> Outcome:

@@ -21,9 +21,19 @@ if TYPE_CHECKING:
     from healthy_drive import HealthyDrive
     from machine_trials import Result
 
+# What was done about the page.
+SAID = pytest.StashKey[str]()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption('--faults-page', metavar='FILE', help='write the page about the faults')
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if SAID in config.stash:
+        terminalreporter.write_line(config.stash[SAID])
 
 
 @pytest.fixture(scope='session')
@@ -32,14 +42,22 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
     outcomes: list[Outcome] = []
     yield outcomes
     path = request.config.getoption('--faults-page', default=None)
-    names = [fault.name for fault in FAULTS]
-    if path and {each.fault.name for each in outcomes} == set(names):
-        outcomes.sort(key=lambda each: names.index(each.fault.name))
-        machine = (
-            f'Made on {os.cpu_count()} cores ({platform.machine()}), Linux '
-            f'{platform.release().split("-")[0]}, Python {platform.python_version()}.'
-        )
-        Path(path).write_text(page(outcomes, machine), encoding='utf-8')
+    if path:
+        request.config.stash[SAID] = _write(path, {each.fault.name: each for each in outcomes})
+
+
+def _write(path: str, outcomes: dict[str, Outcome]) -> str:
+    """Write the page if there is an outcome for every row, and say what was done."""
+    missing = [fault.name for fault in FAULTS if fault.name not in outcomes]
+    if missing:
+        return f'{path} stays as it was, for want of {len(missing)} rows: {", ".join(missing)}'
+    machine = (
+        f'Made on {os.cpu_count()} cores ({platform.machine()}), Linux '
+        f'{platform.release().split("-")[0]}, Python {platform.python_version()}.'
+    )
+    text = page([outcomes[fault.name] for fault in FAULTS], machine)
+    Path(path).write_text(text, encoding='utf-8')
+    return f'{path} is written: {len(FAULTS)} rows'
 
 
 @pytest.fixture(scope='session')

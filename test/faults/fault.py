@@ -22,6 +22,13 @@ MOST_ERROR = 1.2
 """After a fault the error may be this many times what it would have been without."""
 
 
+LEAST_ERROR_M = 0.03
+"""Errors are compared as if they were at least this: below lies the noise of the IMU."""
+
+FAR_M = 0.35
+"""An error that the filter has now and then on a healthy drive; the track is 4.9 m long."""
+
+
 def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:
     """Be the `Change` of a stretch that is as it should be."""
     return stretch

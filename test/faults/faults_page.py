@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fault import MOST_ERROR, StreamFault
+from fault import FAR_M, LEAST_ERROR_M, MOST_ERROR, StreamFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +40,13 @@ network comes up later than a node, the node has to be started anew.
 * *after*: seconds of the drive until it is said (of the clock where no messages come), and the
   limit.
 * *wrong*: ticks in which a wrong position was told as sure before, and the limit. A position is
-  wrong if the truth lies outside the 95 % ellipse and farther away than errors on a healthy
-  drive.
+  wrong if the truth lies outside the 95 % ellipse and more than {FAR_M} m away, an error that a
+  healthy drive has now and then (the track is 4.9 m by 2.3 m); off the track every one is.
 * *back*: ticks after the end of the fault until it tracks again, and the limit. Where the window
   begins anew it takes 20 to fill; a status that is better is believed after 10.
 * *error*: after that limit (where there is no harm: from the begin of the fault), as a multiple of
-  the error without the fault at the same places; at most {MOST_ERROR}. Errors below 3 cm count as
-  3 cm.
+  the error without the fault at the same places; at most {MOST_ERROR}. Errors below
+  {LEAST_ERROR_M} m count as that.
 
 | fault | rule | says | after, s | wrong | back, ticks | error |
 | --- | --- | --- | --- | --- | --- | --- |

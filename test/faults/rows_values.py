@@ -39,6 +39,7 @@ GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
 
 DROPPED = 'dropped before any buffer, counted; the rest is used'
 NOTHING = 'nothing is published as long as no message can be used; nothing of it stays behind'
+WORN = 'named with the channel and what to do; unsure as long as it lasts'
 UNITS = 'named with what to do; nothing is published once it is known'
 
 SINGLE = (
@@ -189,7 +190,7 @@ SENSOR = (
     StreamFault(
         name='saturated',
         seen='',
-        rule='named',
+        rule=WORN,
         says=(UNSURE, 'cut_off'),
         **NAMED,
         change=clipped(YAW, 1.5),
@@ -197,7 +198,7 @@ SENSOR = (
     StreamFault(
         name='quantised coarsely',
         seen='PX4-ECL#219',
-        rule='named',
+        rule=WORN,
         says=(UNSURE, 'coarse'),
         **NAMED,
         change=rounded(0.5),

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 IN_FLIGHT = 40
 """Messages that may be on their way: their ticks are fewer than what publishers keep."""
 
-CLOSE = 20
-"""The same where it matters after how many of them something is told."""
+CLOSE, CLOSEST = 20, 5
+"""The same where it matters after how many of them something is told, or only counted."""
 STATUS_HZ = 100.0
 OTHERS = {
     'position': PoseWithCovarianceStamped,
@@ -187,7 +187,7 @@ class ServedNode:
             if pace_hz and count % batch == 0:
                 self.rest(begin + count / pace_hz - monotonic())
             self._publish(sample)
-            if count % CLOSE == CLOSE - 1:
+            if count % in_flight == in_flight - 1:
                 self._wait(in_flight)
         self._wait(0)
         if two:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from healthy_drive import RATE_HZ, TICK_NS
 import numpy as np
-from served_node import CLOSE
+from served_node import CLOSE, CLOSEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +115,8 @@ def play(fault: StreamFault, drive: HealthyDrive, node: ServedNode, index: int) 
     lead, faulty, after = stretches
     node.send(lead)
     node.settle()
-    node.send(faulty, CLOSE, fault.pace_hz, fault.batch)
+    in_flight = CLOSEST if fault.counter else CLOSE
+    node.send(faulty, in_flight, fault.pace_hz, fault.batch)
     silence_s = monotonic()
     if fault.silent_s:
         node.listen_for(fault.says[0], fault.silent_s)
