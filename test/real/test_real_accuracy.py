@@ -65,13 +65,6 @@ def familiarity_along(model: Model, folder: Path) -> np.ndarray:
     return found[np.isfinite(found)]
 
 
-@pytest.fixture(scope='module')
-def six_runs(recordings_folder: Path) -> Model:
-    """Return a model of six runs of a car, of whose six channels three are dead."""
-    runs = [read(recordings_folder / 'f1tenth_ipz20' / f'run_{i}') for i in range(1, 7)]
-    return train_model(runs, TrainingSettings(horizons=(0, 25, 50)))
-
-
 def test_another_run_of_the_same_track(six_runs: Model, recordings_folder: Path) -> None:
     seventh = read(recordings_folder / 'f1tenth_ipz20' / 'run_7')
     assert six_runs.rate_hz == 25.0

@@ -1,0 +1,91 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A real car that is moved, on another track, or driven the wrong way round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import Recording
+
+AWAY = {Status.LOST, Status.UNSURE, Status.REFUSED}
+LEAD_S, TAIL_S = 9.0, 7.5
+MOVES = [(9.5, 3.0), (13.0, 8.0), (17.0, 26.0), (25.0, 13.0)]
+"""Seconds at which the car is taken, and at which the recording goes on."""
+
+
+def followed(model: Model, stamps: np.ndarray, samples: np.ndarray) -> list[Estimate]:
+    live = Filter(model)
+    pairs = zip(stamps.tolist(), samples, strict=True)
+    return [estimate for stamp, sample in pairs for estimate in live.push(stamp, sample)]
+
+
+def moved(
+    model: Model, recording: Recording, taken_s: float, put_s: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return, of each tick from another moment of a recording on, what is right and tracking."""
+    imu = recording.imu
+    elapsed = (imu.stamps - imu.stamps[0]) * 1e-9
+    before = (elapsed >= taken_s - LEAD_S) & (elapsed < taken_s)
+    after = (elapsed >= put_s) & (elapsed < put_s + TAIL_S)
+    shift = imu.stamps[before][-1] + model.period_ns - imu.stamps[after][0]
+    stamps = np.concatenate([imu.stamps[before], imu.stamps[after] + shift])
+    samples = np.concatenate([imu.samples[before], imu.samples[after]])
+    # A tick that ends with the first sample from elsewhere is of the place before.
+    found = [
+        each for each in followed(model, stamps, samples) if each.stamp_ns > stamps[sum(before)]
+    ]
+    truths = positions_at(recording.positions, np.array([each.stamp_ns for each in found]) - shift)
+    errors = np.array([each.positions[0] for each in found]) - truths
+    covariances = np.array([each.covariances[0] for each in found])
+    inside = squared_mahalanobis(errors, covariances) <= CHI_SQUARE[1]
+    tracking = np.array([each.status is Status.TRACKING for each in found])
+    return inside, tracking, np.linalg.norm(errors, axis=1)
+
+
+def test_put_down_elsewhere(six_runs: Model, read_real: Callable[[str], Recording]) -> None:
+    """It is never sure of a wrong place for long, and found within 1.5 windows."""
+    seventh = read_real('f1tenth_ipz20/run_7')
+    soon = round(1.5 * six_runs.window)
+    sure, right = 0, 0
+    for taken_s, put_s in MOVES:
+        inside, tracking, errors = moved(six_runs, seventh, taken_s, put_s)
+        assert (tracking & inside)[:soon].any()
+        assert not (tracking & (errors > 2.0))[six_runs.window :].any()
+        sure += int(tracking.sum())
+        right += int((tracking & inside).sum())
+    assert right >= 0.85 * sure
+
+
+def away(model: Model, stamps: np.ndarray, samples: np.ndarray) -> float:
+    """Return the share of ticks with a full window that say that something is wrong."""
+    found = followed(model, stamps, samples)[model.window - 1 :]
+    return float(np.mean([each.status in AWAY for each in found]))
+
+
+@pytest.mark.parametrize('run', [4, 6])
+def test_another_track(run: int, six_runs: Model, read_real: Callable[[str], Recording]) -> None:
+    """Of its runs these two are the most familiar."""
+    imu = read_real(f'f1tenth_ipz8/run_{run}').imu
+    assert away(six_runs, imu.stamps, imu.samples) >= 0.95
+
+
+def test_the_wrong_way_round(six_runs: Model, read_real: Callable[[str], Recording]) -> None:
+    """Played backwards, with the nose to the other side: forward, left and yaw change signs."""
+    imu = read_real('f1tenth_ipz20/run_7').imu
+    turned = imu.samples[::-1] * [-1.0, -1.0, 1.0, 1.0, 1.0, -1.0]
+    stamps = imu.stamps[0] + (imu.stamps[-1] - imu.stamps[::-1])
+    assert away(six_runs, stamps, turned) >= 0.95
