@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +47,36 @@ def test_the_first_signal_ends_the_block_and_its_cleaning_up_is_not_disturbed(
             done.append('cleaned up')
     assert done == ['cleaned up']
     assert stop.signal == number
+
+
+def test_a_signal_that_comes_in_a_destructor_is_not_lost() -> None:
+    class Dying:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    done = []
+    with Stopping() as stop:
+        # What is raised in it goes nowhere.
+        Dying()
+        for _ in range(1000):
+            sleep(0.01)
+        done.append('went on')
+    assert done == []
+    assert stop.signal == signal.SIGTERM
+
+
+def test_what_else_is_lost_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dying:
+        def __del__(self) -> None:
+            int('bad')
+
+    lost: list[object] = []
+    monkeypatch.setattr(sys, 'unraisablehook', lambda each: lost.append(each.exc_type))
+    before = sys.unraisablehook
+    with Stopping():
+        Dying()
+    assert lost == [ValueError]
+    assert sys.unraisablehook is before
 
 
 def test_a_signal_waits_where_it_must_not_come_between() -> None:

@@ -9,15 +9,20 @@ raises an exception between any two lines, so that half-learned things may be sa
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+from threading import Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
     from types import FrameType, TracebackType
 
     from typing_extensions import Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_S = 0.01
 
 
 class Stopped(KeyboardInterrupt):
@@ -50,8 +55,11 @@ class Stopping:
     def __init__(self) -> None:
         self.signal = 0
         self.at_once = True
+        self._lost = False
 
     def __enter__(self) -> Self:
+        self._hook = sys.unraisablehook
+        sys.unraisablehook = self._look_at_lost
         self._before = {
             number: signal.signal(number, self._hear)
             for number in _SIGNALS
@@ -68,11 +76,22 @@ class Stopping:
         for number, handler in self._before.items():
             # Or a second one would end a process with an error that is ending well.
             signal.signal(number, signal.SIG_IGN if self.signal else handler)
+        sys.unraisablehook = self._hook
         return isinstance(error, KeyboardInterrupt)
 
     def _hear(self, number: int, _: FrameType | None) -> None:
-        if self.signal:
+        if self.signal and not self._lost:
             return
-        self.signal = number
+        self.signal, self._lost = number, False
         if self.at_once:
             raise Stopped
+
+    def _look_at_lost(self, lost: UnraisableHookArgs) -> None:
+        """Try again where it was raised in a destructor or its like, from which nothing comes."""
+        if not isinstance(lost.exc_value, Stopped):
+            self._hook(lost)
+            return
+        self._lost = True
+        again = Timer(_AGAIN_S, os.kill, (os.getpid(), self.signal))
+        again.daemon = True
+        again.start()
