@@ -96,9 +96,11 @@ def _with_another_number(choose: Choose, array: np.ndarray) -> np.ndarray:
     if not array.size:
         return array
     flat = array.reshape(-1)
-    if array.dtype.kind == 'i':
+    if array.dtype.kind in 'iu':
         number: Any = INDICES[choose(len(INDICES))]
-        number = np.clip(number, np.iinfo(array.dtype).min, np.iinfo(array.dtype).max)
+        number = min(max(number, np.iinfo(array.dtype).min), np.iinfo(array.dtype).max)
+    elif array.dtype.kind == 'b':
+        number = bool(choose(2))
     else:
         number = NUMBERS[choose(len(NUMBERS))]
     if choose(3):
