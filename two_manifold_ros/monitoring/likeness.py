@@ -39,9 +39,6 @@ SAMPLED = 100
 APART = 2
 """Windows between the beginnings of two that count as different drives."""
 
-ROUNDED = 1e-12
-"""Share of the square of a window that its squared distances are not exact to."""
-
 DRIVING_SHARE = 0.2
 """Of what a channel usually varies within a window; below it the vehicle hardly drives."""
 
@@ -163,10 +160,8 @@ class LikenessToTraining:
     def _judge(self, seen: Floats, ways: int) -> Likeness:
         read = seen[self._sources[:ways]] * self._factors[:ways, :, None]
         read += self._added[:ways, :, None]
-        size = np.square(read).sum(axis=(1, 2))
-        found = self._found[:ways] + size[:, None]
-        # What is nearer than that is rounding.
-        nearest = np.maximum(found[:, 0], np.maximum(SMALLEST_RATIO * self._usual, ROUNDED * size))
+        found = self._found[:ways] + np.square(read).sum(axis=(1, 2))[:, None]
+        nearest = np.maximum(found[:, 0], SMALLEST_RATIO * self._usual)
         ratio = np.maximum(nearest / np.maximum(found[:, 1], nearest), SMALLEST_RATIO)
         varied = read.std(axis=2) >= DRIVING_SHARE * self._usually
         return Likeness(

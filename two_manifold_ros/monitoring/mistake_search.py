@@ -51,9 +51,6 @@ GAIN, LASTING = 0.8, 0.4
 APART = 0.35
 """Mistakes that differ by less in what they leave of ``far`` cannot be told apart."""
 
-GROSS_GAIN, GROSS_NEAR, GROSS_APART = 3.0, 2.0, 1.0
-"""The same where the input is so far off that a drive unlike all of training changes little."""
-
 NEVER = 8.0
 """Counts as ``far`` where the vehicle would hardly have driven, of which nothing is learned."""
 
@@ -136,12 +133,8 @@ class MistakeSearch:
         far, strange = np.mean(fars, axis=0), np.mean(stranges, axis=0)
         gain = np.mean(plain) - far
         best = int(np.argmin(far))
-        rivals = far - far[best]
         if best > 0 and far[best] < NEAR and strange[best] < FAMILIAR and gain[best] > GAIN:
-            return tuple(np.flatnonzero(rivals < APART))
-        gross = far[best] < GROSS_NEAR and gain[best] > GROSS_GAIN
-        if best > 0 and gross and np.partition(rivals, 1)[1] > GROSS_APART:
-            return (best,)
+            return tuple(np.flatnonzero(far < far[best] + APART))
         lasts = bool(self._named) and gain[list(self._named)].min() > LASTING
         return self._named if lasts else ()
 
