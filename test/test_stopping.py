@@ -79,6 +79,18 @@ def test_what_else_is_lost_is_told_as_before(monkeypatch: pytest.MonkeyPatch) ->
     assert sys.unraisablehook is before
 
 
+def test_a_signal_while_a_module_in_c_is_loaded_is_no_broken_installation() -> None:
+    with Stopping() as stop:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            msg = 'initialization failed'
+            raise ImportError(msg) from error
+    assert stop.signal == signal.SIGINT
+    with pytest.raises(ImportError), Stopping():
+        raise ImportError
+
+
 def test_a_signal_waits_where_it_must_not_come_between() -> None:
     with Stopping() as stop:
         stop.at_once = False

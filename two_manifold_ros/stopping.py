@@ -77,7 +77,9 @@ class Stopping:
             # Or a second one would end a process with an error that is ending well.
             signal.signal(number, signal.SIG_IGN if self.signal else handler)
         sys.unraisablehook = self._hook
-        return isinstance(error, KeyboardInterrupt)
+        # What is raised while a module in C is loaded comes out of it as an error of the import.
+        failed = self.signal != 0 and isinstance(error, ImportError)
+        return failed or isinstance(error, KeyboardInterrupt)
 
     def _hear(self, number: int, _: FrameType | None) -> None:
         if self.signal and not self._lost:
