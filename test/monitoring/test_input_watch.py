@@ -77,6 +77,17 @@ def test_a_sensor_that_fails_is_named_until_it_is_well(
     assert set(found[end + round(4.5 * RATE_HZ) :]) == {''}
 
 
+@pytest.mark.parametrize('tenths', [61, 66, 71, 76])
+def test_a_driver_that_repeated_itself_is_not_called_coarse(
+    slot_car_model: Model, samples: np.ndarray, tenths: int
+) -> None:
+    """Whenever it goes on, little but repetitions is on record."""
+    end = BEGIN + tenths * RATE_HZ // 10
+    samples = samples.copy()
+    samples[BEGIN:end] = samples[BEGIN]
+    assert set(causes_along(InputWatch(slot_car_model), samples)) == {'', 'stuck'}
+
+
 def test_a_drive_that_is_well_is_left_alone(slot_car_model: Model, samples: np.ndarray) -> None:
     assert set(causes_along(InputWatch(slot_car_model), samples)) == {''}
 

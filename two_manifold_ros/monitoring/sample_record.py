@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 LAST, INTEGRAL, LOW, HIGH, STEP, NOW = 0, 1, 2, 3, 4, 5
-CHANGED, REPEATS, AT_LOW, AT_HIGH = 0, 1, 2, 3
+CHANGED, CHANGES, REPEATS, AT_LOW, AT_HIGH = 0, 1, 2, 3, 4
 
 MOST = 1e6
 """Larger than any sensor says in any unit: what is above it counts as this."""
@@ -57,6 +57,7 @@ def _take(
             step = abs(value - values[LAST, c])
             if step > 0.0:
                 counts[CHANGED, c] = stamp
+                counts[CHANGES, c] += 1
                 values[LAST, c] = value
                 values[STEP, c] = min(values[STEP, c], step)
                 if value < values[LOW, c]:
@@ -90,12 +91,10 @@ class SampleRecord:
     values : (6, c)
         The newest sample, its integral, and since the record was begun the lowest and the highest
         value and the smallest change; and room to read a sample.
-    counts : (4, c) int64
-        Stamp of the newest change, and since the record was begun the samples that were the same
-        as the one before while other channels changed: all of them, and those at the lowest and
-        at the highest value.
-    taken
-        Samples since the record was begun.
+    counts : (5, c) int64
+        Stamp of the newest change, and since the record was begun the changes, and the samples
+        that were the same as the one before while other channels changed: all of them, and those
+        at the lowest and at the highest value.
 
     """
 
@@ -105,8 +104,7 @@ class SampleRecord:
         self._means = np.zeros((most_ticks, channels))
         self._ends = np.zeros(most_ticks, dtype=np.int64)
         self.values = np.zeros((6, channels))
-        self.counts = np.zeros((4, channels), dtype=np.int64)
-        self.taken = 0
+        self.counts = np.zeros((5, channels), dtype=np.int64)
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Forget everything and begin with this (c,) sample, and with it a tick."""
@@ -121,8 +119,7 @@ class SampleRecord:
         """Begin the record anew; what changed last is not forgotten."""
         self.values[LOW] = self.values[HIGH] = self.values[LAST]
         self.values[STEP] = np.inf
-        self.counts[REPEATS:] = 0
-        self.taken = 0
+        self.counts[CHANGES:] = 0
 
     def take(self, stamps: Ints, samples: Floats) -> Floats:
         """
@@ -141,7 +138,6 @@ class SampleRecord:
             Means of the ticks that ended, until the next call.
 
         """
-        self.taken += len(stamps)
         ticks = _take(
             stamps,
             samples,

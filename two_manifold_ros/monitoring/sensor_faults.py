@@ -15,6 +15,7 @@ from two_manifold_ros.monitoring.sample_record import (
     AT_HIGH,
     AT_LOW,
     CHANGED,
+    CHANGES,
     HIGH,
     LAST,
     LOW,
@@ -116,8 +117,7 @@ class SensorFaults:
         if not self._single:
             return None
         values, counts = record.values[:, self._live], record.counts[:, self._live]
-        changes = record.taken - counts[REPEATS]
-        judged = self._fine & (changes >= LEAST_CHANGES)
+        judged = self._fine & (counts[CHANGES] >= LEAST_CHANGES)
         return self._cut_off(values, counts, judged) or self._coarse(values, judged)
 
     def _cut_off(self, values: Floats, counts: Ints, judged: Bools) -> Finding | None:
