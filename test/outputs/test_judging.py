@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The status, the cause and the reason that are given, for whatever a node may know of itself."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ CASES: dict[str, tuple[dict[str, Any], Level, Status | None, str]] = {
         {'interruption': Interruption('gap', 61.0), **FILLS},
         Level.WARN,
         Status.FILLING,
-        'no message came for 61 s',
+        'no usable message came for 61 s',
     ),
     'filling': (FILLS, Level.WARN, Status.FILLING, '3 of 60'),
     'astray': (LOST, Level.ERROR, Status.LOST, 'too wide'),
@@ -153,6 +154,19 @@ def test_stamps_of_a_clock_that_does_not_go_are_no_fault_of_the_driver(
 ) -> None:
     facts = Facts(rejected={rejection: 99}, clock='no_clock', **TRACKS)
     assert judge(facts)[1:3] == (Status.REFUSED, cause)
+
+
+@pytest.mark.parametrize('own', [FILLS, LOST])
+def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(
+    own: dict[str, Any],
+) -> None:
+    finding = Finding('rates_in_degrees', 'the rates look like deg/s', refuses=True)
+    gap = Interruption('gap', 2.6)
+    judgement = judge(Facts(finding=finding, interruption=gap, **own))
+    assert judgement[:3] == (Level.ERROR, Status.REFUSED, finding.cause)
+    assert judgement.why == 'refused input: the rates look like deg/s'
+    doubtful = replace(finding, refuses=False)
+    assert judge(Facts(finding=doubtful, **own)).status is own['status']
 
 
 def test_every_status_has_a_level() -> None:

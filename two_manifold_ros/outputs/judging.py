@@ -81,6 +81,7 @@ def judge(facts: Facts) -> Judgement:
         or judge_silence(facts)
         or _judge_rejected(facts)
         or _judge_return(facts)
+        or _judge_samples(facts)
         or _judge_filter(facts)
     )
 
@@ -188,6 +189,15 @@ def _judge_return(facts: Facts) -> Judgement | None:
         f'{facts.barren_s:.1f} s until now: it is used once the next one goes on from there'
     )
     return Judgement(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)
+
+
+def _judge_samples(facts: Facts) -> Judgement | None:
+    """Return what is known to be wrong, where the filter is not there yet or not any more."""
+    finding = facts.finding
+    if finding is None or not finding.refuses or facts.status in USABLE:
+        return None
+    why = f'{Status.REFUSED.value}: {finding.words}'
+    return Judgement(Level.ERROR, Status.REFUSED, finding.cause, why)
 
 
 def _judge_filter(facts: Facts) -> Judgement:

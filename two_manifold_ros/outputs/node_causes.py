@@ -13,7 +13,7 @@ STEPPED_AHEAD, STEPPED_BACK = 'stepped_ahead', 'stepped_back'
 NO_CLOCK, CLOCK_STANDS = 'no_clock', 'clock_stands'
 
 INTERRUPTION_WORDS = {
-    GAP: 'no message came for {seconds:.3g} s: look at the driver and its cable',
+    GAP: 'no usable message came for {seconds:.3g} s: look at the driver and its cable',
     STEPPED_AHEAD: (
         'the stamps stepped ahead by {seconds:.3g} s while hardly any time passed: a clock was '
         'set, or another recording began'
