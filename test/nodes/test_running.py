@@ -33,6 +33,11 @@ class Learning(Node):
         self.create_timer(0.01, self.learn)
         if kind == 'making':
             signal.raise_signal(signal.SIGTERM)
+        if kind == 'declaring':
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            except KeyboardInterrupt:
+                raise InputError('no such model')
         if kind == 'refusing':
             raise InputError('no such model')
 
@@ -61,6 +66,7 @@ with Stopping() as stop:
         ('working', 0, 'half learned\nlearned\nkept\n'),
         ('ending by itself', 7, 'half learned\nlearned\nkept\n'),
         ('making', 0, ''),
+        ('declaring', 0, ''),
         ('refusing', 2, ''),
     ],
 )

@@ -50,8 +50,10 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
     except ExternalShutdownException:
         pass
     except InputError as error:
-        logger.fatal(str(error))
-        return _BAD_INPUT
+        # What a signal breaks off looks like a parameter that cannot be declared, or the like.
+        if not stop.signal:
+            logger.fatal(str(error))
+            return _BAD_INPUT
     except RCLError:
         # Somebody shut the middleware down between two calls into it; anything else is a bug.
         if ok():
