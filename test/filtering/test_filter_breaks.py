@@ -94,6 +94,29 @@ def test_two_gaps_in_a_row_are_still_recovering(slot_car_model: Model, stream: S
     assert statuses(feed(live, stream[115:120])) == [Status.UNSURE] * 4
 
 
+def test_a_clock_that_is_set_back_by_less_than_a_jump_is_a_gap_of_as_much(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    """What is then told is right: where the vehicle is now, not where it was by the new clock."""
+    step = 4 * PERIOD + PERIOD // 2
+    dense = [(stamp + part * PERIOD // 4, sample) for stamp, sample in stream for part in range(4)]
+    live, other = Filter(slot_car_model), Filter(slot_car_model)
+    feed(live, dense[: 4 * CUT])
+    found = feed(live, shifted(dense[4 * CUT :], -step))
+    wanted = feed(other, dense)
+    ends = np.array([each.stamp_ns for each in wanted])
+    assert {each.cause for each in found[: WINDOW // 2]} == {'gap'}
+    assert (live.counters['gaps'], live.counters['resets']) == (1, 0)
+    assert live.counters['out_of_order'] + live.counters['duplicate_stamp'] == 18
+    apart = [
+        np.linalg.norm(
+            each.positions[0] - wanted[np.abs(ends - each.stamp_ns - step).argmin()].positions[0]
+        )
+        for each in found[: WINDOW // 2]
+    ]
+    assert max(apart) < 0.2
+
+
 @pytest.mark.parametrize(('ticks', 'resets'), [(4, 0), (WINDOW // 2 + 1, 1)])
 def test_gaps_with_less_than_a_tick_between_them_are_one(
     ticks: int, resets: int, slot_car_model: Model, stream: Stream

@@ -30,6 +30,7 @@ def fed(pace: float = 1.0) -> Arrivals:
         (1.0, -30.0, 0.02, 'stepped_back', 30.02),
         (1.0, 31.0, 1.0, 'stepped_ahead', 30.0),
         (1.0, -30.0, 5.0, 'stepped_back', 35.0),
+        (1.0, 0.02, 0.32, 'stepped_back', 0.3),
         (10.0, 5.0, 0.5, 'gap', 5.0),
         (0.1, 5.0, 50.0, 'gap', 5.0),
         (0.1, 5.0, 5.0, 'stepped_ahead', 4.5),

@@ -211,18 +211,19 @@ class Filter:
         """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
         if verdict is Verdict.GAP:
             self.counters['gaps'] += 1
-            elapsed = stamp_ns - self._averager.tick_began
+            elapsed = stamp_ns - self._averager.tick_began + self._intake.aside_ns
             missed = round(elapsed / self._model.period_ns)
             if not self._estimator.coast(missed):
                 self.counters['resets'] += 1
-                self._forget()
+                self._forget(stamp_ns)
         elif verdict is Verdict.JUMP_BACK:
             self.counters['resets'] += 1
             self._forget()
         self._since = ''
         self._averager.start(stamp_ns, sample)
 
-    def _forget(self) -> None:
+    def _forget(self, stamp_ns: int | None = None) -> None:
         self._estimator.forget()
-        if self._watch is not None:
+        # Where samples came that could not be used, they have told what is wrong.
+        if self._watch is not None and (stamp_ns is None or not self._watch.goes_on(stamp_ns)):
             self._watch.clear()

@@ -54,6 +54,11 @@ class Intake:
         """Whether the newest sample jumped, so that any next one may bring about anything."""
         return self._gate.waiting > 0
 
+    @property
+    def aside_ns(self) -> int:
+        """See ``StampRule``."""
+        return self._rule.aside_ns
+
     def push(
         self, stamp: int, sample: Floats, counters: Counter[str]
     ) -> Iterator[tuple[Verdict, int, Floats]]:

@@ -85,9 +85,9 @@ class Arrivals:
     def _judge(self, by_stamps_ns: int, by_clock_ns: int) -> Interruption:
         # A recording that is played ten times as fast has holes that pass ten times as fast.
         passed_ns = self._pace * by_clock_ns
-        if passed_ns > 0.5 * by_stamps_ns > 0.0:
+        if 0.5 * passed_ns < by_stamps_ns < 2.0 * passed_ns:
             return Interruption(GAP, by_stamps_ns / 1e9)
-        cause = STEPPED_AHEAD if by_stamps_ns > 0 else STEPPED_BACK
+        cause = STEPPED_AHEAD if by_stamps_ns > passed_ns else STEPPED_BACK
         return Interruption(cause, abs(by_stamps_ns - passed_ns) / 1e9)
 
     def _take_pace(self, here: tuple[int, int], least_ns: int) -> None:
