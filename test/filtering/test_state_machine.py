@@ -181,6 +181,16 @@ def test_worse_at_once_and_better_after_some_ticks() -> None:
     assert said == [*wanted, *[Status.TRACKING] * (len(said) - len(wanted))]
 
 
+def test_nothing_is_sure_from_a_gap_on() -> None:
+    machine = StateMachine(LIMITS, 20)
+    run([GOOD], machine)
+    machine.pause()
+    assert (machine.status, machine.cause) == (Status.UNSURE, 'gap')
+    assert 'the window has 0 of 20 ticks' in machine.why
+    assert {each.status for each in run([GOOD] * (STEADY - 1), machine)} == {Status.UNSURE}
+    assert machine.step(GOOD).status is Status.TRACKING
+
+
 def test_what_was_wrong_before_a_gap_is_not_blamed_for_it() -> None:
     machine = StateMachine(LIMITS, 20)
     assert run([GOOD, GOOD._replace(finding=REFUSING)], machine)[-1].status is Status.REFUSED

@@ -164,7 +164,7 @@ def test_an_imu_that_slows_down_leaves_no_estimate(drive: SlotCarRun, model_path
     for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True):
         session.take(raw(stamp, sample), lambda _: None)
     assert session.latest is not None
-    for step in range(1, 6):
+    for step in range(1, model.window):
         slow = int(drive.stamps_ns[149]) + step * (model.max_gap_ns + 1)
         session.take(raw(slow, drive.imu[0]), lambda _: None)
     assert session.counts()['resets'] > 0

@@ -153,10 +153,13 @@ class StateMachine:
         self._verdict = self._filling(0)
 
     def pause(self) -> None:
-        """Take notice of a gap: contradictions before it no longer count."""
+        """Take notice of a gap: contradictions before it no longer count, and nothing is sure."""
         self._contradictions = 0
         if self.status is Status.FILLING:
             self._verdict = self._filling(0)
+        elif self.status is Status.TRACKING:
+            why = CAUSES[causes.GAP].format(seen=0, window=self._window)
+            self._verdict = Verdict(Status.UNSURE, causes.GAP, f'{Status.UNSURE.value}: {why}')
 
     def step(self, signs: Signs) -> Verdict:
         """Take what a tick showed, and return the status after it."""
