@@ -45,8 +45,7 @@ OTHERS = {
 """Heard beside odometry, which tells all that is judged."""
 
 CLOCK_EVERY = 5
-MATCHED_S = 1.0
-SETTLED_S = 0.2
+MATCHED_S = 2.0
 PROBE_NS = 1_000_000 * 10**9
 """So far back that the filter starts anew after it."""
 
@@ -144,7 +143,9 @@ class ServedNode:
 
         self._talk.until(lambda: self.words, 'its first word')
         self._talk.until(heard, 'the first IMU message to arrive')
-        self.rest(SETTLED_S)
+        # Once this last one is counted, none of the others is on its way any more.
+        self._publishers[0].publish(b'no message')
+        self._talk.until(lambda: self.looks[-1].numbers['malformed'], 'the last one to arrive')
         self._sent = self.received
 
     def close(self) -> None:
