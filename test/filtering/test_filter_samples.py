@@ -169,6 +169,24 @@ def test_whatever_comes_every_number_is_sound(
     assert (present @ hull[:, :2].T + hull[:, 2] <= 1e-9).all()
 
 
+def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
+    slot_car_model: Model, stream: Stream
+) -> None:
+    milli_g = np.array([1000 / 9.80665] * 3 + [1.0] * 3)
+    live, silent = Filter(slot_car_model), Filter(slot_car_model)
+    for each, end in ((live, 110), (silent, 60)):
+        feed(each, stream[:10])
+        feed(each, ((stamp, milli_g * sample) for stamp, sample in stream[10:end]))
+    finding = live.finding
+    assert finding is not None
+    assert finding == silent.finding
+    for each in (live, silent):
+        feed(each, stream[110:112])
+        assert each.counters['gaps'] == 1
+    assert live.finding == finding
+    assert silent.finding is None
+
+
 def test_an_axis_that_the_model_does_not_use_may_hold_anything(
     slot_car_laps: tuple[Recording, Recording], stream: Stream
 ) -> None:

@@ -73,12 +73,18 @@ class InputWatch:
         if self._search is not None:
             self._search.clear()
 
+    def goes_on(self, stamp_ns: int) -> bool:
+        """Whether a sample with this stamp belongs to the stream, with no gap nor jump back."""
+        newest = self._newest
+        return newest is not None and -JUMP_BACK_NS < stamp_ns - newest <= self._max_gap
+
     def sample(self, stamp_ns: int, sample: Floats) -> None:
         """Take one (c,) sample, finite in every channel that the model uses."""
         newest = self._newest
-        if newest is None or not 0 < stamp_ns - newest <= self._max_gap:
-            if newest is None or not -JUMP_BACK_NS < stamp_ns - newest <= 0:
-                self._begin(stamp_ns, sample)
+        if newest is None or not self.goes_on(stamp_ns):
+            self._begin(stamp_ns, sample)
+            return
+        if stamp_ns <= newest:
             return
         self._newest = stamp_ns
         count = self._count
