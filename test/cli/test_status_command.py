@@ -62,9 +62,14 @@ def test_lines_stay_in_place_on_a_terminal(
     assert line.startswith('filter_node  ERROR')
 
 
-def test_nobody_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_heard(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     play(monkeypatch)
     assert main(['status']) == 1
+    said = capsys.readouterr()
+    assert said.out == ''
+    assert 'no filter or updater node was heard' in said.err
 
 
 def test_without_ros_one_sentence_says_so(

@@ -44,7 +44,7 @@ def test_without_a_model_it_says_so_and_takes_one_later(
     assert health.level == 2
     assert change(talk, 'model', '').successful
     assert not transition(talk, CONFIGURE)
-    health.until('No model is given: set the parameter model')
+    health.until('No model is given: start with -p model:=FILE')
     assert change(talk, 'model', str(model_path)).successful
     assert transition(talk, CONFIGURE)
     assert transition(talk, ACTIVATE)

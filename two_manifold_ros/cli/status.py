@@ -21,6 +21,10 @@ HELP = (
     'Into a file or pipe goes a line for each change. Needs ROS 2.'
 )
 _NOBODY = 1
+_NOBODY_WORDS = (
+    'no filter or updater node was heard: look whether one runs, and whether ROS_DOMAIN_ID is '
+    'that of its terminal'
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,7 +48,10 @@ def run(args: Namespace) -> int:
         raise InputError(msg) from error
     board = _Board()
     listen(board.hear, board.look, args.seconds)
-    return 0 if board.heard else _NOBODY
+    if board.heard:
+        return 0
+    print(f'two-manifold: note: {_NOBODY_WORDS}', file=sys.stderr)
+    return _NOBODY
 
 
 class _Board:

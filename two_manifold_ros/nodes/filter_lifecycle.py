@@ -117,8 +117,13 @@ class FilterNode(LifecycleNode):
     def _configure(self) -> None:
         path = self.settings['model']
         if not path:
-            msg = 'No model is given: set the parameter model to the path of a model file.'
+            msg = (
+                'No model is given: start with -p model:=FILE, or set the parameter model to the '
+                'path of a model file and configure the node.'
+            )
             raise InputError(msg)
+        # Where there is little to compile with, nothing would be heard of it for half a minute.
+        self.get_logger().info(f'Loading {path} and compiling its filter, which takes a while')
         version = file_version(path)
         model = load_model(path)
         check_input(model, path)
