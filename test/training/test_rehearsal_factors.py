@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from circle_drives import PERIOD_S
@@ -11,12 +12,18 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.localisation.surprise import USUAL_SHARE
 from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.training.rehearsal import INDEPENDENT_S, Rehearsal, Rehearser
+from two_manifold_ros.training.rehearsal import (
+    INDEPENDENT_S,
+    LEAST_SURPRISE,
+    Rehearsal,
+    Rehearser,
+)
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -85,3 +92,18 @@ def test_ellipses_of_a_fresh_drive_hold_their_share(seed: int, slot_car_model: M
     # The IMU has another bias on every drive: two seconds ahead the ellipses are too small.
     assert later.coverage68 == pytest.approx(0.65, abs=0.25)
     assert later.coverage95 == pytest.approx(0.85, abs=0.15)
+
+
+def test_the_usual_surprise_is_the_median() -> None:
+    surprises = np.array([0.5, 0.8, 1.4, 9.0, 0.7])
+    rehearsal = replace(made_up(5, 1.0), surprises=surprises)
+    assert rehearsal.usual_surprise == 0.8
+    assert replace(rehearsal, surprises=0.0 * surprises).usual_surprise == LEAST_SURPRISE
+    assert replace(rehearsal, surprises=np.empty(0)).usual_surprise == 1.0
+
+
+def test_the_model_remembers_what_is_usual(slot_car_model: Model) -> None:
+    route = slot_car_model.route
+    assert route is not None
+    assert route.surprise != USUAL_SHARE * route.sharpness
+    assert 0.3 < route.surprise / route.sharpness < 1.5
