@@ -28,6 +28,7 @@ def known() -> InputFacts:
         received=True,
         incompatible='',
         publishers=tuple,
+        elsewhere=tuple,
     )
     return InputFacts(node, topic)
 

@@ -195,6 +195,11 @@ def test_an_interruption_is_no_reason_once_it_tracks_again() -> None:
     assert judge(Facts(interruption=Interruption('gap', 2.0), **TRACKS)).cause == ''
 
 
+def test_a_remapping_that_was_forgotten_is_told() -> None:
+    facts = Facts(received=False, silence_s=3.0, elsewhere=('/imu/data', '/spare'))
+    assert judge(facts).why.endswith('the topic of the driver, /imu/data or /spare')
+
+
 def test_publishers_of_another_type_are_not_mixed_in() -> None:
     odd = Facts(publishers=(*DRIVER, Publisher('std_msgs/msg/String')), **TRACKS)
     assert suspects(odd) == {}

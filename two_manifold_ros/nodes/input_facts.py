@@ -104,6 +104,7 @@ class InputFacts:
         if counts['used'] != self._good['used']:
             self._good = counts
         unused = rejections(lately)
+        publishers = topic.publishers()
         return {
             'sensor': topic.sensor,
             'msgtype': topic.msgtype,
@@ -111,7 +112,8 @@ class InputFacts:
             'silence_s': topic.silence_s,
             'received': topic.received,
             'barren_s': self._barren_s(arrivals),
-            'publishers': topic.publishers(),
+            'publishers': publishers,
+            'elsewhere': () if publishers or topic.received else topic.elsewhere(),
             'incompatible': topic.incompatible,
             'usable_rate_hz': self._usable_hz,
             'rejected': rejections(counts - self._good),

@@ -102,6 +102,15 @@ class SensorTopic:
         found = self._node.get_publishers_info_by_topic(self.name)
         return tuple(Publisher(info.topic_type, _node_name(info)) for info in found)
 
+    def elsewhere(self) -> tuple[str, ...]:
+        """Return the full names of other topics that are published as this type, in order."""
+        node = self._node
+        return tuple(
+            name
+            for name, kinds in node.get_topic_names_and_types()
+            if self.msgtype in kinds and name != self.name and node.count_publishers(name)
+        )
+
     def _on_message(self, raw: bytes) -> None:
         self.received_s = monotonic()
         self.incompatible = ''

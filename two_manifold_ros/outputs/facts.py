@@ -78,6 +78,8 @@ class Facts:
         Seconds since the last message that was used, or since activation.
     publishers
         Who publishes the topic.
+    elsewhere
+        Other topics that are published as its type, where nobody ever published this one.
     incompatible
         Name of the quality-of-service policy over which a publisher and the node disagree.
     usable_rate_hz
@@ -117,6 +119,7 @@ class Facts:
     received: bool = True
     barren_s: float = 0.0
     publishers: tuple[Publisher, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     incompatible: str = ''
     usable_rate_hz: float = math.nan
     model_rate_hz: float = 0.0

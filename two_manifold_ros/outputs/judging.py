@@ -140,6 +140,8 @@ def judge_silence(facts: Facts) -> Judgement | None:
         name = facts.sensor.lower()
         cause = 'no_publisher'
         reason = f'nobody publishes it; remap {name} to the topic of the driver'
+        if facts.elsewhere:
+            reason += f', {" or ".join(facts.elsewhere)}'
     elif mistake is None and facts.clock:
         cause, reason = facts.clock, CLOCK_WORDS[facts.clock]
     status = Status.NO_DATA if facts.received else Status.WAITING
