@@ -96,17 +96,21 @@ def suspects(facts: Facts) -> dict[str, str]:
             f'{len(senders)} publishers are on {topic} ({", ".join(map(_name, senders))}) and '
             f'their messages are mixed: stop all but one or remap {sensor.lower()}'
         )
-    if facts.usable_rate_hz < SLOWEST * facts.model_rate_hz:
-        found[TOO_SLOW] = (
-            f'usable {sensor} messages come on {topic} at only {facts.usable_rate_hz:.1f} Hz, '
-            f'but the model needs {facts.model_rate_hz:g} Hz: set the driver to a higher rate'
-        )
-    found.update(facts.oddities)
+    unused = ''
     if facts.share_rejected > MANY:
-        found[facts.mostly] = (
+        unused = (
             f'{facts.share_rejected:.0%} of the {sensor} messages on {topic} are not used, most '
             f'for {facts.mostly}: {REJECTIONS[facts.mostly]}'
         )
+    if facts.usable_rate_hz < SLOWEST * facts.model_rate_hz:
+        found[TOO_SLOW] = (
+            f'usable {sensor} messages come on {topic} at only {facts.usable_rate_hz:.1f} Hz, but '
+            f'the model needs {facts.model_rate_hz:g} Hz: '
+            f'{unused or "set the driver to a higher rate"}'
+        )
+    found.update(facts.oddities)
+    if unused:
+        found[facts.mostly] = unused
     if facts.clock:
         found[facts.clock] = CLOCK_WORDS[facts.clock]
     return found
