@@ -16,7 +16,11 @@ from two_manifold_ros.outputs.judging import judge, LEVELS, REFUSED_AFTER, suspe
 IMU = 'sensor_msgs/msg/Imu'
 DRIVER = (Publisher(IMU, '/driver'),)
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
-FILLS: dict[str, Any] = {'status': Status.FILLING, 'cause': 'filling', 'why': '3 of 60 ticks'}
+FILLS: dict[str, Any] = {
+    'status': Status.FILLING,
+    'cause': 'filling',
+    'why': 'filling the window: 3 of 60 ticks',
+}
 LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'astray', 'why': 'lost: too wide'}
 TURNED: dict[str, Any] = {'status': Status.REFUSED, 'cause': 'reversed', 'why': 'refused: turned'}
 
@@ -88,10 +92,10 @@ CASES: dict[str, tuple[dict[str, Any], Level, Status | None, str]] = {
         {'usable_rate_hz': 7.9, 'model_rate_hz': 10.0, **LOST},
         Level.ERROR,
         Status.LOST,
-        'lost: too wide; usable IMU messages come on /imu at only 7.9 Hz, but the model needs 10',
+        'at only 7.9 Hz, but the model needs 10 Hz: set the driver to a higher rate; too wide',
     ),
     'frame_changed': ({'oddities': {'frame_changed': 'other axes'}, **FILLS}, Level.WARN,
-        Status.FILLING, '3 of 60 ticks; other axes'),
+        Status.FILLING, 'other axes; 3 of 60 ticks'),
     'frame': ({'oddities': {'frame': 'other axes'}, **TRACKS}, Level.WARN,
         Status.TRACKING, 'tracking, but other axes'),
     'duplicate_stamp': (

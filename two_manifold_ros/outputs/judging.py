@@ -215,7 +215,9 @@ def _judge_filter(facts: Facts) -> Judgement:
     for cause, sentence in suspects(facts).items():
         if own.level is not Level.OK:
             if cause in _ROOTS and facts.status is not Status.REFUSED:
-                return own._replace(cause=cause, why=f'{own.why}; {sentence}')
+                status = f'{facts.status.value}: '
+                why = f'{status}{sentence}; {own.why.removeprefix(status)}'
+                return own._replace(cause=cause, why=why)
         elif cause in _ROOTS:
             return Judgement(
                 Level.WARN, Status.UNSURE, cause, f'{Status.UNSURE.value}: {sentence}'
