@@ -66,6 +66,28 @@ def test_late_messages_are_sorted_where_that_is_asked_for(drive: SlotCarRun) -> 
     assert counts['out_of_order'] == 0
 
 
+@pytest.mark.parametrize('jump_ns', [-30_000_000_000, 30_000_000_000])
+def test_nothing_from_before_a_jump_is_the_latest_after_it(
+    drive: SlotCarRun, learned: UpdaterSession, jump_ns: int
+) -> None:
+    """Also where samples are sorted, so that estimates come out together with the jump."""
+    session = UpdaterSession(learned.head, decode_imu_cdr, reorder_ns=20_000_000)
+    session.resume(learned.adaptive.tracker)
+    together = 0
+    for end in range(LEARNED, LEARNED + 5):
+        session.reset('a test')
+        feed(session, drive, slice(LEARNED - 200, end))
+        assert session.latest is not None
+        resets, row = session.counts()['resets'], end
+        while session.counts()['resets'] == resets:
+            ticks = session.counts()['ticks']
+            feed(session, drive, slice(row, row + 1), positions=False, later_ns=jump_ns)
+            row += 1
+        together += session.counts()['ticks'] - ticks
+        assert session.latest is None
+    assert together
+
+
 def test_without_references_nothing_is_published_and_the_reason_is_said(
     drive: SlotCarRun,
 ) -> None:

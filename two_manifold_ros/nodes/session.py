@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
+from two_manifold_ros.nodes.feeding import feed
 from two_manifold_ros.outputs.messages import publishable
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
@@ -127,30 +128,13 @@ class Session:
         self._samples.append((stamp_ns, sample))
         if self.successor is not None:
             self.successor.take(stamp_ns, sample)
-        counters = self.filter.counters
-        used, gaps, resets = counters['used'], counters['gaps'], counters['resets']
-        estimates = self.filter.push(stamp_ns, sample)
-        if counters['resets'] != resets:
-            self.latest = None
-        self.arrivals.take(
-            stamp_ns,
-            frame_id,
-            arrived_ns,
-            used=counters['used'] != used,
-            broke=counters['resets'] != resets or counters['gaps'] != gaps,
-        )
-        for estimate in estimates:
+        fed = feed(self.filter, self.filter.push, stamp_ns, sample, self.latest)
+        self.latest = fed.latest
+        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=fed.used, broke=fed.broke)
+        for estimate in fed.estimates:
             self._offer(estimate)
-        if (
-            counters['resets'] != resets
-            and self.latest is not None
-            and self.latest.status is not self.filter.status
-        ):
-            # It was sorted, and came out together with the jump that began anew after it.
-            self.latest = None
 
     def _offer(self, estimate: Estimate) -> None:
-        self.latest = estimate
         if publishable(estimate):
             self.counters['published'] += 1
             self._publish(estimate)

@@ -10,6 +10,7 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.feeding import feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +44,7 @@ class Successor:
     model, filter
         What was made; whoever wants it waits until it is ``prepared``.
     latest
-        Its newest estimate.
+        Its newest estimate, ``None`` if it began anew since.
     failure, details
         Why it could not be made or run: a sentence, and a traceback if it is a bug.
 
@@ -121,5 +122,4 @@ class Successor:
                 self._push(*sample)
 
     def _push(self, stamp_ns: int, values: tuple[float, ...]) -> None:
-        for estimate in self.filter.push(stamp_ns, values):
-            self.latest = estimate
+        self.latest = feed(self.filter, self.filter.push, stamp_ns, values, self.latest).latest

@@ -13,6 +13,7 @@ from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
+from two_manifold_ros.nodes.feeding import feed
 from two_manifold_ros.outputs.messages import publishable
 
 if TYPE_CHECKING:
@@ -180,20 +181,9 @@ class UpdaterSession:
     def _filter(
         self, stamp_ns: int, frame_id: str, values: Values, arrived_ns: int
     ) -> list[Estimate]:
-        counters = self.adaptive.filter.counters
-        used, gaps, resets = counters['used'], counters['gaps'], counters['resets']
-        estimates = self.adaptive.push(stamp_ns, values)
-        if counters['resets'] != resets:
-            self.latest = None
-        self.arrivals.take(
-            stamp_ns,
-            frame_id,
-            arrived_ns,
-            used=counters['used'] != used,
-            broke=counters['resets'] != resets or counters['gaps'] != gaps,
-        )
-        if estimates:
-            self.latest = estimates[-1]
+        fed = feed(self.filter, self.adaptive.push, stamp_ns, values, self.latest)
+        self.latest, estimates = fed.latest, fed.estimates
+        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=fed.used, broke=fed.broke)
         good = [estimate for estimate in estimates if publishable(estimate)]
         self._counters['published'] += len(good)
         self._counters['estimates_not_finite'] += sum(each.valid for each in estimates) - len(good)
