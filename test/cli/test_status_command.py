@@ -8,12 +8,12 @@ import sys
 from types import ModuleType
 from typing import Any, TYPE_CHECKING
 
+import pytest
+
 from two_manifold_ros.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
 MODULE = 'two_manifold_ros.nodes.listening'
 LOST = {'status': 'lost', 'cause': 'astray'}
@@ -70,6 +70,11 @@ def test_nobody_is_heard(
     said = capsys.readouterr()
     assert said.out == ''
     assert 'no filter or updater node was heard' in said.err
+
+
+def test_no_number_of_seconds_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['status', '--seconds', 'nan']) == 2
+    assert 'no number of seconds' in capsys.readouterr().err
 
 
 def test_without_ros_one_sentence_says_so(

@@ -9,6 +9,7 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.cli.options import seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.outputs.roll_call import RollCall
 
@@ -31,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument(
         '--seconds',
-        type=float,
+        type=seconds,
         default=0.0,
         help='end after so long, with status 1 if no node was heard; default: until Ctrl-C',
     )
