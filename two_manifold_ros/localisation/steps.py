@@ -111,12 +111,12 @@ belief : (r, N)
 @compiled
 def _hop_loops(belief: Floats, passes: Ints, shifts: Ints, chance: float, before: Floats) -> None:
     rows, ticks = belief.shape
-    before[:] = belief
     totals = np.zeros(ticks)
     for r in range(rows):
-        row = before[r]
         for i in range(ticks):
-            totals[i] += row[i]
+            # One by one: numba takes a second longer to compile the assignment of an array.
+            before[r, i] = belief[r, i]
+            totals[i] += belief[r, i]
     for i in range(ticks):
         if totals[i] <= FAINT or passes[i, 0] < 0:
             continue

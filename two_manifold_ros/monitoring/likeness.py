@@ -70,7 +70,9 @@ def _nearest_and_mean_loops(
 ) -> None:
     distances = np.empty_like(base)
     for h in range(len(factors)):
-        distances[:] = base
+        # One by one: numba takes a second longer to compile the assignment of an array.
+        for n in range(base.size):
+            distances[n] = base[n]
         for t in range(factors.shape[1]):
             factor = factors[h, t]
             if factor != 0.0:

@@ -78,7 +78,9 @@ def _average_all(stamps: Ints, samples: Floats, period: int, means: Floats, ends
     count = 0
     for i in range(1, stamps.size):
         count += hold_until(clock, held, integral, stamps[i], period, means[count:], ends[count:])
-        held[:] = samples[i]
+        # One by one: numba takes two seconds longer to compile the assignment of a row.
+        for c in range(held.size):
+            held[c] = samples[i, c]
 
 
 def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
