@@ -8,12 +8,12 @@ import sys
 from types import ModuleType
 from typing import Any, TYPE_CHECKING
 
-import pytest
-
 from two_manifold_ros.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
 MODULE = 'two_manifold_ros.nodes.listening'
 LOST = {'status': 'lost', 'cause': 'astray'}

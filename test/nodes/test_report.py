@@ -236,6 +236,15 @@ def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
     assert bench.said[1:] == ['W 3 messages', 'W Lost: too wide', 'I Over after 1.0 s: 3 messages']
 
 
+def test_many_messages_of_one_cause_are_one_warning(bench: Bench) -> None:
+    bench.describer.known |= {'share_rejected': 0.5, 'mostly': 'zero_stamp'}
+    bench.describer.happened = {'rejected zero_stamp': 'three', 'rejected malformed': 'one'}
+    bench.report.second()
+    one, many = bench.said
+    assert one == 'W one'
+    assert many.startswith('W Tracking, but 50% of the IMU messages')
+
+
 def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:
     for known in (TRACKS, LOST, TRACKS, LOST, LOST):
         bench.describer.known = dict(known)

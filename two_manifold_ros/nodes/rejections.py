@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from collections import Counter
 
 
+def rejection_key(cause: str) -> str:
+    """Return under which key `input_causes` tells of messages that were not used."""
+    return f'rejected {cause}'
+
+
 def input_causes(fresh: Counter[str], sensor: str, topic: str) -> dict[str, str]:
     """Return sentences by cause about what happened lately to a sensor's messages on a topic."""
     causes = {
-        f'rejected {cause}': (
+        rejection_key(cause): (
             f'{sensor} samples rejected on {topic}: {cause} ({count}): {REJECTIONS[cause]}'
         )
         for cause, count in rejections(fresh).items()

@@ -17,6 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.nodes.notices import Notices
 from two_manifold_ros.nodes.quality import quality
+from two_manifold_ros.nodes.rejections import rejection_key
 from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health
@@ -217,10 +218,13 @@ class Report:
         return {**values, **counts}
 
     def _log(self, judgement: Judgement, facts: Facts) -> None:
-        causes = {**self._events, **suspects(facts)} if facts.heard else dict(self._events)
+        odd = suspects(facts) if facts.heard else {}
         expected = judgement.cause in EXPECTED
         if judgement.cause and not expected:
-            causes[judgement.cause] = capitalised(judgement.why)
+            odd[judgement.cause] = capitalised(judgement.why)
+        # That many messages are not used tells of the single ones too.
+        told = {rejection_key(cause) for cause in odd}
+        causes = {key: words for key, words in self._events.items() if key not in told} | odd
         over = self._notices.update(causes, monotonic())
         changed = self._told is None or judgement.cause != self._told[1]
         if changed and expected and not (over and not judgement.cause):
