@@ -173,7 +173,7 @@ def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
 
 
 def test_no_file_at_all(tmp_path: Path) -> None:
-    assert 'there is no such model file; train one with' in refusal(tmp_path / 'model')
+    assert 'there is no such model file; check the path' in refusal(tmp_path / 'model')
 
 
 def test_a_folder_is_no_model_file(tmp_path: Path) -> None:
@@ -184,7 +184,10 @@ def test_a_folder_is_no_model_file(tmp_path: Path) -> None:
 def test_a_truncated_file(share: float, path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    assert 'the model is refused: it is damaged or no model file; train it anew' in refusal(path)
+    assert (
+        'the model is refused: it is damaged or no model file; copy or train it anew'
+        in refusal(path)
+    )
 
 
 def test_a_flipped_bit_is_refused_or_harmless(path: Path) -> None:
@@ -244,7 +247,7 @@ def test_pickled_objects_are_never_loaded(name: str, path: Path) -> None:
         arrays = dict(archive)
     arrays[name] = np.array([Trap()], dtype=object)
     np.savez(path, **arrays)
-    assert 'it holds pickled objects, which are never read; train it anew' in refusal(path)
+    assert 'it holds pickled objects, which are never read; copy or train it anew' in refusal(path)
     assert not Trap.sprung
 
 

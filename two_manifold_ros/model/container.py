@@ -112,7 +112,10 @@ def read_container(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[
         msg = f'{source}: this is a folder (a bag?), not a model file; name what "train" wrote'
         raise InputError(msg)
     if not source.is_file():
-        msg = f'{source}: there is no such model file; train one with "two-manifold train"'
+        msg = (
+            f'{source}: there is no such model file; check the path, or train one with '
+            f'"two-manifold train"'
+        )
         raise InputError(msg)
     try:
         arrays = read_members(source)
@@ -128,7 +131,7 @@ def read_container(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[
 
 
 def _refusal(source: Path, cause: str) -> InputError:
-    return InputError(f'{source}: the model is refused: {cause}; train it anew')
+    return InputError(f'{source}: the model is refused: {cause}; copy or train it anew')
 
 
 def _cause(error: Exception) -> str:
