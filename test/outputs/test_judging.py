@@ -169,6 +169,9 @@ def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(
     judgement = judge(Facts(finding=finding, interruption=gap, **own))
     assert judgement[:3] == (Level.ERROR, Status.REFUSED, finding.cause)
     assert judgement.why == 'refused input: the rates look like deg/s'
+    mixed = judge(Facts(finding=finding, publishers=DRIVER * 2, **own))
+    assert mixed.cause == finding.cause
+    assert mixed.why.startswith(f'{judgement.why}; 2 publishers are on /imu')
     doubtful = replace(finding, refuses=False)
     assert judge(Facts(finding=doubtful, **own)).status is own['status']
 

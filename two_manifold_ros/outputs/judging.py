@@ -202,7 +202,9 @@ def _judge_samples(facts: Facts) -> Judgement | None:
     finding = facts.finding
     if finding is None or not finding.refuses or facts.status in USABLE:
         return None
-    why = f'{Status.REFUSED.value}: {finding.words}'
+    # Of a mixture of two drivers, nearly anything may be found.
+    mixed = suspects(facts).get(SEVERAL_PUBLISHERS)
+    why = f'{Status.REFUSED.value}: {finding.words}{f"; {mixed}" if mixed else ""}'
     return Judgement(Level.ERROR, Status.REFUSED, finding.cause, why)
 
 
