@@ -14,6 +14,7 @@ from rosbags import rosbag1
 from rosbags.interfaces import ConnectionExtRosbag2
 from rosbags.typesys import get_typestore, Stores
 
+from two_manifold_ros.recordings.counting import counted_messages, shortfall_notes
 from two_manifold_ros.recordings.opening import damage_named, open_file, open_or_salvage
 from two_manifold_ros.recordings.salvaging import loss_notes
 from two_manifold_ros.recordings.storage_files import storage_files
@@ -83,6 +84,9 @@ class Bag:
             self._stack = stack.pop_all()
         if self._salvage:
             self.notes += loss_notes(self.path, self._readers, metadata)
+        else:
+            found = sum(reader.message_count for _, reader in self._readers)
+            self.notes += shortfall_notes(self.path, found, metadata)
         self.is_ros1 = isinstance(self._readers[0][1], rosbag1.Reader)
         self._types = _types(Stores.ROS1_NOETIC if self.is_ros1 else Stores.ROS2_JAZZY)
         return self
@@ -116,7 +120,7 @@ class Bag:
             # An empty list would mean every topic to rosbags.
             if connections:
                 with damage_named(file):
-                    for connection, received, raw in reader.messages(connections):
+                    for connection, received, raw in counted_messages(reader, connections):
                         yield _printable(connection.topic), received, _plain(raw)
 
     def decode(self, raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a message of any type

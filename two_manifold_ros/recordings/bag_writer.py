@@ -36,7 +36,7 @@ class BagWriter:
     path
         Folder to make; its parent has to exist.
     storage
-        ``mcap`` (chunks compressed with zstd) or ``sqlite3``.
+        ``mcap`` (chunks compressed with zstd, with checksums) or ``sqlite3``.
     latched
         Topics offered with transient-local durability, which ``ros2 bag play`` then keeps for
         late subscribers.
@@ -97,9 +97,16 @@ class BagWriter:
             with self._writing():
                 self._writer.__exit__(kind, error, traceback)
                 if kind is None:
-                    (self._workspace / self._target.name).rename(self._target)
+                    self._finish(self._workspace / self._target.name)
         finally:
             self._clear_up()
+
+    def _finish(self, folder: Path) -> None:
+        from two_manifold_ros.recordings.mcap_chunk import add_checksums  # noqa: PLC0415 - as above
+
+        for file in folder.glob('*.mcap'):
+            add_checksums(file)
+        folder.rename(self._target)
 
     def _clear_up(self) -> None:
         shutil.rmtree(self._workspace, ignore_errors=True)

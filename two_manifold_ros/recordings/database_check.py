@@ -24,6 +24,11 @@ def check_database(file: Path) -> None:
     """
     path = f'{file.absolute().as_uri()}?mode=ro&immutable=1'
     with closing(sqlite3.connect(path, uri=True)) as database:
+        (page,) = database.execute('PRAGMA page_size').fetchone()
+        # SQLite itself takes what is missing of the last page for zeros.
+        if file.stat().st_size % page:
+            msg = 'its last page is cut off'
+            raise ValueError(msg)
         check_schema(database)
 
 

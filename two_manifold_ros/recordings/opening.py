@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rosbags import rosbag1, rosbag2
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.counting import counted_messages
 from two_manifold_ros.recordings.database_check import check_database
 from two_manifold_ros.recordings.salvaging import SalvagedFile
 from two_manifold_ros.recordings.storage_files import COMPRESSED, storage_kind, UNMERGED
@@ -78,7 +79,7 @@ def open_or_salvage(file: Path, stack: ExitStack) -> Reader:
         try:
             reader = open_file(file, stack)
             with damage_named(file):
-                for _ in reader.messages():
+                for _ in counted_messages(reader, reader.connections):
                     pass
         except InputError as error:
             if kind == '.bag':

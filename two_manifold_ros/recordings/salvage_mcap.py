@@ -7,8 +7,8 @@ from __future__ import annotations
 import mmap
 from struct import Struct
 from typing import TYPE_CHECKING
-from zlib import crc32
 
+from two_manifold_ros.recordings.mcap_chunk import chunk_of, text_at
 from two_manifold_ros.recordings.mcap_records import (
     CHANNEL,
     CHUNK,
@@ -23,12 +23,11 @@ from two_manifold_ros.recordings.unpacking import LARGEST_PART, largest_unpacked
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from two_manifold_ros.recordings.mcap_chunk import Chunk
+
 _MESSAGE = Struct('<HIQQ')
-_CHUNK = Struct('<QQQI')
 _ID = Struct('<H')
 _IDS = Struct('<HH')
-_LENGTH = Struct('<I')
-_SIZE = Struct('<Q')
 _MAGIC = 8
 _HEAD = 9
 
@@ -38,7 +37,7 @@ def salvage_mcap(file: Path) -> Salvaged:
     Return what can still be read of an MCAP file, cut off or with wrong bytes in it.
 
     A chunk that is cut off gives the messages before the cut, and one that does not have its
-    checksum gives none.
+    checksum gives none. One that never had a checksum gives those that are of its time.
 
     Raises
     ------
@@ -92,37 +91,33 @@ class _Reader:
             channel, _, received, _ = _MESSAGE.unpack_from(content)
             self._messages.append(Saved(channel, received, content[_MESSAGE.size :]))
         elif code == SCHEMA:
-            name, _ = _text(content, _ID.size)
+            name, _ = text_at(content, _ID.size)
             self._schemas[_ID.unpack_from(content)[0]] = name
         elif code == CHANNEL:
             number, schema = _IDS.unpack_from(content)
-            topic, end = _text(content, _IDS.size)
-            self._channels[number] = (schema, topic, _text(content, end)[0])
+            topic, end = text_at(content, _IDS.size)
+            self._channels[number] = (schema, topic, text_at(content, end)[0])
 
     def _take_chunk(self, content: bytes) -> bool:
-        _, _, size, checksum = _CHUNK.unpack_from(content)
-        compression, at = _text(content, _CHUNK.size)
-        (packed,) = _SIZE.unpack_from(content, at)
-        begin = at + _SIZE.size
-        if size > min(LARGEST_PART, self._left):
+        chunk = chunk_of(content)
+        if chunk.size > min(LARGEST_PART, self._left):
             return False
-        plain = unpack(content[begin : begin + packed], compression, size)
+        plain = unpack(chunk.packed, chunk.compression, chunk.size)
         self._left -= len(plain)
-        if len(plain) == size and checksum and crc32(plain) != checksum:
+        if len(plain) == chunk.size and not chunk.holds(plain):
             return False
-        end = 0
+        end, before = 0, len(self._messages)
         for record in records(plain):
             if record.whole and record.code != CHUNK:
                 self._take_plain(record.code, plain[record.begin : record.end])
                 end = record.end
-        return bool(end == size)
+        return self._in_time(chunk, before) and end == chunk.size
 
-
-def _text(content: bytes, at: int) -> tuple[str, int]:
-    """Return the text at a place, and where it ends."""
-    (length,) = _LENGTH.unpack_from(content, at)
-    begin = at + _LENGTH.size
-    if begin + length > len(content):
-        msg = 'a text reaches beyond its record'
-        raise ValueError(msg)
-    return content[begin : begin + length].decode(), begin + length
+    def _in_time(self, chunk: Chunk, before: int) -> bool:
+        """Leave out what cannot be of a chunk that nothing else vouches for."""
+        taken = self._messages[before:]
+        if not chunk.checksum:
+            self._messages[before:] = [
+                each for each in taken if chunk.first <= each.received <= chunk.last
+            ]
+        return len(self._messages) == before + len(taken)

@@ -13,6 +13,7 @@ from rosbags.interfaces import (
     MessageDefinitionFormat,
 )
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.salvage_mcap import salvage_mcap
 from two_manifold_ros.recordings.salvage_sqlite import salvage_sqlite
 
@@ -80,7 +81,15 @@ class SalvagedFile:
 def loss_notes(
     path: Path, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
 ) -> list[str]:
-    """Return a sentence for each damaged file, and one on what is lost of the whole bag."""
+    """
+    Return a sentence for each damaged file, and one on what is lost of the whole bag.
+
+    Raises
+    ------
+    InputError
+        If all is lost.
+
+    """
     notes = [
         f'{file} is damaged ({reader.reason}): {reader.salvaged.damage}, and '
         f'{reader.message_count} messages of {_seconds(reader):.1f} s are used.'
@@ -88,12 +97,15 @@ def loss_notes(
         if isinstance(reader, SalvagedFile)
     ]
     filled = [reader for _, reader in readers if reader.message_count]
+    if notes and not filled:
+        msg = f'Nothing is left of {path}, choose another recording: {notes[0]}'
+        raise InputError(msg)
     if metadata is None or metadata.messages is None or metadata.seconds is None:
         return [*notes, *([f'{path}: how many messages are lost is not known.'] if notes else [])]
     found = sum(reader.message_count for reader in filled)
     begin = min((reader.start_time for reader in filled), default=0)
     end = max((reader.end_time for reader in filled), default=0)
-    lost, gone_s = metadata.messages - found, metadata.seconds - (end - begin) / 1e9
+    lost, gone_s = max(metadata.messages - found, 0), metadata.seconds - (end - begin) / 1e9
     if lost or notes:
         notes.append(
             f'{path}: {lost} of {metadata.messages} messages and {max(gone_s, 0.0):.1f} of '
