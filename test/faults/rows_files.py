@@ -9,7 +9,7 @@ from fault import Fault
 REFUSED = ('ends with status 2', '')
 
 BAG = Fault(
-    name='a bag that is cut off',
+    name='a bag that is cut off or holds wrong bytes',
     seen='rosbag2#395, #1699, #2175, mcap#61',
     rule='one sentence: file, cause and cure; `--salvage` uses the rest and says what is lost',
     says=REFUSED,

@@ -49,14 +49,18 @@ def test_a_damaged_bag(
 ) -> None:
     pytest.importorskip('rosbags')
     bag = tmp_path / 'bag'
-    write_run(simulate(SlotCarSettings(rate_hz=50.0), samples=1000), bag)
+    # Long enough for two chunks, of which wrong bytes cost the first.
+    write_run(simulate(SlotCarSettings(rate_hz=50.0), samples=3000), bag)
     (file,) = bag.glob('*.mcap')
-    cut(file, 0.6)
-    line = sentence(['inspect', str(bag)], capsys)
-    assert str(bag) in line
-    assert '--salvage' in line
-    assert main(['inspect', '--salvage', str(bag)]) == 0
-    assert 'are lost' in capsys.readouterr().err
+    whole = file.read_bytes()
+    for spoil in (cut, flip):
+        file.write_bytes(whole)
+        spoil(file, 0.4)
+        line = sentence(['inspect', str(bag)], capsys)
+        assert str(bag) in line
+        assert '--salvage' in line
+        assert main(['inspect', '--salvage', str(bag)]) == 0
+        assert 'are lost' in capsys.readouterr().err
     outcomes.append(Outcome(BAG))
 
 
