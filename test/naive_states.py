@@ -73,7 +73,7 @@ def naive_judgement(
         (signs.finding or not signs.window_full or signs.restarted, Status.UNSURE),
         (rejected >= 3 or signs.ellipse_m > limits.warn_m, Status.UNSURE),
         (signs.doubted, Status.UNSURE),
-        (signs.familiarity > 1.41 and not signs.excused, Status.UNSURE),
+        (signs.familiarity > 1.41 and math.isnan(signs.surprise), Status.UNSURE),
         (True, Status.TRACKING),
     ]
     return next(status for holds, status in rules if holds)

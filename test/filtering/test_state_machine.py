@@ -81,7 +81,7 @@ def test_no_status_is_better_than_its_signs(history: list[Signs]) -> None:
         if verdict.status is Status.TRACKING:
             assert shown.ellipse_m <= LIMITS.warn_m
             assert shown.window_full
-            assert shown.familiarity <= 1.42 or shown.excused
+            assert shown.familiarity <= 1.42 or not math.isnan(shown.surprise)
             assert not shown.doubted
             assert shown.finding is None
 

@@ -232,7 +232,8 @@ class StateMachine:
             causes.DOUBTED: self._contradictions >= DOUBTS,
             causes.SURPRISED: signs.doubted,
             causes.WIDE: signs.ellipse_m > self._limits.warn_m,
-            causes.STRANGE: signs.familiarity > STRANGE and not signs.excused,
+            # Where surprise is known it tells a wrong place better.
+            causes.STRANGE: signs.familiarity > STRANGE and math.isnan(signs.surprise),
         }
         for cause, holds in doubts.items():
             if holds:
