@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from two_manifold_ros.filtering.aftermath import Aftermath, LONGEST
+from two_manifold_ros.filtering.aftermath import Aftermath, LATELY, LONGEST
 
 WIDTH = 5
 
@@ -31,10 +31,18 @@ def test_what_was_unfamiliar_before_or_not_known_is_not() -> None:
     assert 'x' not in excused(Aftermath(WIDTH), math.nan, '--xxx-----')
 
 
+def test_doubt_may_begin_a_little_later_than_what_is_unfamiliar() -> None:
+    for unfamiliar in range(1, LATELY + 5):
+        aftermath = Aftermath(WIDTH)
+        aftermath.push(1.0, doubted=False)
+        said = excused(aftermath, 9.0, '-' * (unfamiliar - 1) + 'x')
+        assert said.endswith('x') == (unfamiliar < LATELY)
+
+
 def test_new_doubt_in_the_aftermath_is_excused_again() -> None:
     aftermath = Aftermath(WIDTH)
     assert excused(aftermath, 1.0, 'x--') == 'xxx'
-    assert excused(aftermath, 9.0, 'x------') == 'xxxxx--'
+    assert excused(aftermath, 9.0, 'x' + '-' * 12) == 'xxxxx' + '-' * 8
     assert 'x' not in excused(aftermath, 9.0, 'x------')
 
 

@@ -9,14 +9,21 @@ from two_manifold_ros.windows.familiarity import UNFAMILIAR
 LONGEST = 4
 """Windows of doubt that are excused: who is carried for longer may as well be elsewhere."""
 
+LATELY = 10
+"""
+Newest ticks of which one has to be familiar when doubt begins.
+
+A hand makes windows unlike any at once, and doubt has to gather.
+"""
+
 
 class Aftermath:
     """
     Excuse windows that are unlike any because the vehicle was moved.
 
     A window with two places in it, or with the hand that carried the vehicle, is unfamiliar even
-    on the trained route. What was familiar before the doubt began is excused until a whole window
-    was seen after it ended.
+    on the trained route. What was familiar until lately when the doubt began is excused until a
+    whole window was seen after it ended.
 
     Parameters
     ----------
@@ -31,6 +38,7 @@ class Aftermath:
 
     def clear(self) -> None:
         """Forget everything."""
+        self._familiar = 0
         self._doubted = 0
         self._excusable = False
         self._left = 0
@@ -57,8 +65,9 @@ class Aftermath:
             Whether the aftermath has just ended, so that familiarity has to be averaged anew.
 
         """
+        self._familiar = LATELY if familiarity <= UNFAMILIAR else max(self._familiar - 1, 0)
         if doubted and not self._doubted:
-            self._excusable = self.lasts or familiarity <= UNFAMILIAR
+            self._excusable = self.lasts or self._familiar > 0
         self._doubted = self._doubted + 1 if doubted else 0
         if doubted and self._excusable and self._doubted <= LONGEST * self._width:
             self._left = self._width
