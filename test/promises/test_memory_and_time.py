@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from raw_imu import raw_imu
 
+from two_manifold_ros.nodes import durations as durations_module
 from two_manifold_ros.nodes import session as session_module
 from two_manifold_ros.nodes.session import Session
 from two_manifold_ros.outputs.status import COUNTS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 KEPT = 100
-"""Samples kept for another filter, instead of so many that a test would take long."""
+"""Samples and durations kept, instead of so many that a test would take long."""
 
 SLACK = 1024
 """Bytes by which an integer or a sentence may differ."""
@@ -76,6 +77,7 @@ def test_what_a_node_holds_does_not_grow(
 ) -> None:
     model: ModelHead = request.getfixturevalue(kind)
     monkeypatch.setattr(session_module, 'SAMPLES_KEPT', KEPT)
+    monkeypatch.setattr(durations_module, '_KEPT', KEPT)
     session = Session(model)
     held = []
     for round_number in range(8):
