@@ -87,6 +87,9 @@ def test_a_good_recording_has_no_findings(drive: Callable[..., Recording]) -> No
         (put((slice(None), 4), 1.25), {'dead_channels'}),
         (put((slice(100, 110), 3), np.nan), {'imu_not_finite'}),
         (put((5, 0), np.inf), {'imu_not_finite'}),
+        (put((slice(100, 110), 3), 1e300), {'imu_absurd'}),
+        (put(([100, 300], [0, 5]), [-np.finfo(float).max, np.finfo(float).max]), {'imu_absurd'}),
+        (put((100, 4), 1e4), {'imu_absurd'}),
         (put(slice(1000, 1200), [0.1, 0.2, 9.8, 0.0, 0.0, 0.7]), {'imu_stuck'}),
     ],
 )
@@ -96,6 +99,24 @@ def test_faults_of_the_samples(
     expected: set[str],
 ) -> None:
     assert codes(with_samples(drive(), change)) == expected
+
+
+def test_absurd_values_are_counted_by_channel_and_spoil_nothing(
+    drive: Callable[..., Recording],
+) -> None:
+    spoiled = with_samples(drive(), put(([7, 8, 9], [0, 0, 5]), [1e300, -1e300, 1e15]))
+    report = inspect_recording(spoiled)
+    (finding,) = report.findings
+    assert '2 in linear_acceleration.x, 1 in angular_velocity.z' in finding.sentence
+    assert report.imu.absurd == (2, 0, 0, 0, 0, 1)
+    assert max(abs(channel.highest) for channel in report.imu.channels) < 100.0
+    assert report.positions is not None
+    assert report.positions.yaw is not None
+
+
+def test_nothing_but_absurd_values(drive: Callable[..., Recording]) -> None:
+    with pytest.raises(InputError, match='has no possible sample among'):
+        inspect_recording(with_samples(drive(), put(slice(None), 1e300)))
 
 
 @pytest.mark.parametrize(
@@ -139,6 +160,7 @@ def test_a_gap_is_placed(drive: Callable[..., Recording]) -> None:
     ('change', 'expected'),
     [
         (put((slice(500, 510), 0), np.nan), {'positions_not_finite'}),
+        (put((slice(500, 510), 1), -1e300), {'positions_absurd'}),
         (lambda positions: np.add(positions[600:], 3.0, out=positions[600:]), {'position_jumps'}),
         (put(slice(300, None), [0.0, 0.0]), {'standing', 'few_laps'}),
         (put(slice(None), [1.0, 1.0]), {'no_laps', 'standing', 'offset_unknown'}),

@@ -206,6 +206,11 @@ def test_positions_may_be_unsorted_twice_or_not_finite() -> None:
     assert read_at(stream, 50, 100, 150, 200) == [0.5, 1.0, 1.5, 2.0]
 
 
+def test_positions_that_are_nowhere_on_earth_are_passed_over() -> None:
+    stream = positions([0, 100, 150, 200], [0.0, 1.0, 1e300, 2.0])
+    assert read_at(stream, 50, 150, 200) == [0.5, 1.5, 2.0]
+
+
 @pytest.mark.parametrize('count', [0, 1])
 def test_fewer_than_two_positions_tell_nothing(count: int) -> None:
     stream = positions([0, 100][:count], [0.0, 1.0][:count])

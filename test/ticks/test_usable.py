@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.ticks.usable import (
+    absurd_values,
     believable,
     largest_believable,
     unmeasured_axes,
+    usable_places,
     usable_samples,
 )
 
@@ -56,3 +58,26 @@ def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable() -> None:
     assert usable.tolist() == [index != 4 for index in range(10)]
     assert (cleaned[:, 3] == 0.0).all()
     np.testing.assert_array_equal(cleaned[usable][:, :3], samples[usable][:, :3])
+
+
+def test_many_impossible_values_do_not_move_the_range() -> None:
+    spoiled = SAMPLES.copy()
+    spoiled[:1000, 2] = 1e300
+    largest = largest_believable([spoiled])
+    assert (largest <= np.abs(SAMPLES).max(axis=0)).all()
+    inside = believable(spoiled, largest)
+    assert not inside[:1000].any()
+    assert inside[1000:].all()
+
+
+def test_absurd_values_are_told_by_sample_and_channel() -> None:
+    spoiled = SAMPLES.copy()
+    spoiled[[1, 2], [3, 4]] = [1e5, -1e300]
+    spoiled[5, 0] = np.nan
+    usable, cleaned = usable_samples(spoiled)
+    assert np.argwhere(absurd_values(cleaned, usable)).tolist() == [[1, 3], [2, 4]]
+
+
+def test_places_are_on_earth() -> None:
+    places = np.array([[0.0, 6.4e6], [1e300, 0.0], [0.0, -np.inf], [np.nan, 0.0], [-1e7, 1e7]])
+    assert usable_places(places).tolist() == [True, False, False, False, True]

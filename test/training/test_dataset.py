@@ -130,6 +130,24 @@ def test_unusable_samples_are_counted_in_the_refusal() -> None:
     assert '0.0 s (1001 of 1001 samples cannot be used)' in message
 
 
+def test_absurd_values_are_set_aside_and_counted() -> None:
+    whole = drive()
+    clean = build_dataset([whole], USUAL)
+    assert whole.positions is not None
+    samples, places = whole.imu.samples.copy(), whole.positions.positions.copy()
+    samples[500:510, 2] = 1e300
+    places[50] = -1e300
+    spoiled = replace(
+        whole,
+        imu=replace(whole.imu, samples=samples),
+        positions=replace(whole.positions, positions=places),
+    )
+    dataset = build_dataset([spoiled], USUAL)
+    assert dataset.counts['out_of_range'] == 10
+    np.testing.assert_allclose(dataset.channels.limit, clean.channels.limit, rtol=0.1)
+    assert np.nanmax(np.abs(np.concatenate([s.positions for s in dataset.segments]))) < 1e3
+
+
 def test_several_recordings_stay_apart_and_in_order() -> None:
     long, short = drive(12.0, name='long'), drive(8.0, name='short')
     dataset = build_dataset([long, short], USUAL)

@@ -62,7 +62,7 @@ def stuck_stretches(imu: ImuStream) -> tuple[Stretch, ...]:
     A coarse sensor repeats itself now and then, so one channel or a few samples say nothing.
     """
     stamps = imu.stamps
-    same = (np.diff(imu.samples, axis=0) == 0).all(axis=1)
+    same = (imu.samples[1:] == imu.samples[:-1]).all(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
     stretches = []
     for first, last in edges.reshape(-1, 2).tolist():

@@ -38,6 +38,8 @@ def imu_findings(imu: ImuReport) -> list[Finding]:
                 f'driver.',
             ),
         )
+    if any(imu.absurd):
+        findings.append(_absurd(imu))
     if imu.stuck:
         findings.append(
             warning(
@@ -55,6 +57,19 @@ def imu_findings(imu: ImuReport) -> list[Finding]:
             ),
         )
     return findings
+
+
+def _absurd(imu: ImuReport) -> Finding:
+    places = ', '.join(
+        f'{count} in {channel.name}'
+        for channel, count in zip(imu.channels, imu.absurd, strict=True)
+        if count
+    )
+    return warning(
+        'imu_absurd',
+        f'IMU values are far beyond all others, {places}: these samples are left out; look for a '
+        f'damaged file or a disturbed bus.',
+    )
 
 
 def _gravity_findings(imu: ImuReport) -> list[Finding]:

@@ -13,7 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.channels import stuck_stretches, summarise_channels
 from two_manifold_ros.inspection.gravity import measure_gravity
 from two_manifold_ros.inspection.timing import measure_timing
-from two_manifold_ros.ticks.usable import usable_samples
+from two_manifold_ros.ticks.usable import absurd_values, usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.inspection.channels import ChannelSummary
@@ -42,6 +42,8 @@ class ImuReport:
         99 % quantile of the magnitude of the angular rate, in the unit of the recording.
     not_finite
         Samples with NaN or infinity.
+    absurd : (6,)
+        Values of each channel far beyond all others, which nothing else is measured of.
     stuck
         Where no channel changes.
 
@@ -54,6 +56,7 @@ class ImuReport:
     gravity: Gravity
     fastest_rate: float
     not_finite: int
+    absurd: tuple[int, ...]
     stuck: tuple[Stretch, ...]
 
 
@@ -64,17 +67,20 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     Raises
     ------
     InputError
-        If no sample is finite.
+        If no sample is finite and possible.
 
     """
     finite, cleaned = usable_samples(imu.samples)
-    if not finite.any():
+    absurd = absurd_values(cleaned, finite)
+    good = finite & ~absurd.any(axis=1)
+    if not good.any():
+        kind = 'possible' if finite.any() else 'finite'
         msg = (
-            f'{imu.topic} in {name} has no finite sample among {len(imu.samples)}: check the IMU '
+            f'{imu.topic} in {name} has no {kind} sample among {len(imu.samples)}: check the IMU '
             f'driver and record again.'
         )
         raise InputError(msg)
-    samples = cleaned[finite]
+    samples = cleaned[good]
     return ImuReport(
         topic=imu.topic,
         frame_id=imu.frame_id,
@@ -83,5 +89,6 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
         gravity=measure_gravity(samples),
         fastest_rate=float(np.quantile(np.linalg.norm(samples[:, 3:], axis=1), 0.99)),
         not_finite=int((~finite).sum()),
+        absurd=tuple(absurd.sum(axis=0).tolist()),
         stuck=stuck_stretches(imu),
     )

@@ -51,6 +51,15 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> list[Fin
                 f'what publishes {positions.topic}.',
             ),
         )
+    if positions.absurd:
+        findings.append(
+            warning(
+                'positions_absurd',
+                f'{positions.absurd} positions are further from the origin than anything on '
+                f'earth: they are left out; check what publishes {positions.topic}, or copy the '
+                f'recording again.',
+            ),
+        )
     if positions.jumps:
         findings.append(_jumps(positions.jumps))
     findings += _lap_findings(positions.laps)

@@ -16,6 +16,7 @@ from two_manifold_ros.inspection.stretch import Stretch
 from two_manifold_ros.inspection.timing import advancing, measure_timing
 from two_manifold_ros.inspection.together import put_together, usable_positions
 from two_manifold_ros.inspection.yaw_agreement import compare_yaw
+from two_manifold_ros.ticks.usable import usable_places
 
 if TYPE_CHECKING:
     from two_manifold_ros.inspection.jumps import Jump
@@ -40,6 +41,8 @@ class PositionReport:
         Of its stamps.
     not_finite
         Positions with NaN or infinity.
+    absurd
+        Positions that are finite but nowhere on earth.
     coverage
         Share of the IMU's time for which there are positions, in [0, 1].
     longest_hole
@@ -64,6 +67,7 @@ class PositionReport:
     msgtype: str
     timing: Timing
     not_finite: int
+    absurd: int
     coverage: float
     longest_hole: Stretch | None
     extent_m: tuple[float, float]
@@ -85,6 +89,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
 
     """
     origin_ns = imu.first_stamp
+    finite = np.isfinite(positions.positions).all(axis=1)
     timing = measure_timing(positions.stamps, origin_ns)
     seconds, points = usable_positions(positions, origin_ns)
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
@@ -95,7 +100,8 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         frame_id=positions.frame_id,
         msgtype=positions.msgtype,
         timing=timing,
-        not_finite=int((~np.isfinite(positions.positions).all(axis=1)).sum()),
+        not_finite=int((~finite).sum()),
+        absurd=int((finite & ~usable_places(positions.positions)).sum()),
         coverage=_coverage(seconds, imu_seconds, timing.gap_s),
         longest_hole=_longest_hole(seconds, imu_seconds, timing.gap_s),
         extent_m=_extent(points),

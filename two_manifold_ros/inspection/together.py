@@ -7,11 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from two_manifold_ros.inspection.motion import measure_motion, on_grid, SMOOTHING_S
 from two_manifold_ros.inspection.timing import advancing, measure_timing
-from two_manifold_ros.ticks.usable import usable_samples
+from two_manifold_ros.ticks.usable import absurd_values, usable_places, usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.inspection.motion import Motion
@@ -57,12 +55,13 @@ def put_together(
     if motion is None:
         return None
     usable, samples = usable_samples(imu.samples)
+    usable &= ~absurd_values(samples, usable).any(axis=1)
     good = advancing(imu.stamps) & usable
     imu_seconds = (imu.stamps[good] - imu.first_stamp) / 1e9
     return Together(motion, on_grid(motion, imu_seconds, samples[good]))
 
 
 def usable_positions(positions: PositionStream, origin_ns: int) -> tuple[Floats, Floats]:
-    """Return increasing seconds (M,) from the origin on, and finite positions (M, 2)."""
-    usable = np.isfinite(positions.positions).all(axis=1) & advancing(positions.stamps)
+    """Return increasing seconds (M,) from the origin on, and usable positions (M, 2)."""
+    usable = usable_places(positions.positions) & advancing(positions.stamps)
     return (positions.stamps[usable] - origin_ns) / 1e9, positions.positions[usable]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.ticks.usable import usable_places
+
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import PositionStream
     from two_manifold_ros.ticks.segments import Segment
@@ -36,7 +38,7 @@ def only_near_fixes(
     """
     if stream is None:
         return segment
-    fixes = np.sort(stream.stamps[np.isfinite(stream.positions).all(axis=1)])
+    fixes = np.sort(stream.stamps[usable_places(stream.positions)])
     if not len(fixes):
         return segment
     after = np.minimum(np.searchsorted(fixes, segment.stamps), len(fixes) - 1)

@@ -14,7 +14,7 @@ import numpy as np
 from two_manifold_ros.ticks.averaging import average_ticks
 from two_manifold_ros.ticks.jumps import JumpGate
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampRule, Verdict
-from two_manifold_ros.ticks.usable import believable, usable_samples
+from two_manifold_ros.ticks.usable import believable, usable_places, usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import PositionStream, Recording
@@ -72,7 +72,7 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     Parameters
     ----------
     stream
-        Positions as received; later duplicates of a stamp and non-finite ones are passed over.
+        Positions as received; later duplicates of a stamp and unusable ones are passed over.
     stamps : (T,) int64
 
     Returns
@@ -99,7 +99,7 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
 
 def _interpolated(known: Ints, places: Floats, stamps: Ints) -> Floats:
     result = np.full((len(stamps), 2), np.nan)
-    finite = np.isfinite(places).all(axis=1)
+    finite = usable_places(places)
     known, first = np.unique(known[finite], return_index=True)
     places = places[finite][first]
     if len(known) < 2:

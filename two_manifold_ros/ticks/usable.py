@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples of a recording can be used: finite, and not absurd."""
+"""Which samples and positions of a recording can be used: finite, and not absurd."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 ABSURD_SHARE = 0.001
 """Samples that may be absurd without moving the range: one in a thousand, and at least one."""
+
+LARGEST_POSSIBLE = 1e9
+"""No sensor and no place on earth has a larger number, in whatever unit; wrong bytes often do."""
 
 
 def unmeasured_axes(samples: Floats) -> Bools:
@@ -45,14 +48,28 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
     Return the largest magnitude of each channel over recordings, absurd samples left out: (6,).
 
     A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
-    training nor widen the range in which the filter believes the sensor.
+    training nor widen the range in which the filter believes the sensor. More of them may be
+    above ``LARGEST_POSSIBLE``.
     """
     magnitudes = np.abs(np.concatenate(samples))
     magnitudes = magnitudes[np.isfinite(magnitudes).all(axis=1)]
     if not len(magnitudes):
         return np.zeros(6)
+    largest: Floats = np.where(magnitudes <= LARGEST_POSSIBLE, magnitudes, 0.0).max(axis=0)
     usual: Floats = np.quantile(magnitudes, 1.0 - ABSURD_SHARE, axis=0, method='lower')
-    return np.where(usual > 0.0, usual, magnitudes.max(axis=0))
+    believed: Floats = np.where(usual > 0.0, np.minimum(usual, largest), largest)
+    return believed
+
+
+def absurd_values(samples: Floats, usable: Bools) -> Bools:
+    """Return which of (N, 6) samples that are usable training would not believe: (N, 6)."""
+    limit = LIMIT_FACTOR * largest_believable([samples[usable]]) + np.finfo(float).tiny
+    return np.asarray(usable[:, None] & (np.abs(samples) > limit))
+
+
+def usable_places(positions: Floats) -> Bools:
+    """Return which of (M, 2) positions, metres, are finite and somewhere on earth: (M,)."""
+    return np.asarray((np.abs(positions) <= LARGEST_POSSIBLE).all(axis=1))
 
 
 def believable(samples: Floats, largest: Floats) -> Bools:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.ticks.usable import usable_places
 from two_manifold_ros.training.dataset import USUAL_RATE_HZ
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def share_seen(recordings: Sequence[Recording], rate_hz: float | None = None) ->
     seen, count = 0, 0
     for recording in recordings:
         if recording.positions is not None:
-            usable = np.isfinite(recording.positions.positions).all(axis=1)
+            usable = usable_places(recording.positions.positions)
             seen += len(np.unique(recording.positions.stamps[usable] // tick_ns))
         count += len(np.unique(recording.imu.stamps // tick_ns))
     return seen / count if count else 0.0
