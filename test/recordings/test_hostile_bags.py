@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import struct
 from typing import TYPE_CHECKING
+import warnings
 
 import pytest
 
@@ -23,6 +24,7 @@ from rosbags.rosbag2 import storage_mcap
 
 from two_manifold_ros.recordings import mcap_chunk, unpacking
 from two_manifold_ros.recordings.mcap_records import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
+from two_manifold_ros.recordings.metadata import read_metadata
 from two_manifold_ros.recordings.salvage_mcap import salvage_mcap
 
 if TYPE_CHECKING:
@@ -131,6 +133,43 @@ def test_metadata_that_is_a_bomb(tmp_path: Path) -> None:
     assert 'is damaged' in refusal(tmp_path)
     (tmp_path / 'metadata.yaml').write_text('a: !!python/object/apply:os.system [exit]')
     assert 'is damaged' in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['[' * 40_000, '[' + ','.join(['[[a]]'] * 60) + ']', '- a\n' * 20_000],
+    ids=['deep', 'many', 'long'],
+)
+def test_metadata_that_would_take_long_is_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr('ruamel.yaml.YAML.load', lambda *_: pytest.fail('it was parsed'))
+    (tmp_path / 'metadata.yaml').write_text(text)
+    assert 'is damaged' in refusal(tmp_path)
+
+
+def test_metadata_that_names_things_twice_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / 'metadata.yaml').write_text('a:\n' + '- &a x\n' * 9)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert 'is damaged' in refusal(tmp_path)
+
+
+@pytest.mark.parametrize('indent', ['  ', '    '])
+def test_a_bag_in_thousands_of_files_is_read(tmp_path: Path, indent: str) -> None:
+    """What is said of each of them again is left aside."""
+    names = [f'x_{index}.mcap' for index in range(2000)]
+    listed = ''.join(f'{indent}- {name}\n' for name in names)
+    told = ''.join(
+        f'{indent}- path: {name}\n{indent}  message_count: 1\n' + 20 * f'{indent}  # to fill\n'
+        for name in names
+    )
+    (tmp_path / 'metadata.yaml').write_text(
+        f'rosbag2_bagfile_information:\n  files:\n{told}  message_count: 2000\n'
+        f'  topics_with_message_count:\n{indent}- message_count: 9\n'
+        f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
+    )
+    assert read_metadata(tmp_path / 'metadata.yaml') == (names, 2000, 1.5)
 
 
 def test_a_link_out_of_the_folder_is_told(tmp_path: Path, ellipse_bag: Path) -> None:

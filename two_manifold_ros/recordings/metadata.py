@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ruamel.yaml import YAML
@@ -16,7 +17,18 @@ if TYPE_CHECKING:
 METADATA = 'metadata.yaml'
 
 LARGEST = 1_000_000
-"""Bytes; it has some 200 for each file of a split bag, and reading so many takes some seconds."""
+"""Bytes; it has some 200 for each file of a split bag."""
+
+MOST_PARSED, MOST_BRACKETS = 64_000, 100
+"""
+Characters that are left to parse, some 30 for each file, which takes less than a second, and
+brackets among them: within each other they would take much longer.
+"""
+
+_NOT_NEEDED = re.compile(
+    r'^  (?:files|topics_with_message_count):\n(?:(?:   |  -).*\n)+', re.MULTILINE
+)
+"""What it says of each file and topic, as recorders write it: nearly all of a long one."""
 
 
 class Metadata(NamedTuple):
@@ -78,7 +90,14 @@ def _information(path: Path) -> dict[str, Any]:
     if path.stat().st_size > LARGEST:
         msg = f'it has more than {LARGEST} bytes'
         raise ValueError(msg)
-    content = YAML(typ='safe').load(path.read_text('utf-8'))
+    text = _NOT_NEEDED.sub('', path.read_text('utf-8'))
+    if len(text) > MOST_PARSED or text.count('[') + text.count('{') > MOST_BRACKETS:
+        msg = f'more than {MOST_PARSED} characters or {MOST_BRACKETS} brackets are to be parsed'
+        raise ValueError(msg)
+    reader = YAML(typ='safe')
+    # It would print some lines for each name that is given twice.
+    reader.composer.warn_double_anchors = False
+    content = reader.load(text)
     information: dict[str, Any] = dict(content['rosbag2_bagfile_information'])
     return information
 
