@@ -31,6 +31,23 @@ def later(seconds: float) -> Change:
     return apply
 
 
+def set_back(seconds: float) -> Change:
+    """Let the clock be behind by less than a jump; until it has caught up nothing is used."""
+    shift = round(seconds * SECOND_NS)
+
+    def apply(stretch: Stretch, _: HealthyDrive) -> Stretch:
+        newest = stretch[0].stamp_ns - round(SECOND_NS / RATE_HZ)
+        sent = []
+        for each in stretch:
+            stamp = each.stamp_ns - shift
+            repeats = {newest: 'duplicate_stamp'}.get(stamp, '')
+            refused = 'out_of_order' if stamp < newest else repeats
+            sent.append(each._replace(stamp_ns=stamp, refused=refused))
+        return sent
+
+    return apply
+
+
 def drifting(share: float) -> Change:
     """Let the clock go faster or slower by a share, from where it was right."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fault import ANY, FAR_M, LEAST_ERROR_M, MOST_ERROR, Outcome, TRACKING, UNSURE
+from fault import ANY, FAR_M, LEAST_ERROR_M, MOST_ERROR, Outcome, SURE, TRACKING, UNSURE
 import numpy as np
 
 from two_manifold_ros.outputs.rejections import REJECTIONS
@@ -66,7 +66,8 @@ def _silence(trial: Trial) -> Iterator[str]:
 def _unnoticed(trial: Trial) -> int:
     """Count positions that were told as sure and are wrong."""
     sure = [each for each in trial.told if trial.statuses(each.after) == {TRACKING}]
-    return sum(not _right(each, _place(trial, each)) for each in sure)
+    usual_m = trial.drive.usual_error
+    return sum(not _right(each, _place(trial, each), usual_m) for each in sure)
 
 
 def _truth(trial: Trial, unnoticed: int) -> Iterator[str]:
@@ -74,12 +75,15 @@ def _truth(trial: Trial, unnoticed: int) -> Iterator[str]:
         yield f'{unnoticed} positions were told as sure and are wrong, not {trial.fault.blind}'
 
 
-def _right(told: Told, place: np.ndarray | None) -> bool:
+def _right(told: Told, place: np.ndarray | None, usual_m: float) -> bool:
     if place is None:
         return False
     error = told.place - place
-    inside = error @ np.linalg.solve(told.covariance, error) <= CHI_SQUARE
-    return bool(inside or np.linalg.norm(error) < FAR_M)
+    error_m = np.linalg.norm(error)
+    ellipses = np.sqrt(error @ np.linalg.solve(told.covariance, error) / CHI_SQUARE)
+    if ellipses > SURE and error_m > SURE * usual_m:
+        return False
+    return bool(ellipses <= 1.0 or error_m < FAR_M)
 
 
 def _place(trial: Trial, told: Told) -> np.ndarray | None:

@@ -21,12 +21,16 @@ LOST, REFUSED, NO_DATA = 'lost', 'refused input', 'no data'
 MOST_ERROR = 1.2
 """After a fault the error may be this many times what it would have been without."""
 
-
 LEAST_ERROR_M = 0.03
 """Errors are compared as if they were at least this: below lies the noise of the IMU."""
 
 FAR_M = 0.35
 """An error that the filter has now and then on a healthy drive; the track is 4.9 m long."""
+
+SURE = 3.0
+"""
+Times the 95 % ellipse, and times the usual error, from which on a smaller error is wrong as well.
+"""
 
 
 def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fault import FAR_M, LEAST_ERROR_M, MOST_ERROR, StreamFault
+from fault import FAR_M, LEAST_ERROR_M, MOST_ERROR, StreamFault, SURE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +41,12 @@ network comes up later than a node, the node has to be started anew.
   limit.
 * *wrong*: ticks in which a wrong position was told as sure before, and the limit. A position is
   wrong if the truth lies outside the 95 % ellipse and more than {FAR_M} m away, an error that a
-  healthy drive has now and then (the track is 4.9 m by 2.3 m); off the track every one is.
+  healthy drive has now and then (the track is 4.9 m by 2.3 m), or outside {SURE:g} times the
+  ellipse and more than {SURE:g} times as far away as usual; off the track every one is.
 * *back*: ticks after the end of the fault until it tracks again, and the limit. Where the window
-  begins anew it takes 20 to fill; a status that is better is believed after 10.
+  begins anew it takes 20 to fill; a status that is better is believed after 10. Where it was named
+  what is wrong with the input, the window first has to leave it behind (20), and four looks at it,
+  five ticks apart, have to agree that all is well.
 * *error*: after that limit (where there is no harm: from the begin of the fault), as a multiple of
   the error without the fault at the same places; at most {MOST_ERROR}. Errors below
   {LEAST_ERROR_M} m count as that.

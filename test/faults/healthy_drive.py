@@ -92,6 +92,11 @@ class HealthyDrive:
         xy = [np.interp(elapsed, known, self.run.positions[:, axis]) for axis in (0, 1)]
         return np.stack(xy, axis=1)
 
+    @property
+    def usual_error(self) -> float:
+        """The undisturbed filter's root mean square error, metres."""
+        return float(np.sqrt(np.nanmean(np.square(self._errors))))
+
     def error(self, taken_ns: np.ndarray) -> float:
         """Return the undisturbed filter's root mean square error at some times, metres."""
         errors = np.interp(

@@ -14,6 +14,7 @@ from changing_stamps import (
     lost,
     one_wild,
     played_again,
+    set_back,
     unstamped,
 )
 from fault import FILLING, REFUSED, StreamFault, TRACKING, UNSURE
@@ -118,6 +119,18 @@ STAMPS = (
         seconds=0.0,
         after=later(30.0),
         counts={'gaps': 1, 'resets': 1},
+    ),
+    StreamFault(
+        name='clock set back by 0.3 s',
+        seen='',
+        rule='what is older than before is refused; then a gap: unsure, say so',
+        says=(UNSURE, 'stepped_back'),
+        within_s=0.5,
+        recovers=AFTER,
+        seconds=0.0,
+        pace_hz=150.0,
+        after=set_back(0.3),
+        counts={'gaps': 1, 'resets': 0},
     ),
     StreamFault(
         name='clock set back by 30 s (NTP)',

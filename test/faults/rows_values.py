@@ -32,8 +32,17 @@ WITHIN_S = 10.0
 AFTER = 50
 """Ticks until an input that has become right again is believed: two windows."""
 
+AFTER_LOOKS = 60
+"""
+The same where it was named what was wrong.
+
+The window leaves it behind (20), four looks at it, five ticks apart, agree that it is good (20),
+and the better status is believed (10); a look or two may find even a healthy window strange.
+"""
+
 SOON = {'within_s': 1.0, 'recovers': 1, 'says': (TRACKING, '')}
-NAMED = {'within_s': WITHIN_S, 'recovers': AFTER, 'seconds': WITHIN_S}
+NAMED = {'within_s': WITHIN_S, 'recovers': AFTER_LOOKS, 'seconds': WITHIN_S}
+SENSED = {**NAMED, 'recovers': AFTER}
 ALL = {'within_s': 1.0, 'recovers': AFTER}
 GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
 
@@ -127,7 +136,6 @@ UNITS_AND_AXES = (
         rule=UNITS,
         says=(REFUSED, 'sign_of_rates'),
         **NAMED,
-        blind=2,
         change=scaled(RATE, -1.0),
     ),
     StreamFault(
@@ -153,7 +161,6 @@ UNITS_AND_AXES = (
         rule=UNITS,
         says=(REFUSED, 'turned_about_z'),
         **NAMED,
-        blind=2,
         change=values_by(turned),
     ),
     StreamFault(
@@ -175,7 +182,7 @@ SENSOR = (
         seen='',
         rule='named with what to do; estimates are unsure as long as it lasts',
         says=(UNSURE, 'channel_stuck'),
-        **NAMED,
+        **SENSED,
         change=set_to(YAW, 0.0),
     ),
     StreamFault(
@@ -183,8 +190,7 @@ SENSOR = (
         seen='PX4 data_validator',
         rule='after longer than ever in training nothing is published',
         says=(REFUSED, 'stuck'),
-        **NAMED,
-        blind=2,
+        **SENSED,
         change=frozen,
     ),
     StreamFault(
@@ -192,7 +198,7 @@ SENSOR = (
         seen='',
         rule=WORN,
         says=(UNSURE, 'cut_off'),
-        **NAMED,
+        **SENSED,
         change=clipped(YAW, 1.5),
     ),
     StreamFault(
@@ -200,7 +206,7 @@ SENSOR = (
         seen='PX4-ECL#219',
         rule=WORN,
         says=(UNSURE, 'coarse'),
-        **NAMED,
+        **SENSED,
         change=rounded(0.5),
     ),
 )

@@ -6,8 +6,17 @@ from __future__ import annotations
 
 from changing_vehicle import backwards, elsewhere, in_the_hand, on_another_track, onwards
 from fault import ANY, LOST, REFUSED, StreamFault
+from rows_values import AFTER_LOOKS
 
 WINDOW_S = 2.0
+
+AFTER = 50
+"""
+Ticks until a vehicle that was put down elsewhere is tracked again.
+
+The window leaves the hand behind (20), the familiarity of the last windows does (20), and the
+better status is believed (10).
+"""
 
 VEHICLE = (
     StreamFault(
@@ -27,8 +36,8 @@ VEHICLE = (
         rule='lost or relocalised within a window, never a confident wrong position',
         says=(LOST, ANY),
         within_s=WINDOW_S,
-        recovers=50,
-        blind=3,
+        recovers=AFTER,
+        blind=1,
         seconds=1.5,
         change=in_the_hand,
         after=elsewhere(5.0),
@@ -39,7 +48,7 @@ VEHICLE = (
         rule='named; nothing is published once it is known',
         says=(REFUSED, 'wrong_way'),
         within_s=10.0,
-        recovers=50,
+        recovers=AFTER_LOOKS,
         blind=5,
         seconds=12.0,
         change=backwards,

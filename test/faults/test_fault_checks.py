@@ -104,6 +104,12 @@ def sure_and_wrong(trial: Trial) -> Trial:
     return replace(trial, told=[*trial.told[:3], wrong, *trial.told[4:]])
 
 
+def sure_and_wrong_by_little(trial: Trial) -> Trial:
+    near = trial.told[3].place + 2.3 * AHEAD
+    wrong = trial.told[3]._replace(place=near, covariance=np.eye(2) * 0.001)
+    return replace(trial, told=[*trial.told[:3], wrong, *trial.told[4:]])
+
+
 def named_otherwise(trial: Trial) -> Trial:
     other = trial.words[1]._replace(cause='unfamiliar')
     return replace(trial, words=[trial.words[0], other, trial.words[2]])
@@ -167,6 +173,7 @@ def dead(trial: Trial) -> Trial:
         (not_finite, 'not finite'),
         (told_while_lost, "while it said 'lost'"),
         (sure_and_wrong, '1 positions were told as sure and are wrong, not 0'),
+        (sure_and_wrong_by_little, '1 positions were told as sure and are wrong, not 0'),
         (named_otherwise, 'it never said'),
         (named_in_other_words, 'it never said'),
         (named_late, 'after 0.38 s, not within 0.3 s'),
