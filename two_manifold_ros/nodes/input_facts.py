@@ -14,6 +14,7 @@ from two_manifold_ros.nodes.ros_clock import RosClock
 from two_manifold_ros.outputs.judging import REFUSED_AFTER
 from two_manifold_ros.outputs.node_causes import FRAME_CHANGED, INTERRUPTION_WORDS
 from two_manifold_ros.outputs.rejections import rejections
+from two_manifold_ros.outputs.spans import span
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -130,14 +131,15 @@ class InputFacts:
         happened = {}
         interruption = arrivals.interruption if arrivals else None
         if interruption is not None and interruption is not self._told:
-            words = INTERRUPTION_WORDS[interruption.cause].format(seconds=interruption.seconds)
+            lasted = span(interruption.seconds)
+            words = INTERRUPTION_WORDS[interruption.cause].format(span=lasted)
             happened[interruption.cause] = f'On {self._topic.name}: {words}'
         self._told = interruption
         stepped_s = self._clock.stepped_s
         if stepped_s:
             way = 'ahead' if stepped_s > 0 else 'back'
             happened['own_clock'] = (
-                f'The clock of this node was set {way} by {abs(stepped_s):.3g} s; the filter goes '
+                f'The clock of this node was set {way} by {span(abs(stepped_s))}; the filter goes '
                 f'by the stamps on {self._topic.name} alone'
             )
         return happened
@@ -169,6 +171,6 @@ class InputFacts:
         self._said_far = True
         way = 'behind' if age_s > 0 else 'ahead of'
         self._node.get_logger().info(
-            f'Stamps on {self._topic.name} are {abs(age_s):.3g} s {way} the clock of this node, '
+            f'Stamps on {self._topic.name} are {span(abs(age_s))} {way} the clock of this node, '
             f'and so are those of all that is published'
         )

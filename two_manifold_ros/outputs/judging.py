@@ -22,6 +22,7 @@ from two_manifold_ros.outputs.rejections import (
     REJECTIONS,
     ZERO_STAMP,
 )
+from two_manifold_ros.outputs.spans import span
 
 if TYPE_CHECKING:
     from two_manifold_ros.outputs.facts import Facts
@@ -212,7 +213,7 @@ def _judge_filter(facts: Facts) -> Judgement:
     own = Judgement(LEVELS[facts.status], facts.status, facts.cause, facts.why)
     if facts.interruption is not None and facts.cause in {FILLING, GAP}:
         cause, seconds = facts.interruption
-        words = INTERRUPTION_WORDS[cause].format(seconds=seconds)
+        words = INTERRUPTION_WORDS[cause].format(span=span(seconds))
         own = own._replace(cause=cause, why=f'{facts.why}; {words}')
     for cause, sentence in suspects(facts).items():
         if own.level is not Level.OK:

@@ -13,16 +13,16 @@ STEPPED_AHEAD, STEPPED_BACK = 'stepped_ahead', 'stepped_back'
 NO_CLOCK, CLOCK_STANDS = 'no_clock', 'clock_stands'
 
 INTERRUPTION_WORDS = {
-    GAP: 'no usable message came for {seconds:.3g} s: look at the driver and its cable',
+    GAP: 'no usable message came for {span}: look at the driver and its cable',
     STEPPED_AHEAD: (
-        'the stamps stepped ahead by {seconds:.3g} s while hardly any time passed: a clock was '
+        'the stamps stepped ahead by {span} while hardly any time passed: a clock was '
         'set, or another recording began'
     ),
     STEPPED_BACK: (
-        'the stamps stepped back by {seconds:.3g} s: a clock was set, or a recording began anew'
+        'the stamps stepped back by {span}: a clock was set, or a recording began anew'
     ),
 }
-"""Why the filter began anew or coasted, by cause."""
+"""Why the filter began anew or coasted, by cause; see ``span``."""
 
 CLOCK_WORDS = {
     NO_CLOCK: 'use_sim_time is true, but nothing came on /clock yet: start what publishes it',
