@@ -100,15 +100,17 @@ def loss_notes(
     if notes and not filled:
         msg = f'Nothing is left of {path}, choose another recording: {notes[0]}'
         raise InputError(msg)
-    if metadata is None or metadata.messages is None or metadata.seconds is None:
-        return [*notes, *([f'{path}: how many messages are lost is not known.'] if notes else [])]
     found = sum(reader.message_count for reader in filled)
+    said = metadata.messages if metadata else None
+    # Metadata that count too few know nothing of what else there was.
+    if metadata is None or said is None or said < found or metadata.seconds is None:
+        return [*notes, *([f'{path}: how many messages are lost is not known.'] if notes else [])]
     begin = min((reader.start_time for reader in filled), default=0)
     end = max((reader.end_time for reader in filled), default=0)
-    lost, gone_s = max(metadata.messages - found, 0), metadata.seconds - (end - begin) / 1e9
+    lost, gone_s = said - found, metadata.seconds - (end - begin) / 1e9
     if lost or notes:
         notes.append(
-            f'{path}: {lost} of {metadata.messages} messages and {max(gone_s, 0.0):.1f} of '
+            f'{path}: {lost} of {said} messages and {max(gone_s, 0.0):.1f} of '
             f'{metadata.seconds:.1f} s are lost.'
         )
     return notes
