@@ -14,9 +14,15 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from nav_msgs.msg import Odometry
+from nav_msgs.msg import Path as PathMessage
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from sensor_msgs.msg import PointCloud2
+from std_msgs.msg import Float64MultiArray
+from visualization_msgs.msg import MarkerArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +31,16 @@ if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
 
     Quality = QoSProfile | int
+
+KINDS = {
+    'position': PoseWithCovarianceStamped,
+    'odometry': Odometry,
+    'predicted_path': PathMessage,
+    'latent_state': Float64MultiArray,
+    'markers': MarkerArray,
+    'particles': PointCloud2,
+}
+"""What the filter node publishes of an estimate."""
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0

@@ -14,16 +14,13 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from geometry_msgs.msg import PoseStamped
 from imu_feed import connect, ESTIMATES, messages, SAMPLES, send
 from nav_msgs.msg import Odometry
-from nav_msgs.msg import Path as PathMessage
 from rclpy.serialization import deserialize_message, serialize_message
-from ros_talk import Health
-from sensor_msgs.msg import Imu, PointCloud2
-from std_msgs.msg import Float64MultiArray
+from ros_talk import Health, KINDS
+from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
-from visualization_msgs.msg import MarkerArray
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
@@ -69,21 +66,13 @@ def test_publishes_exactly_what_replay_computes(
 ) -> None:
     start('filter_node', model=model_path)
     health = Health(talk)
-    kinds = {
-        'position': PoseWithCovarianceStamped,
-        'odometry': Odometry,
-        'predicted_path': PathMessage,
-        'latent_state': Float64MultiArray,
-        'markers': MarkerArray,
-        'particles': PointCloud2,
-    }
-    heard = {topic: talk.listen(kind, topic) for topic, kind in kinds.items()}
+    heard = {topic: talk.listen(kind, topic) for topic, kind in KINDS.items()}
     imu = connect(talk, health)
     send(talk, imu, messages(drive))
     # Both sides have to compute alike: without numba, which this process may have loaded.
     with ProcessPoolExecutor(1, get_context('spawn')) as another:
         wanted = another.submit(expected, drive, model_path).result()
-    for topic, kind in kinds.items():
+    for topic, kind in KINDS.items():
         name = f'{kind.__module__.split(".")[0]}/msg/{kind.__name__}'
         all_wanted = [over_the_wire(kind, name, each) for each in wanted[topic]]
         got = heard[topic]

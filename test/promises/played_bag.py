@@ -13,26 +13,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from free_domain import free_domains
-from geometry_msgs.msg import PoseWithCovarianceStamped
-from nav_msgs.msg import Odometry
-from nav_msgs.msg import Path as PathMessage
-from ros_talk import CHECKOUT, NodeProcess, Talk
+from ros_talk import CHECKOUT, KINDS, NodeProcess, Talk
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, PointCloud2
+from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
-from visualization_msgs.msg import MarkerArray
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KINDS = {
-    'position': PoseWithCovarianceStamped,
-    'odometry': Odometry,
-    'predicted_path': PathMessage,
-    'latent_state': Float64MultiArray,
-    'markers': MarkerArray,
-    'particles': PointCloud2,
-}
 SPEED = 10.0
 NODES = ('one', 'two')
 REHEARSED = 201
