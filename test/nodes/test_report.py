@@ -224,6 +224,29 @@ def test_a_trouble_is_warned_of_once_and_its_end_told_with_how_long_it_lasted(
     ]
 
 
+def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned_of(
+    bench: Bench,
+) -> None:
+    for known in (LOST, TRACKS, LOST, TRACKS):
+        bench.describer.known = dict(known)
+        bench.report.look()
+        bench.now_s += 2.0
+    assert bench.said == [
+        'W Lost: too wide',
+        'I Over after 2.0 s: Lost: too wide',
+        'I State: tracking (before, for 2.0 s: Lost: too wide)',
+    ]
+
+
+def test_what_the_node_logged_itself_is_not_warned_of(bench: Bench) -> None:
+    bench.describer.known |= {'trouble': 'no model'}
+    bench.report.logged('unconfigured', 'no model')
+    bench.report.look()
+    bench.describer.known = dict(TRACKS)
+    bench.report.look()
+    assert bench.said == ['I Over after 0.0 s: no model']
+
+
 def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
     bench.report.look()
     bench.describer.happened = {'rejected zero_stamp': '3 messages'}

@@ -128,6 +128,10 @@ class Report:
         """Full name of the status' topic."""
         return str(self._status.topic_name)
 
+    def logged(self, cause: str, sentence: str) -> None:
+        """Do not warn of a cause that the node has just logged itself."""
+        self._notices.note(cause, sentence, monotonic())
+
     def heed(self) -> None:
         """Look at once if there is something new; to be called after each message."""
         if self._describer.word != self._word:
@@ -225,7 +229,10 @@ class Report:
         # That many messages are not used tells of the single ones too.
         told = {rejection_key(cause) for cause in odd}
         causes = {key: words for key, words in self._events.items() if key not in told} | odd
-        over = self._notices.update(causes, monotonic())
-        changed = self._told is None or judgement.cause != self._told[1]
-        if changed and expected and not (over and not judgement.cause):
-            self._log_state(f'State: {judgement.why}')
+        before, now_s = self._told[1] if self._told else '', monotonic()
+        unsaid = self._notices.unsaid(before, now_s)
+        over = self._notices.update(causes, now_s, judgement.cause)
+        changed = self._told is None or judgement.cause != before
+        if changed and expected and (judgement.cause or before not in over):
+            since = f' (before, {unsaid})' if unsaid else ''
+            self._log_state(f'State: {judgement.why}{since}')
