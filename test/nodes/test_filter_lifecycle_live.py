@@ -38,13 +38,14 @@ def test_without_a_model_it_says_so_and_takes_one_later(
 ) -> None:
     broken = tmp_path / 'broken.npz'
     broken.write_bytes(b'no model')
-    start('filter_node', model=broken)
+    node = start('filter_node', model=broken)
     health = Health(talk)
     health.until(str(broken))
     assert health.level == 2
     assert change(talk, 'model', '').successful
     assert not transition(talk, CONFIGURE)
     health.until('No model is given: start with -p model:=FILE')
+    assert '(ros2 lifecycle set /filter_node configure) or started anew' in health.why
     assert change(talk, 'model', str(model_path)).successful
     assert transition(talk, CONFIGURE)
     assert transition(talk, ACTIVATE)
@@ -52,6 +53,9 @@ def test_without_a_model_it_says_so_and_takes_one_later(
     refusal = change(talk, 'model', 'other.npz')
     assert not refusal.successful
     assert 'takes effect only' in refusal.reason
+    # Each of the two is logged once by who met it, and not warned of as well.
+    told = [line for line in node.said.splitlines() if 'ros2 lifecycle set' in line]
+    assert len([line for line in told if 'Over after' not in line]) == 2
 
 
 def test_managed_node_waits_for_its_manager(

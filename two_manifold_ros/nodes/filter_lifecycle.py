@@ -76,7 +76,7 @@ class FilterNode(LifecycleNode):
         try:
             self._configure()
         except InputError as error:
-            self.trouble = str(error)
+            self.trouble = f'{str(error).rstrip(".")}. {self._cure()}'
         # rclpy would swallow it, and nobody would ever know.
         except Exception as error:  # noqa: BLE001 - told in log and diagnostics
             self.trouble = f'{type(error).__name__} while configuring, please report it: {error}'
@@ -85,6 +85,7 @@ class FilterNode(LifecycleNode):
             self.trouble = ''
             return super().on_configure(state)
         self.get_logger().error(self.trouble)
+        self._report.logged('unconfigured', self.trouble)
         return FAILURE
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -117,10 +118,7 @@ class FilterNode(LifecycleNode):
     def _configure(self) -> None:
         path = self.settings['model']
         if not path:
-            msg = (
-                'No model is given: start with -p model:=FILE, or set the parameter model to the '
-                'path of a model file and configure the node.'
-            )
+            msg = 'No model is given: start with -p model:=FILE, or set the parameter model.'
             raise InputError(msg)
         # Where there is little to compile with, nothing would be heard of it for half a minute.
         self.get_logger().info(f'Loading {path} and compiling its filter, which takes a while')
@@ -174,6 +172,13 @@ class FilterNode(LifecycleNode):
         )
         for line in lines:
             self.get_logger().info(line)
+
+    def _cure(self) -> str:
+        name = self.get_fully_qualified_name()
+        return (
+            f'A change takes effect once the node is configured (ros2 lifecycle set {name} '
+            'configure) or started anew.'
+        )
 
     def _unconfigure(self, reason: str) -> None:
         self.active = False
