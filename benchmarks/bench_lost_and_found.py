@@ -27,9 +27,11 @@ from kidnappings import (
     spliced_drives,
 )
 import numpy as np
+from surprises import surprises
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.localisation.surprise import LIMITS
 from two_manifold_ros.readout.calibration import CHI_SQUARE
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
@@ -152,6 +154,16 @@ def show_ordinary(name: str, runs: Sequence[Run], window: int) -> float:
     return usual
 
 
+def show_surprise(model: Model, case: Case) -> None:
+    """Print how much of an ordinary drive lies above each limit, from which they are chosen."""
+    means = surprises(model, case)[model.window + 10 :]
+    told = [
+        f'{limit:g}: {100 * np.mean(column > limit):.1f} % ({np.quantile(column, 0.99):.2f})'
+        for limit, column in zip(LIMITS, means.T, strict=False)
+    ]
+    print(f'  {"":16s}      ticks above limits of surprise (99 % are below): {", ".join(told)}')
+
+
 def share_within(values: Sequence[float], limit: float) -> float:
     return 100.0 * float(np.mean(np.array(values) <= limit))
 
@@ -188,8 +200,9 @@ def slot_car_runs() -> tuple[list[Run], list[float], list[Run]]:
     for seed in SEEDS:
         car = Car(seed)
         model = train_model([drive_to_train_on(car, TRAINED_S)], TrainingSettings())
-        ordinary = follow(model, ordinary_drive(car, ORDINARY_S))
-        error = show_ordinary(f'slot car {seed}', [ordinary], model.window)
+        ordinary = ordinary_drive(car, ORDINARY_S)
+        error = show_ordinary(f'slot car {seed}', [follow(model, ordinary)], model.window)
+        show_surprise(model, ordinary)
         random = np.random.default_rng(seed)
         for kind in KINDS * OF_EACH_KIND:
             kidnapped.append(follow(model, kidnapped_drive(car, kind, random)))
@@ -226,6 +239,7 @@ def _placed(case: Case) -> Case:
 def show_real_cars() -> None:
     for name, model, drive, least_s in real_cars():
         usual = show_ordinary(name, [follow(model, drive)], model.window)
+        show_surprise(model, drive)
         random = np.random.default_rng(0)
         spliced = [follow(model, each) for each in spliced_drives(drive, SPLICED, least_s, random)]
         show_heading()

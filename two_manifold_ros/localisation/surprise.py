@@ -55,6 +55,8 @@ class Surprise:
     ----------
     newest
         Of the last observation, at most ``MOST``.
+    means
+        Over each memory, the quickest first.
     recent
         Quickest mean.
     doubted
@@ -70,7 +72,7 @@ class Surprise:
 
     def clear(self) -> None:
         """Forget everything, as after a gap."""
-        self._means = [0.0] * len(self._gains)
+        self.means = [0.0] * len(self._gains)
         self._count = 0
         self.newest = 0.0
         self.doubted = False
@@ -78,7 +80,7 @@ class Surprise:
     @property
     def recent(self) -> float:
         """Mean over the quickest memory."""
-        return self._means[0]
+        return self.means[0]
 
     def of(self, likelihood: float, share: float) -> float:
         """
@@ -100,18 +102,18 @@ class Surprise:
         self._count += 1
         # Plain means until the memories are full, so that the first one weighs no more than any.
         for index, gain in enumerate(self._gains):
-            mean = self._means[index]
-            self._means[index] = mean + max(gain, 1.0 / self._count) * (self.newest - mean)
+            mean = self.means[index]
+            self.means[index] = mean + max(gain, 1.0 / self._count) * (self.newest - mean)
         self._judge()
 
     def _judge(self) -> None:
         if not self.doubted:
             self.doubted = any(
                 mean > limit and self._count * gain >= 0.5
-                for mean, limit, gain in zip(self._means, LIMITS, self._gains, strict=False)
+                for mean, limit, gain in zip(self.means, LIMITS, self._gains, strict=False)
             )
         elif self.recent > STILL:
             # What comes after the last outburst shows whether the place was found.
             self._count = 0
-        elif self._count * self._rest >= 1.0 and max(self._means) < CALM:
+        elif self._count * self._rest >= 1.0 and max(self.means) < CALM:
             self.doubted = False
