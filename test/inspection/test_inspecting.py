@@ -114,6 +114,16 @@ def test_absurd_values_are_counted_by_channel_and_spoil_nothing(
     assert report.positions.yaw is not None
 
 
+def test_positions_that_are_nowhere_on_earth_spoil_nothing(
+    drive: Callable[..., Recording],
+) -> None:
+    report = inspect_recording(with_positions(drive(), put((slice(500, 503), 1), -1e300)))
+    assert report.positions is not None
+    assert report.positions.absurd == 3
+    assert max(report.positions.extent_m) < 100.0
+    assert report.positions.yaw is not None
+
+
 def test_nothing_but_absurd_values(drive: Callable[..., Recording]) -> None:
     with pytest.raises(InputError, match='has no possible sample among'):
         inspect_recording(with_samples(drive(), put(slice(None), 1e300)))
