@@ -35,8 +35,8 @@ def followed(model: Model, stamps: np.ndarray, samples: np.ndarray) -> list[Esti
 
 def moved(
     model: Model, recording: Recording, taken_s: float, put_s: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, of each tick from another moment of a recording on, what is right and tracking."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return of each tick what is right, tracking and from another moment of a recording."""
     imu = recording.imu
     elapsed = (imu.stamps - imu.stamps[0]) * 1e-9
     before = (elapsed >= taken_s - LEAD_S) & (elapsed < taken_s)
@@ -44,30 +44,32 @@ def moved(
     shift = imu.stamps[before][-1] + model.period_ns - imu.stamps[after][0]
     stamps = np.concatenate([imu.stamps[before], imu.stamps[after] + shift])
     samples = np.concatenate([imu.samples[before], imu.samples[after]])
+    found = followed(model, stamps, samples)
+    ends = np.array([each.stamp_ns for each in found])
     # A tick that ends with the first sample from elsewhere is of the place before.
-    found = [
-        each for each in followed(model, stamps, samples) if each.stamp_ns > stamps[sum(before)]
-    ]
-    truths = positions_at(recording.positions, np.array([each.stamp_ns for each in found]) - shift)
+    later = ends > stamps[sum(before)]
+    truths = positions_at(recording.positions, ends - later * shift)
     errors = np.array([each.positions[0] for each in found]) - truths
     covariances = np.array([each.covariances[0] for each in found])
     inside = squared_mahalanobis(errors, covariances) <= CHI_SQUARE[1]
     tracking = np.array([each.status is Status.TRACKING for each in found])
-    return inside, tracking, np.linalg.norm(errors, axis=1)
+    return inside, tracking, np.linalg.norm(errors, axis=1), later
 
 
 def test_put_down_elsewhere(six_runs: Model, read_real: Callable[[str], Recording]) -> None:
     """It is never sure of a wrong place for long, and found within 1.5 windows."""
     seventh = read_real('f1tenth_ipz20/run_7')
     soon = round(1.5 * six_runs.window)
-    sure, right = 0, 0
+    sure, right = np.zeros(2), np.zeros(2)
     for taken_s, put_s in MOVES:
-        inside, tracking, errors = moved(six_runs, seventh, taken_s, put_s)
-        assert (tracking & inside)[:soon].any()
-        assert not (tracking & (errors > 2.0))[six_runs.window :].any()
-        sure += int(tracking.sum())
-        right += int((tracking & inside).sum())
-    assert right >= 0.85 * sure
+        inside, tracking, errors, later = moved(six_runs, seventh, taken_s, put_s)
+        assert (tracking & inside)[later][:soon].any()
+        assert not (tracking & (errors > 2.0))[later][six_runs.window :].any()
+        sure += [tracking.sum(), tracking[later].sum()]
+        right += [(tracking & inside).sum(), (tracking & inside)[later].sum()]
+    # Of a hundred moves (bench_lost_and_found.py) it is 91 % of whole drives; places that look
+    # alike to three channels take half a second to tell apart.
+    assert (right >= [0.88, 0.8] * sure).all()
 
 
 def away(model: Model, stamps: np.ndarray, samples: np.ndarray) -> float:
