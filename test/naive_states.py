@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.limits import EllipseLimits
-    from two_manifold_ros.filtering.state_machine import Signs
+    from two_manifold_ros.filtering.signs import Signs
 
 ORDER = [
     Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING,

@@ -14,7 +14,8 @@ import pytest
 
 from two_manifold_ros.filtering.causes import CAUSES
 from two_manifold_ros.filtering.limits import EllipseLimits
-from two_manifold_ros.filtering.state_machine import Signs, StateMachine, STEADY, Verdict
+from two_manifold_ros.filtering.signs import Signs
+from two_manifold_ros.filtering.state_machine import StateMachine, STEADY, Verdict
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.monitoring.finding import Finding
 

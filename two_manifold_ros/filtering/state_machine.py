@@ -16,7 +16,7 @@ from two_manifold_ros.windows.familiarity import STRANGE, UNFAMILIAR
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.limits import EllipseLimits
-    from two_manifold_ros.monitoring.finding import Finding
+    from two_manifold_ros.filtering.signs import Signs
 
 DOUBTS = 3
 """Contradictions in a row that make an estimate unsure: one may be a pothole."""
@@ -35,47 +35,6 @@ _SEVERITY = {
     Status.REFUSED: 4,
     Status.FILLING: 5,
 }
-
-
-class Signs(NamedTuple):
-    """
-    What a tick showed.
-
-    Parameters
-    ----------
-    window_full
-        Whether a whole window was seen.
-    recovering
-        Whether the window is filling again after a gap.
-    accepted
-        Whether the observation fitted anything.
-    restarted
-        Whether the belief had to be started anew.
-    familiarity
-        See ``Estimate``.
-    ellipse_m
-        Half the long axis of the 95 % ellipse of the present position, metres; NaN if a number
-        that was read out may not be used.
-    finding
-        The gravest that is wrong with the input.
-    seen
-        Ticks in the window.
-    surprise, doubted, excused
-        See ``Step``.
-
-    """
-
-    window_full: bool
-    recovering: bool
-    accepted: bool
-    restarted: bool
-    familiarity: float
-    ellipse_m: float
-    finding: Finding | None = None
-    seen: int = 0
-    surprise: float = math.nan
-    doubted: bool = False
-    excused: bool = False
 
 
 class Verdict(NamedTuple):

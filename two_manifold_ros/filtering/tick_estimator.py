@@ -8,8 +8,9 @@ import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.signs import Signs
 from two_manifold_ros.filtering.soundness import half_axis, sound
-from two_manifold_ros.filtering.state_machine import Signs, StateMachine
+from two_manifold_ros.filtering.state_machine import StateMachine
 
 if TYPE_CHECKING:
     from collections import Counter
