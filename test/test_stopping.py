@@ -24,6 +24,8 @@ ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 @pytest.fixture(autouse=True)
 def _handlers_as_before() -> object:
     before = {number: signal.getsignal(number) for number in ASKING}
+    # Whoever started the tests may ignore it, as nohup does.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
