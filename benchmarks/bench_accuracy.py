@@ -97,10 +97,10 @@ def show_real(case: Case) -> None:
     print(f'\n{case.name}')
     for name, changes in METHODS.items():
         scores = scores_of(case, changes)
-        show_line(name, [each.model.rmse_m for each in scores])
+        show_line(name, [each.model.all.rmse_m for each in scores])
         show_ellipses(scores)
-    show_line('mean', [each.mean.rmse_m for each in scores])
-    show_line('previous', [each.previous.rmse_m for each in scores])
+    show_line('mean', [each.mean.all.rmse_m for each in scores])
+    show_line('previous', [each.previous.all.rmse_m for each in scores])
     show_line('to reach', case.wanted)
 
 
@@ -111,11 +111,11 @@ def show_slot_car(window: int, states: int) -> None:
         case = slot_car_case(seed, window, states)
         for name, changes in METHODS.items():
             scores = scores_of(case, changes)
-            found.setdefault(name, []).append([each.model.rmse_m or np.nan for each in scores])
+            found.setdefault(name, []).append([each.model.all.rmse_m or np.nan for each in scores])
             if name == 'default':
                 show_ellipses(scores)
         for name in ('mean', 'previous'):
-            row = [getattr(each, name).rmse_m for each in scores]
+            row = [getattr(each, name).all.rmse_m for each in scores]
             found.setdefault(name, []).append(row)
     means = {name: np.mean(rows, axis=0) for name, rows in found.items()}
     for name, values in means.items():

@@ -116,7 +116,7 @@ def show(title: str, cases: list[Case], thinned: Callable[[Case], Recording]) ->
         for case in cases:
             settings = replace(case.settings, **changes)
             scores = evaluate(train_model([thinned(case)], settings), [case.test]).scores
-            rows.append([each.model.rmse_m or np.nan for each in scores])
+            rows.append([each.model.all.rmse_m or np.nan for each in scores])
         show_line(name, np.mean(rows, axis=0))
 
 

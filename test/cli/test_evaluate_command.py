@@ -10,6 +10,7 @@ import subprocess
 import sys
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from two_manifold_ros.cli.main import main
@@ -108,8 +109,12 @@ def test_a_table_and_a_figure_for_people(
     figure = tmp_path / 'figure.png'
     assert main(scores(model_file, [slot_car_bag], '--figure', str(figure))) == 0
     text = capsys.readouterr().out
-    for words in ('RMSE (m)', 'median (m)', 'mean', 'previous', 'ticks', 'us a tick'):
+    for words in (
+        'error in metres', 'RMSE', 'median', 'along', 'cross', 'told', 'mean:', 'previous:',
+        'after the first window', 'us a tick',
+    ):  # fmt: skip
         assert words in text
+    assert 'withheld' not in text
     assert figure.read_bytes().startswith(b'\x89PNG')
 
 
@@ -118,7 +123,89 @@ def test_a_table_where_a_horizon_has_no_truth(
 ) -> None:
     assert main(scores(model_file, [slot_car_bag], '--until', '3')) == 0
     last = [line.split() for line in capsys.readouterr().out.splitlines() if ' 20 ' in line][-1]
-    assert last == ['20', '2', *['-'] * 5, '0']
+    assert last == ['20', '(2', 's)', '0', *['-'] * 10]
+
+
+def cells(text: str, horizon: str) -> list[str]:
+    """Return the row of a horizon, without its name."""
+    (line,) = (line for line in text.splitlines() if line.strip().startswith(f'{horizon} ('))
+    return line.split(')', maxsplit=1)[1].replace(' %', '%').split()
+
+
+@pytest.fixture(scope='session')
+def strange_bag(
+    slot_car_laps: tuple[Recording, Recording],
+    write_bag: Callable[..., Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """Return a bag of which the IMU is turned over from 10 s to 18 s."""
+    test = slot_car_laps[1]
+    elapsed = (test.imu.stamps - test.imu.stamps[0]) * 1e-9
+    turned = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
+    samples = np.where(turned, test.imu.samples * [1, -1, -1, 1, -1, -1], test.imu.samples)
+    spoilt = replace(test, imu=replace(test.imu, samples=samples))
+    return write_bag(tmp_path_factory.mktemp('bags') / 'strange', spoilt)
+
+
+def test_the_row_of_a_horizon_has_all_ticks_and_those_told(
+    model_file: Path, strange_bag: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(scores(model_file, [strange_bag], '--json')) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert main(scores(model_file, [strange_bag])) == 0
+    text = capsys.readouterr().out
+    for horizon, each in content['horizons'].items():
+        every = each['all']
+        metres = [
+            every['rmse_m'], every['median_m'], every['p95_m'], each['along_rmse_m'],
+            each['cross_rmse_m'], each['mean']['all']['rmse_m'], each['previous']['all']['rmse_m'],
+        ]  # fmt: skip
+        assert 0.5 < each['told_share'] < 0.95
+        assert every['rmse_m'] > 1.2 * each['rmse_m']
+        assert cells(text, horizon) == [
+            str(every['n']),
+            *(f'{value:.3f}' for value in metres),
+            f'{100 * each["told_share"]:.1f}%',
+            f'{each["rmse_m"]:.3f}',
+            f'{100 * each["coverage68"]:.0f}/{100 * each["coverage95"]:.0f}',
+        ]
+    withheld = content['ticks_after_first_window'] - content['valid_ticks']
+    assert sum(content['withheld'].values()) == withheld
+    assert f'{withheld} of the {content["ticks_after_first_window"]} ticks after' in text
+    assert 'were withheld, most often (' in text
+
+
+def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
+    model_file: Path, strange_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = tmp_path / 'figure.svg'
+    options = ('--from', '10.2', '--until', '17.8', '--figure', str(figure))
+    assert main(scores(model_file, [strange_bag], *options)) == 0
+    captured = capsys.readouterr()
+    found = cells(captured.out, '0')
+    assert float(found[1]) > 0.0
+    assert found[-3:] == ['0%', '-', '-']
+    (line,) = (line for line in captured.err.splitlines() if 'nothing would have been' in line)
+    assert line.startswith('two-manifold: warning: nothing would have been published: ')
+    assert 'most often (' in line
+    assert figure.read_text().startswith('<?xml')
+
+
+def test_estimates_without_a_position_are_counted(
+    model_file: Path,
+    slot_car_bag: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        'two_manifold_ros.evaluation.filter_run.usable_places',
+        lambda places: np.arange(len(places)) % 100 > 0,
+    )
+    content = evaluated(capsys, model_file, [slot_car_bag], '--until', '20')
+    count = content['samples']['unusable_positions']
+    assert count == -(-180 * 3 // 100)
+    assert main(scores(model_file, [slot_car_bag], '--until', '20')) == 0
+    assert f'{count} estimates had no usable position' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

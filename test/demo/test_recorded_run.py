@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.demo.recorded_run import read_run
+from two_manifold_ros.demo.recorded_run import NOT_RECEIVED, PublishedRun, read_run, with_published
+from two_manifold_ros.evaluation.filter_run import FilterRun
 from two_manifold_ros.outputs.header import header
 from two_manifold_ros.recordings.bag_writer import BagWriter
 
@@ -35,3 +37,31 @@ def test_paths_and_present_covariances_come_back(tmp_path: Path) -> None:
     assert run.positions[0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert run.covariances[0, 0].tolist() == [[0.4, 0.1], [0.1, 0.3]]
     assert np.isnan(run.covariances[0, 1]).all()
+
+
+def test_what_was_not_published_is_as_offline_and_not_told() -> None:
+    stamps = np.arange(6) * 10
+    offline = FilterRun(
+        stamps=stamps,
+        positions=np.arange(12.0).reshape(6, 1, 2),
+        covariances=np.tile(np.eye(2), (6, 1, 1, 1)),
+        told=np.array([True, True, False, False, True, True]),
+        withheld=Counter({'gap': 2}),
+        reasons={'gap': 'a gap'},
+        seconds_per_tick=np.ones(6),
+        counters=Counter({'ticks': 6}),
+    )
+    arrived = [0, 1, 5]
+    published = PublishedRun(
+        stamps[arrived], -offline.positions[arrived], 2.0 * offline.covariances[arrived]
+    )
+    run = with_published(offline, published)
+    assert run.stamps.tolist() == stamps.tolist()
+    for tick in range(6):
+        told = tick in arrived
+        assert run.told[tick] == told
+        sign = -1.0 if told else 1.0
+        np.testing.assert_array_equal(run.positions[tick], sign * offline.positions[tick])
+        assert run.covariances[tick, 0, 0, 0] == (2.0 if told else 1.0)
+    assert run.withheld == {'gap': 2, NOT_RECEIVED: 1}
+    assert set(run.reasons) == {'gap', NOT_RECEIVED}

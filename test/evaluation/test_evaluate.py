@@ -12,21 +12,19 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
-from two_manifold_ros.evaluation.filter_run import estimates_along, run_filter
+from two_manifold_ros.evaluation.evaluate import compare, evaluate, Evaluation
+from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.filtering import filter as filter_module
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.limits import EllipseLimits
 from two_manifold_ros.ticks.segments import positions_at
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
 
 SPEED = 3.0
-SCORE_KEYS = {'rmse_m', 'median_m', 'coverage68', 'coverage95', 'n'}
+SUMMARY_KEYS = {'rmse_m', 'median_m', 'p95_m', 'p99_m', 'coverage68', 'coverage95', 'n'}
+SCORE_KEYS = SUMMARY_KEYS | {'all', 'told_share', 'along_rmse_m', 'cross_rmse_m'}
 
 
 @pytest.fixture(scope='session')
@@ -83,7 +81,7 @@ def test_predictions_are_for_their_own_tick(
 
     for index, horizon in enumerate(slot_car_model.horizons):
         right = error(index, horizon)
-        assert evaluation.scores[index].model.rmse_m == pytest.approx(right, rel=1e-12)
+        assert evaluation.scores[index].model.all.rmse_m == pytest.approx(right, rel=1e-12)
         assert right < 0.95 * min(error(index, horizon - 1), error(index, horizon + 1))
 
 
@@ -133,15 +131,18 @@ def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
     content = evaluation.to_json()
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert set(content) == {
-        'horizons', 'ticks', 'valid_ticks', 'seconds_per_tick_p50', 'seconds_per_tick_p99',
-        'samples', 'familiarity_median',
+        'horizons', 'ticks', 'ticks_after_first_window', 'valid_ticks', 'withheld',
+        'seconds_per_tick_p50', 'seconds_per_tick_p99', 'samples',
     }  # fmt: skip
     assert list(content['horizons']) == ['0', '5', '20']
     for each in content['horizons'].values():
         assert set(each) == SCORE_KEYS | {'mean', 'previous'}
         assert set(each['mean']) == set(each['previous']) == SCORE_KEYS
+        assert set(each['all']) == set(each['mean']['all']) == SUMMARY_KEYS
     assert content['ticks'] == len(laps.imu.stamps) - 1
+    assert content['ticks_after_first_window'] == content['ticks'] - 19
     assert content['valid_ticks'] == content['ticks'] - 19
+    assert content['withheld'] == {}
     assert 0.0 < content['seconds_per_tick_p50'] <= content['seconds_per_tick_p99']
     assert content['samples']['received'] == len(laps.imu.stamps)
 
@@ -149,11 +150,106 @@ def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
 def test_a_horizon_without_truth_has_no_numbers(slot_car_model: Model, laps: Recording) -> None:
     content = evaluate(slot_car_model, [laps.between(0, 3)]).to_json()['horizons']
     assert content['0']['n'] > 0
-    assert content['20'] == dict.fromkeys(SCORE_KEYS - {'n'}) | {
-        'n': 0,
-        'mean': dict.fromkeys(SCORE_KEYS - {'n'}) | {'n': 0},
-        'previous': dict.fromkeys(SCORE_KEYS - {'n'}) | {'n': 0},
-    }
+    nothing = dict.fromkeys(SUMMARY_KEYS) | {'n': 0}
+    unscored = dict.fromkeys(SCORE_KEYS) | nothing | {'all': nothing}
+    assert content['20'] == unscored | {'mean': unscored, 'previous': unscored}
+
+
+def strange(recording: Recording) -> Recording:
+    """Turn the IMU over and give its accelerations in g."""
+    samples = recording.imu.samples * [-0.1, 0.1, -0.1, 1.0, -1.0, -1.0]
+    return replace(recording, imu=replace(recording.imu, samples=samples))
+
+
+def strange_for_a_while(recording: Recording) -> Recording:
+    """Do that from 10 s on, for 8 s."""
+    elapsed = (recording.imu.stamps - recording.imu.stamps[0]) * 1e-9
+    spoilt = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
+    samples = np.where(spoilt, strange(recording).imu.samples, recording.imu.samples)
+    return replace(recording, imu=replace(recording.imu, samples=samples))
+
+
+@pytest.fixture(scope='session')
+def withheld(slot_car_model: Model, laps: Recording) -> Evaluation:
+    """Return the evaluation of a drive that is refused on the way."""
+    return evaluate(slot_car_model, [strange_for_a_while(laps)])
+
+
+def test_every_number_by_plain_loops(
+    slot_car_model: Model, laps: Recording, withheld: Evaluation
+) -> None:
+    (run,) = withheld.runs
+    assert 20 < np.count_nonzero(~run.told) < len(run.told) - 100
+    for index, horizon in enumerate(slot_car_model.horizons):
+        told, every, along, cross = [], [], [], []
+        for tick, stamp in enumerate(run.stamps.tolist()):
+            at = np.array([stamp + horizon * slot_car_model.period_ns])
+            (truth,) = positions_at(laps.positions, at)
+            if np.isnan(truth).any():
+                continue
+            east, north = run.positions[tick, index] - truth
+            (direction,) = travel_directions(laps.positions, at)
+            every.append(np.hypot(east, north))
+            along.append(east * direction[0] + north * direction[1])
+            cross.append(north * direction[0] - east * direction[1])
+            if run.told[tick]:
+                told.append(every[-1])
+        found = withheld.scores[index].model
+        assert (found.n, found.all.n) == (len(told), len(every))
+        assert found.told_share == pytest.approx(len(told) / len(every))
+        for summary, distances in ((found, told), (found.all, every)):
+            assert summary.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(distances))))
+            assert summary.median_m == pytest.approx(np.median(distances))
+            assert summary.p95_m == pytest.approx(np.quantile(distances, 0.95))
+            assert summary.p99_m == pytest.approx(np.quantile(distances, 0.99))
+        assert found.along_rmse_m == pytest.approx(np.sqrt(np.mean(np.square(along))))
+        assert found.cross_rmse_m == pytest.approx(np.sqrt(np.mean(np.square(cross))))
+        assert found.all.rmse_m == pytest.approx(
+            np.hypot(found.along_rmse_m or 0.0, found.cross_rmse_m or 0.0)
+        )
+
+
+def test_withholding_does_not_flatter(withheld: Evaluation) -> None:
+    """Where the IMU was turned over the filter is wrong; what it withheld there counts."""
+    now = withheld.scores[0].model
+    assert now.rmse_m is not None
+    assert now.all.rmse_m is not None
+    assert now.all.rmse_m > 2.0 * now.rmse_m
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_withholding_never_changes_the_numbers_over_all(
+    seed: int, slot_car_model: Model, laps: Recording, withheld: Evaluation
+) -> None:
+    (run,) = withheld.runs
+    told = np.random.default_rng(seed).random(len(run.told)) < seed / 4
+    other = compare(slot_car_model, [strange_for_a_while(laps)], [replace(run, told=told)])
+    for one, another in zip(withheld.scores, other.scores, strict=True):
+        for name in ('model', 'mean', 'previous'):
+            mine, its = getattr(one, name), getattr(another, name)
+            assert its.all == mine.all
+            assert (its.along_rmse_m, its.cross_rmse_m) == (mine.along_rmse_m, mine.cross_rmse_m)
+    assert other.told == np.count_nonzero(told)
+
+
+def test_along_and_cross_tell_ahead_from_beside(
+    slot_car_model: Model, laps: Recording, evaluation: Evaluation
+) -> None:
+    """On a line to the east, 0.5 m ahead and 0.2 m beside are what they are."""
+    east = on_a_line(laps)
+    (run,) = evaluation.runs
+    truth = np.stack(
+        [
+            positions_at(east.positions, run.stamps + horizon * slot_car_model.period_ns)
+            for horizon in slot_car_model.horizons
+        ],
+        axis=1,
+    )
+    offset = np.array([0.5, -0.2])
+    beyond = np.where(np.isfinite(truth), truth, 0.0) + offset
+    for each in compare(slot_car_model, [east], [replace(run, positions=beyond)]).scores:
+        assert each.model.along_rmse_m == pytest.approx(0.5)
+        assert each.model.cross_rmse_m == pytest.approx(0.2)
 
 
 def refusal(model: Model, recording: Recording) -> str:
@@ -184,55 +280,52 @@ def test_positions_of_another_time_are_refused(slot_car_model: Model, laps: Reco
     assert 'no estimate has a true position' in message
 
 
-def strange(recording: Recording) -> Recording:
-    """Turn the IMU over and give its accelerations in g."""
-    samples = recording.imu.samples * [-0.1, 0.1, -0.1, 1.0, -1.0, -1.0]
-    return replace(recording, imu=replace(recording.imu, samples=samples))
-
-
-def test_a_drive_that_is_refused_throughout_is_told_from_one_without_positions(
+def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
     slot_car_model: Model, laps: Recording
 ) -> None:
-    other = strange(laps)
-    message = refusal(slot_car_model, other)
-    found = [each for each, _ in estimates_along(Filter(slot_car_model), other, lambda *_: None)]
-    refused = [each.familiarity for each in found if each.familiarity > UNFAMILIAR]
-    assert len(refused) == len(found) - slot_car_model.window + 1
-    assert f'no estimate was valid: {len(refused)} of {len(found)} ticks' in message
-    assert f'a median familiarity of {np.median(refused):.1f} (' in message
-    assert 'above 1.7); the filter ended in the state "lost: the input is unlike' in message
+    found = evaluate(slot_car_model, [strange(laps)])
+    assert found.told == 0
+    assert found.ticks == len(laps.imu.stamps) - 1 - 19
+    for each in found.scores:
+        assert (each.model.n, each.model.rmse_m, each.model.told_share) == (0, None, 0.0)
+        assert each.model.all.n == found.ticks - each.horizon
+        assert each.model.all.rmse_m is not None
+        assert each.mean.all.rmse_m is not None
+        assert each.model.all.rmse_m > 0.5 * each.mean.all.rmse_m
+    content = found.to_json()
+    assert content['valid_ticks'] == 0
+    assert sum(content['withheld'].values()) == found.ticks
+    (cause, count), *_ = found.withheld.most_common()
+    words = found.describe_withheld()
+    assert f'{found.ticks} of the {found.ticks} ticks after the first window' in words
+    assert f'({count} of them, {count / found.ticks:.0%})' in words
+    assert found.runs[0].reasons[cause] in words
+    assert json.dumps(content, allow_nan=False)
 
 
-def test_a_drive_on_which_it_never_knew_where_it_was_is_told_as_that(
+def test_a_drive_on_which_it_never_knew_where_it_was_is_explained_as_that(
     slot_car_model: Model, laps: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(filter_module, 'limits_of', lambda _: EllipseLimits(1e-6, 1e-6))
-    message = refusal(slot_car_model, laps)
-    assert 'no estimate was valid; the filter ended in the state "localising: the 95 %' in message
+    found = evaluate(slot_car_model, [laps])
+    assert found.told == 0
+    assert 'most often' in found.describe_withheld()
+    assert '"localising: the 95 % ellipse still reaches' in found.describe_withheld()
 
 
-def test_a_familiar_recording_beside_a_strange_one_is_scored(
+def test_nothing_withheld_needs_no_words(evaluation: Evaluation) -> None:
+    assert evaluation.told == evaluation.ticks
+    assert evaluation.describe_withheld() == ''
+
+
+def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
     slot_car_model: Model, laps: Recording
 ) -> None:
     found = evaluate(slot_car_model, [strange(laps), laps])
-    assert [len(run.stamps) > 0 for run in found.runs] == [False, True]
-    assert [len(run.unfamiliar) > 0 for run in found.runs] == [True, False]
-
-
-def test_progress_is_told(slot_car_model: Model, laps: Recording) -> None:
-    told: list[tuple[str, float]] = []
-    run_filter(slot_car_model, laps, lambda *each: told.append(each))
-    assert told == [(f'filtering {laps.name}', 0.0)]
-
-
-def test_a_run_without_valid_ticks_keeps_its_shapes(
-    slot_car_model: Model, laps: Recording
-) -> None:
-    def quiet(what: str, share: float) -> None:
-        assert what
-        assert share == 0.0
-
-    run = run_filter(slot_car_model, laps.between(0, 1), quiet)
-    shapes: list[Floats] = [run.positions, run.covariances, run.familiarity]
-    assert [each.shape for each in shapes] == [(0, 3, 2), (0, 3, 2, 2), (0,)]
-    assert len(run.seconds_per_tick) == 9
+    assert [bool(run.told.any()) for run in found.runs] == [False, True]
+    alone = evaluate(slot_car_model, [laps]).scores[0].model
+    both = found.scores[0].model
+    assert both.n == alone.n
+    assert both.rmse_m == pytest.approx(alone.rmse_m)
+    assert both.all.n == 2 * alone.all.n
+    assert both.told_share == pytest.approx(0.5)

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.figure import draw_evaluation
+from two_manifold_ros.evaluation.figure import draw_evaluation, WITHHELD
 
 pytest.importorskip('matplotlib')
 
@@ -58,3 +61,24 @@ def test_another_format_is_refused(
     with pytest.raises(InputError, match=r'use a name in \.png, \.pdf, \.svg'):
         draw_evaluation(short, slot_car_model, tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_was_withheld_is_drawn_apart(
+    short: Evaluation, slot_car_model: Model, tmp_path: Path
+) -> None:
+    """In the lighter colours, and the share in the legend; the words of an SVG are glyphs."""
+    (run,) = short.runs
+    withheld = np.arange(len(run.told)) == 3
+    parted = replace(run, told=~withheld, withheld=Counter({'gap': 1}), reasons={'gap': 'a gap'})
+    nothing = replace(run, told=np.zeros_like(run.told), withheld=Counter({'gap': len(run.told)}))
+    told = replace(run, withheld=Counter())
+    for name, each in (('parted', parted), ('nothing', nothing), ('told', told)):
+        draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / f'{name}.svg')
+    drawn = {path.stem: path.read_text() for path in tmp_path.iterdir()}
+    colours = {name: (WITHHELD in text, '1f77b4' in text) for name, text in drawn.items()}
+    assert colours['parted'] == (True, True)
+    assert colours['told'] == (False, True)
+    assert colours['nothing'][0]
+    # matplotlib draws a marker for each estimate of a kind.
+    dots = {name: text.count('<use ') for name, text in drawn.items()}
+    assert dots['parted'] > dots['told']

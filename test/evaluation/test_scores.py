@@ -1,25 +1,119 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against a plain computation, and coverage against a known Gaussian."""
+"""Scores against plain loops, coverage against a known Gaussian, and the baselines' ellipses."""
 
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.evaluation.scores import Score, score
+from two_manifold_ros.evaluation.scores import (
+    directions_ahead,
+    ErrorSummary,
+    LEAST_VARIANCE,
+    mean_covariance,
+    previous_covariance,
+    REACH_NS,
+    Score,
+    score,
+    travel_directions,
+)
+from two_manifold_ros.recordings.recording import PositionStream
+
+START_NS = 1_700_000_000_000_000_000
+STEP_NS = 20_000_000
+EAST = np.array([1.0, 0.0])
+
+
+def scored(
+    errors: np.ndarray,
+    covariances: np.ndarray | None = None,
+    told: np.ndarray | None = None,
+    directions: np.ndarray | None = None,
+) -> Score:
+    """Score with unit ellipses, everything told and travel to the east unless given."""
+    count = len(errors)
+    return score(
+        errors,
+        np.tile(np.eye(2), (count, 1, 1)) if covariances is None else covariances,
+        np.ones(count, dtype=bool) if told is None else told,
+        np.tile(EAST, (count, 1)) if directions is None else directions,
+    )
 
 
 def test_against_numbers_worked_out_by_hand() -> None:
     errors = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -1.0], [np.nan, 2.0], [np.nan, np.nan]])
-    found = score(errors, np.tile(np.eye(2), (5, 1, 1)))
-    assert found.n == 3
+    found = scored(errors)
+    assert found.n == found.all.n == 3
     assert found.rmse_m == pytest.approx(math.sqrt((25.0 + 0.0 + 1.0) / 3.0))
     assert found.median_m == pytest.approx(1.0)
+    assert found.p95_m == pytest.approx(1.0 + 0.9 * 4.0)
+    assert found.p99_m == pytest.approx(1.0 + 0.98 * 4.0)
     assert found.coverage68 == pytest.approx(2.0 / 3.0)
     assert found.coverage95 == pytest.approx(2.0 / 3.0)
+    assert found.told_share == 1.0
+    assert found.along_rmse_m == pytest.approx(math.sqrt(9.0 / 3.0))
+    assert found.cross_rmse_m == pytest.approx(math.sqrt((16.0 + 1.0) / 3.0))
+
+
+def test_what_was_withheld_counts_in_all_and_not_in_what_was_told() -> None:
+    errors = np.array([[3.0, 4.0], [0.0, 2.0], [np.nan, np.nan], [0.5, 0.0]])
+    found = scored(errors, told=np.array([False, True, True, True]))
+    assert (found.n, found.all.n) == (2, 3)
+    assert found.rmse_m == pytest.approx(math.sqrt((4.0 + 0.25) / 2.0))
+    assert found.all.rmse_m == pytest.approx(math.sqrt((25.0 + 4.0 + 0.25) / 3.0))
+    assert found.median_m == pytest.approx(1.25)
+    assert found.all.median_m == pytest.approx(2.0)
+    assert found.told_share == pytest.approx(2.0 / 3.0)
+    assert found.coverage95 == 1.0
+    assert found.all.coverage95 == pytest.approx(2.0 / 3.0)
+
+
+def test_nothing_told_still_has_errors() -> None:
+    found = scored(np.array([[3.0, 4.0]]), told=np.array([False]))
+    assert (found.n, found.rmse_m, found.coverage95, found.told_share) == (0, None, None, 0.0)
+    assert found.all.rmse_m == found.all.p99_m == pytest.approx(5.0)
+    assert (found.along_rmse_m, found.cross_rmse_m) == (pytest.approx(3.0), pytest.approx(4.0))
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.booleans()), min_size=1))
+def test_withholding_never_changes_the_numbers_over_all(
+    rows: list[tuple[float, float, bool]],
+) -> None:
+    errors = np.array([row[:2] for row in rows])
+    told = np.array([row[2] for row in rows])
+    open_about_all, withheld = scored(errors), scored(errors, told=told)
+    assert withheld.all == open_about_all.all
+    assert withheld.along_rmse_m == open_about_all.along_rmse_m
+    assert withheld.cross_rmse_m == open_about_all.cross_rmse_m
+    assert withheld.told_share == told.mean()
+    assert withheld.n == told.sum()
+
+
+def test_along_and_cross_by_plain_loops() -> None:
+    draw = np.random.default_rng(0)
+    errors, angles = draw.normal(size=(40, 2)), draw.uniform(0.0, 7.0, size=40)
+    errors[3] = np.nan
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    directions[5] = np.nan
+    along, cross = [], []
+    for tick in range(40):
+        if tick in {3, 5}:
+            continue
+        # Turn the error until the travel is to the east.
+        turn = complex(*errors[tick]) * np.exp(-1j * angles[tick])
+        along.append(turn.real**2)
+        cross.append(turn.imag**2)
+    found = scored(errors, told=angles > 2.0, directions=directions)
+    assert found.along_rmse_m == pytest.approx(math.sqrt(sum(along) / 38))
+    assert found.cross_rmse_m == pytest.approx(math.sqrt(sum(cross) / 38))
+    assert found.all.n == 39
 
 
 @pytest.mark.parametrize('scale', [0.5, 1.0, 2.0])
@@ -27,12 +121,164 @@ def test_ellipses_hold_their_share_of_a_gaussian(scale: float) -> None:
     """An ellipse drawn too small or too large shows; tilt and length of the axes do not matter."""
     covariance = np.array([[4.0, 1.5], [1.5, 0.7]])
     errors = np.random.default_rng(0).multivariate_normal(np.zeros(2), covariance, size=40_000)
-    found = score(errors, np.broadcast_to(scale * covariance, (40_000, 2, 2)))
+    found = scored(errors, np.broadcast_to(scale * covariance, (40_000, 2, 2)))
     assert found.coverage68 == pytest.approx(1.0 - 0.32**scale, abs=0.01)
     assert found.coverage95 == pytest.approx(1.0 - 0.05**scale, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    'ellipse', [np.full((2, 2), np.nan), np.ones((2, 2)), -np.eye(2), np.diag([1.0, np.inf])]
+)
+def test_an_ellipse_that_is_none_holds_nothing(ellipse: np.ndarray) -> None:
+    found = scored(np.zeros((2, 2)), np.stack([np.eye(2), ellipse]))
+    assert (found.coverage68, found.coverage95) == (0.5, 0.5)
+    found = scored(np.zeros((2, 2)), np.stack([ellipse, ellipse]))
+    assert (found.coverage68, found.coverage95) == (None, None)
+    assert found.rmse_m == 0.0
+
+
 @pytest.mark.parametrize('count', [0, 3])
 def test_nothing_known_is_no_number(count: int) -> None:
-    found = score(np.full((count, 2), np.nan), np.tile(np.eye(2), (count, 1, 1)))
-    assert found == Score(None, None, None, None, 0)
+    nothing = ErrorSummary(*[None] * 6, n=0)
+    assert scored(np.full((count, 2), np.nan)) == Score(
+        *[None] * 6, n=0, all=nothing, told_share=None, along_rmse_m=None, cross_rmse_m=None
+    )
+
+
+def positions(places: np.ndarray, step_ns: int = STEP_NS) -> PositionStream:
+    """Return a stream of (n, 2) places, one every step."""
+    stamps = START_NS + step_ns * np.arange(len(places))
+    return PositionStream('/pose', 'map', 'geometry_msgs/msg/PoseStamped', stamps, places)
+
+
+def on_a_circle(seconds: float, noise_m: float = 0.0) -> PositionStream:
+    """Return a drive of radius 2 m at 1 rad/s, counter-clockwise from the east."""
+    angles = np.arange(round(seconds * 1e9 / STEP_NS)) * STEP_NS * 1e-9
+    places = 2.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return positions(places + noise_m * np.random.default_rng(0).normal(size=places.shape))
+
+
+def naive_direction(stream: PositionStream, stamp: int) -> np.ndarray | None:
+    """Fit a straight line to the three positions on each side, as far as there are any."""
+
+    def place(at: int) -> np.ndarray | None:
+        if not stream.stamps[0] <= at <= stream.stamps[-1]:
+            return None
+        # As differences: stamps are too large for floats.
+        since = stream.stamps - START_NS
+        return np.array([np.interp(at - START_NS, since, axis) for axis in stream.positions.T])
+
+    slope = np.zeros(2)
+    for part in (1, 2, 3):
+        ends = []
+        for sign in (-1, 1):
+            end = place(stamp + sign * (part * REACH_NS // 3))
+            ends.append(place(stamp) if end is None else end)
+        if ends[0] is not None and ends[1] is not None:
+            slope += part * (ends[1] - ends[0])
+    length = np.hypot(*slope)
+    return slope / length if length else None
+
+
+def test_directions_against_plain_loops() -> None:
+    stream = on_a_circle(7.0, 0.01)
+    stamps = stream.stamps[0] + np.arange(0, 6_900_000_000, 70_000_000)
+    found = travel_directions(stream, stamps)
+    for stamp, direction in zip(stamps.tolist(), found, strict=True):
+        np.testing.assert_allclose(direction, naive_direction(stream, stamp), atol=1e-9)
+
+
+def test_the_direction_on_a_bend_is_its_tangent() -> None:
+    """In the middle of what is known exactly, and with the noise of a camera to some degrees."""
+    stamps = START_NS + np.arange(500_000_000, 6_000_000_000, 30_000_000)
+    angles = (stamps - START_NS) * 1e-9
+    tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+    exact = travel_directions(on_a_circle(7.0), stamps)
+    np.testing.assert_allclose(exact, tangents, atol=1e-3)
+    noisy = travel_directions(on_a_circle(7.0, 0.01), stamps)
+    assert (noisy * tangents).sum(axis=1).min() > math.cos(math.radians(4.0))
+
+
+def test_who_stands_keeps_the_last_direction() -> None:
+    """East for 4 s, standing for 4 s with a trembling camera, north for 4 s."""
+    east, north = np.linspace(0.0, 8.0, 200), np.linspace(0.0, 8.0, 200)
+    places = np.concatenate(
+        [
+            np.stack([east, np.zeros(200)], axis=1),
+            np.tile([8.0, 0.0], (200, 1)) + 0.002 * np.random.default_rng(0).normal(size=(200, 2)),
+            np.stack([np.full(200, 8.0), north], axis=1),
+        ]
+    )
+    stream = positions(places)
+    seconds = np.array([1.0, 4.5, 6.0, 7.7, 9.0, 11.9])
+    found = travel_directions(stream, START_NS + (seconds * 1e9).astype(np.int64))
+    # At 4.5 s and later the last that moved is a slope that ends at the stop.
+    np.testing.assert_allclose(found[:4], np.tile(EAST, (4, 1)), atol=0.05)
+    np.testing.assert_allclose(found[4:], np.tile([0.0, 1.0], (2, 1)), atol=0.05)
+    # Before it first moves it is the direction in which it will.
+    later = positions(places[200:])
+    assert travel_directions(later, later.stamps[:1])[0] @ [0.0, 1.0] > 0.99
+    # Stamps asked for are judged each for itself, in any order.
+    order = [3, 0, 5, 1, 4, 2]
+    stamps = START_NS + (seconds * 1e9).astype(np.int64)
+    np.testing.assert_array_equal(travel_directions(stream, stamps[order]), found[order])
+
+
+def test_in_a_hole_the_last_direction_holds() -> None:
+    stream = on_a_circle(7.0)
+    kept = (stream.stamps < START_NS + 2_000_000_000) | (stream.stamps > START_NS + 5_000_000_000)
+    found = travel_directions(stream.select(kept), np.array([START_NS + 3_500_000_000]))
+    (last,) = travel_directions(stream.select(kept), stream.stamps[kept][99:100])
+    np.testing.assert_array_equal(found[0], last)
+
+
+@pytest.mark.parametrize(
+    'stream', [None, positions(np.empty((0, 2))), positions(np.ones((50, 2)))]
+)
+def test_who_never_moves_has_no_direction(stream: PositionStream | None) -> None:
+    found = directions_ahead(stream, START_NS + np.arange(3), (0, 5), 100_000_000)
+    assert found.shape == (3, 2, 2)
+    assert np.isnan(found).all()
+
+
+def test_the_direction_of_a_horizon_is_that_of_its_own_time() -> None:
+    stream = on_a_circle(7.0)
+    stamps = START_NS + np.array([1, 2, 3]) * 1_000_000_000
+    found = directions_ahead(stream, stamps, (0, 10), 100_000_000)
+    np.testing.assert_array_equal(found[1:, 0], found[:-1, 1])
+
+
+NOWHERE = np.full((1, 2), np.nan)
+TRACK = np.random.default_rng(0).normal(size=(50, 2)).cumsum(axis=0)
+
+
+def model_of(*segments: np.ndarray) -> Any:  # noqa: ANN401 - what a baseline needs of a model
+    parts = [part for segment in segments for part in (segment, NOWHERE)]
+    known = np.concatenate(segments)
+    return SimpleNamespace(
+        track=np.concatenate(parts[:-1]), mean_position=np.nanmean(known, axis=0)
+    )
+
+
+def test_the_spread_around_the_mean() -> None:
+    found = mean_covariance(model_of(TRACK[:20], TRACK[20:]))
+    np.testing.assert_allclose(found, np.cov(TRACK.T, bias=True) + LEAST_VARIANCE * np.eye(2))
+
+
+@pytest.mark.parametrize('horizon', [1, 7, 19])
+def test_the_displacement_over_a_horizon_never_crosses_a_seam(horizon: int) -> None:
+    first, second = TRACK[:20], TRACK[20:] + 1000.0
+    moves = np.concatenate([part[horizon:] - part[:-horizon] for part in (first, second)])
+    wanted = moves.T @ moves / len(moves) + LEAST_VARIANCE * np.eye(2)
+    np.testing.assert_allclose(previous_covariance(model_of(first, second), horizon), wanted)
+
+
+def test_horizon_0_moves_nothing() -> None:
+    found = previous_covariance(model_of(TRACK[:20], TRACK[20:]), 0)
+    np.testing.assert_array_equal(found, LEAST_VARIANCE * np.eye(2))
+
+
+def test_a_horizon_beyond_every_segment_knows_no_more_than_the_mean() -> None:
+    model = model_of(TRACK[:20], TRACK[20:])
+    np.testing.assert_array_equal(previous_covariance(model, 30), mean_covariance(model))
+    np.testing.assert_array_equal(previous_covariance(model, 99), mean_covariance(model))

@@ -21,6 +21,7 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.evaluation.filter_run import UNUSABLE
 from two_manifold_ros.inspection.lag_findings import late_sentences
 from two_manifold_ros.inspection.position_lag import estimate_lag
 from two_manifold_ros.model.model_file import load_model
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 HELP = (
     'Run the filter of the node over recordings, each from a cold start, and compare its '
     'positions with the recorded ones, at every horizon, beside always predicting the mean '
-    'training position and beside repeating the true position of the tick.'
+    'training position and beside repeating the true position of the tick. Every tick after the '
+    'first window counts, whether the node would have told its position or not; along and cross '
+    'are the errors along and across the true direction of travel.'
 )
 
 
@@ -89,36 +92,45 @@ def run(args: Namespace) -> int:
 
 
 def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
-    """Print the errors of the model and of the baselines as a table."""
+    """Print the errors of the model and of the baselines as a table, and what was withheld."""
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
     rows = [
         [
-            f'{each.horizon}',
-            f'{each.horizon / model.rate_hz:g}',
+            f'{each.horizon} ({each.horizon / model.rate_hz:g} s)',
+            str(each.model.all.n),
+            _metres(each.model.all.rmse_m),
+            _metres(each.model.all.median_m),
+            _metres(each.model.all.p95_m),
+            _metres(each.model.along_rmse_m),
+            _metres(each.model.cross_rmse_m),
+            _metres(each.mean.all.rmse_m),
+            _metres(each.previous.all.rmse_m),
+            _share(each.model.told_share),
             _metres(each.model.rmse_m),
-            _metres(each.model.median_m),
-            _percent(each.model),
-            _metres(each.mean.rmse_m),
-            _metres(each.previous.rmse_m),
-            str(each.model.n),
+            _ellipses(each.model),
         ]
         for each in evaluation.scores
     ]
     header = [
-        'ticks ahead', 'seconds', 'RMSE (m)', 'median (m)', 'in 68/95 % ellipse',
-        'mean: RMSE', 'previous: RMSE', 'n',
+        'ticks ahead', 'n', 'RMSE', 'median', '95 %', 'along', 'cross', 'mean:\nRMSE',
+        'previous:\nRMSE', 'told', 'told:\nRMSE', 'told: in\n68/95 %',
     ]  # fmt: skip
-    print_table('position error', header, rows)
+    title = 'position error in metres at all ticks after the first window; told: only where valid'
+    print_table(title, header, rows)
+    if evaluation.told and evaluation.withheld:
+        print(evaluation.describe_withheld())
 
 
 def _print_times(content: dict[str, Any]) -> None:
     print(
-        f'{content["ticks"]} ticks, {content["valid_ticks"]} of them valid, '
-        f'median familiarity {_plain(content["familiarity_median"])}; '
+        f'{content["ticks"]} ticks, {content["ticks_after_first_window"]} of them after the first '
+        f'window, {content["valid_ticks"]} of these told; '
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
         f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
     )
+    if unusable := content['samples'].get(UNUSABLE):
+        print(f'{unusable} estimates had no usable position: the mean position stands for it')
 
 
 def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:
@@ -129,7 +141,9 @@ def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterat
             f'the model was trained on {", ".join(trained)}: score with --from what it has not '
             'seen, or another recording'
         )
-    now, mean = evaluation.scores[0].model.rmse_m, evaluation.scores[0].mean.rmse_m
+    if not evaluation.told:
+        yield f'nothing would have been published: {evaluation.describe_withheld()}'
+    now, mean = evaluation.scores[0].model.all.rmse_m, evaluation.scores[0].mean.all.rmse_m
     if now is not None and mean is not None and now > mean:
         yield (
             f'the model is worse than always answering the mean position ({mean:.2f} m): it does '
@@ -142,15 +156,18 @@ def _late(model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
     return late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
 
 
-def _plain(value: float | None) -> str:
-    return '-' if value is None else f'{value:.1f}'
-
-
 def _metres(value: float | None) -> str:
     return '-' if value is None else f'{value:.3f}'
 
 
-def _percent(score: Score) -> str:
+def _share(value: float | None) -> str:
+    """Return a share in per cent; it is 100 % only if nothing is missing."""
+    if value is None:
+        return '-'
+    return f'{100 * value:.0f} %' if value in {0.0, 1.0} else f'{100 * value:.1f} %'
+
+
+def _ellipses(score: Score) -> str:
     if score.coverage68 is None or score.coverage95 is None:
         return '-'
     return f'{100 * score.coverage68:.0f}/{100 * score.coverage95:.0f}'

@@ -10,13 +10,16 @@ import random
 import shutil
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.demo.filter_process import filter_node
-from two_manifold_ros.demo.recorded_run import read_run
+from two_manifold_ros.demo.recorded_run import read_run, with_published
 from two_manifold_ros.demo.stages import Stages
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import compare, evaluate
+from two_manifold_ros.evaluation.evaluate import compare
 from two_manifold_ros.evaluation.figure import draw_evaluation
+from two_manifold_ros.evaluation.filter_run import run_filter
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.nodes.bag_session import play_and_record, Timed
@@ -119,14 +122,12 @@ def _score(folder: Path, model: ModelHead, held_out: Recording) -> None:
     if not len(live.stamps):
         msg = f'the filter node published nothing; see {folder / "filter_node.log"}'
         raise InputError(msg)
-    evaluation = compare(model, [held_out], [live])
+    offline = run_filter(model, held_out, lambda *_: None)
+    evaluation = compare(model, [held_out], [with_published(offline, live)])
     draw_evaluation(evaluation, model, folder / 'figure.png', 'Slot car: what the node published')
     print_scores(evaluation, model)
-    offline = evaluate(model, [held_out]).runs[0]
-    alike = offline.stamps.shape == live.stamps.shape and (
-        bool((offline.stamps == live.stamps).all())
-        and bool((offline.positions == live.positions).all())
-    )
+    stamps, positions = offline.stamps[offline.told], offline.positions[offline.told]
+    alike = np.array_equal(stamps, live.stamps) and np.array_equal(positions, live.positions)
     print(
         '      The node published bit for bit what "two-manifold evaluate" computes offline.'
         if alike

@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.baselines import mean_covariance, previous_covariance
-from two_manifold_ros.evaluation.filter_run import run_filter
-from two_manifold_ros.evaluation.fitting import check_fit
-from two_manifold_ros.evaluation.scores import Score, score
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.evaluation.filter_run import check_fit, run_filter
+from two_manifold_ros.evaluation.scores import (
+    directions_ahead,
+    mean_covariance,
+    previous_covariance,
+    Score,
+    score,
+)
 from two_manifold_ros.ticks.segments import positions_at
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class HorizonScore:
     """
-    The model and the baselines at one horizon.
+    The model and the baselines at one horizon, all on the same ticks.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ class HorizonScore:
     mean
         Always the mean training position.
     previous
-        The true position at the tick, told to nobody else: at horizon 0 it has no error.
+        The true position at the tick, which only it is given: at horizon 0 it has no error.
 
     """
 
@@ -69,12 +72,37 @@ class Evaluation:
     runs: tuple[FilterRun, ...]
     truths: tuple[Floats, ...]
 
+    @property
+    def ticks(self) -> int:
+        """Ticks after the first window of each recording."""
+        return sum(len(run.stamps) for run in self.runs)
+
+    @property
+    def told(self) -> int:
+        """How many of these had a valid estimate."""
+        return sum(int(np.count_nonzero(run.told)) for run in self.runs)
+
+    @property
+    def withheld(self) -> Counter[str]:
+        """How many of these had none, by cause."""
+        return sum((run.withheld for run in self.runs), start=Counter())
+
+    def describe_withheld(self) -> str:
+        """Return in one sentence why estimates were withheld most often; empty if none was."""
+        withheld = self.withheld
+        if not withheld:
+            return ''
+        cause, count = withheld.most_common(1)[0]
+        why = next(run.reasons[cause] for run in reversed(self.runs) if cause in run.reasons)
+        return (
+            f'{withheld.total()} of the {self.ticks} ticks after the first window were withheld, '
+            f'most often ({count} of them, {count / withheld.total():.0%}) as "{why}"'
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return everything but the runs as JSON values; no number is NaN."""
         seconds = np.concatenate([run.seconds_per_tick for run in self.runs])
-        familiarity = np.concatenate([run.familiarity for run in self.runs])
-        familiarity = familiarity[np.isfinite(familiarity)]
-        counters = sum((run.counters for run in self.runs), start=type(self.runs[0].counters)())
+        counters = sum((run.counters for run in self.runs), start=Counter[str]())
         return {
             'horizons': {
                 str(each.horizon): asdict(each.model)
@@ -82,8 +110,9 @@ class Evaluation:
                 for each in self.scores
             },
             'ticks': len(seconds),
-            'valid_ticks': sum(len(run.stamps) for run in self.runs),
-            'familiarity_median': float(np.median(familiarity)) if len(familiarity) else None,
+            'ticks_after_first_window': self.ticks,
+            'valid_ticks': self.told,
+            'withheld': dict(sorted(self.withheld.items())),
             'seconds_per_tick_p50': float(np.quantile(seconds, 0.5)),
             'seconds_per_tick_p99': float(np.quantile(seconds, 0.99)),
             'samples': dict(sorted(counters.items())),
@@ -101,7 +130,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If a recording does not fit the model, or no estimate could be compared.
+        If a recording does not fit the model, or not one estimate, told or not, could be compared.
 
     """
     runs = []
@@ -124,42 +153,30 @@ def compare(
     Raises
     ------
     InputError
-        If no estimate was valid, or none has a true position to compare with.
+        If no estimate, told or not, has a true position to compare with.
 
     """
-    names = ', '.join(recording.name for recording in recordings)
-    _check_told(names, runs)
     truths = [
         _truths(model, recording, run) for recording, run in zip(recordings, runs, strict=True)
     ]
     if not any(np.isfinite(truth).any() for truth in truths):
+        names = ', '.join(recording.name for recording in recordings)
         msg = (
             f'{names}: no estimate has a true position to compare with; give more than one '
             f'window of {model.window / model.rate_hz:.1f} s, with positions'
         )
         raise InputError(msg)
+    directions = np.concatenate(
+        [
+            directions_ahead(recording.positions, run.stamps, model.horizons, model.period_ns)
+            for recording, run in zip(recordings, runs, strict=True)
+        ]
+    )
     scores = tuple(
-        _score_horizon(model, runs, truths, index) for index in range(len(model.horizons))
+        _score_horizon(model, runs, np.concatenate(truths), directions, index)
+        for index in range(len(model.horizons))
     )
     return Evaluation(scores, tuple(runs), tuple(truths))
-
-
-def _check_told(names: str, runs: Sequence[FilterRun]) -> None:
-    """Refuse runs that saw whole windows and yet have no valid estimate."""
-    whole = [run for run in runs if run.status not in {Status.WAITING, Status.FILLING}]
-    if not whole or any(len(run.stamps) for run in runs):
-        return
-    msg = f'{names}: no estimate was valid'
-    unfamiliar = np.concatenate([run.unfamiliar for run in runs])
-    if len(unfamiliar):
-        ticks = sum(len(run.seconds_per_tick) for run in runs)
-        msg += (
-            f': {len(unfamiliar)} of {ticks} ticks were refused as unlike the training, with a '
-            f'median familiarity of {np.median(unfamiliar):.1f} (about 1 on the trained route, '
-            f'refused above {UNFAMILIAR:.1f})'
-        )
-    msg += f'; the filter ended in the state "{whole[-1].why}"'
-    raise InputError(msg)
 
 
 def _truths(model: ModelHead, recording: Recording, run: FilterRun) -> Floats:
@@ -171,18 +188,19 @@ def _truths(model: ModelHead, recording: Recording, run: FilterRun) -> Floats:
 
 
 def _score_horizon(
-    model: ModelHead, runs: Sequence[FilterRun], truths: Sequence[Floats], index: int
+    model: ModelHead, runs: Sequence[FilterRun], truths: Floats, directions: Floats, index: int
 ) -> HorizonScore:
-    truth = np.concatenate([each[:, index] for each in truths])
-    now = np.concatenate([each[:, 0] for each in truths])
+    """Score one horizon from true positions and directions, each (T, H, 2)."""
+    horizon = model.horizons[index]
+    truth, ways = truths[:, index], directions[:, index]
+    told = np.concatenate([run.told for run in runs])
     predicted = np.concatenate([run.positions[:, index] for run in runs])
     covariances = np.concatenate([run.covariances[:, index] for run in runs])
-    horizon = model.horizons[index]
     fixed = np.broadcast_to(mean_covariance(model), covariances.shape)
     moved = np.broadcast_to(previous_covariance(model, horizon), covariances.shape)
     return HorizonScore(
         horizon,
-        score(predicted - truth, covariances),
-        score(model.mean_position - truth, fixed),
-        score(now - truth, moved),
+        score(predicted - truth, covariances, told, ways),
+        score(model.mean_position - truth, fixed, told, ways),
+        score(truths[:, 0] - truth, moved, told, ways),
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of predicted positions, in numbers."""
+"""Errors of predicted positions in numbers, and the ellipses of predictions without a model."""
 
 from __future__ import annotations
 
@@ -10,22 +10,52 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+    from collections.abc import Sequence
+
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import PositionStream
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+LEAST_VARIANCE = 1e-4
+"""m^2, so that the ellipse of a baseline without error (previous at horizon 0) exists."""
+
+REACH_NS = 250_000_000
+"""
+Nanoseconds of true positions on either side that the direction of travel is taken from.
+
+A choice: at walking pace the vehicle moves 0.5 m in them, far beyond the noise of a camera, and on
+a bend of constant radius the direction of a chord is exact at its middle, however long it is.
+Shorter makes noise turn the direction, longer cuts through chicanes.
+"""
+
+PARTS = 3
+"""Parts of ``REACH_NS`` at whose ends positions are looked up: three average noise, and cost six
+interpolations of the recording."""
+
+STILL_SHARE = 0.05
+"""
+Of the speed that the vehicle exceeds in 5 % of the time: slower is standing still.
+
+A choice, relative so that it suits slot cars and lorries. Below it the displacement is mostly
+noise and its direction arbitrary; a larger share would keep an old direction through slow bends.
+"""
 
 
 @dataclass(frozen=True)
-class Score:
+class ErrorSummary:
     """
     How far predictions were off.
 
     Parameters
     ----------
-    rmse_m, median_m
-        Root mean square and median distance, metres.
+    rmse_m, median_m, p95_m, p99_m
+        Root mean square, median, 95th and 99th percentile of the distances, metres.
     coverage68, coverage95
-        Share of true positions inside the 68 % and 95 % ellipse; ``None`` without ellipses.
+        Share of true positions inside the 68 % and 95 % ellipse; an ellipse that is not finite
+        and positive definite holds nothing. ``None`` without any that is.
     n
         Predictions whose truth is known. With none, the other numbers are ``None``.
 
@@ -33,31 +63,186 @@ class Score:
 
     rmse_m: float | None
     median_m: float | None
+    p95_m: float | None
+    p99_m: float | None
     coverage68: float | None
     coverage95: float | None
     n: int
 
 
-def score(errors: Floats, covariances: Floats) -> Score:
+@dataclass(frozen=True)
+class Score(ErrorSummary):
+    """
+    How far predictions were off: the summary itself is over those that were told.
+
+    Parameters
+    ----------
+    all
+        Over all predictions, told or not.
+    told_share
+        Share of the predictions with a known truth that were told.
+    along_rmse_m, cross_rmse_m
+        Of all, told or not: root mean square error along and across the true direction of travel,
+        metres; ``None`` where no direction is known.
+
+    """
+
+    all: ErrorSummary
+    told_share: float | None
+    along_rmse_m: float | None
+    cross_rmse_m: float | None
+
+
+def score(errors: Floats, covariances: Floats, told: Bools, directions: Floats) -> Score:
     """
     Score predictions.
 
     Parameters
     ----------
     errors : (T, 2)
-        Predicted minus true, NaN where the truth is not known.
+        Predicted minus true, metres, NaN where the truth is not known.
     covariances : (T, 2, 2)
-        NaN where there is no ellipse.
+        m^2, NaN where there is no ellipse.
+    told : (T,) bool
+        Whether each prediction was told.
+    directions : (T, 2)
+        Unit vectors, see ``travel_directions``.
 
     """
-    known = np.isfinite(errors).all(axis=1)
-    count = int(np.count_nonzero(known))
-    if not count:
-        return Score(None, None, None, None, 0)
-    distances = np.linalg.norm(errors[known], axis=1)
-    rmse, median = float(np.sqrt(np.mean(np.square(distances)))), float(np.median(distances))
-    if not np.isfinite(covariances[known]).all():
-        return Score(rmse, median, None, None, count)
-    squared = squared_mahalanobis(errors[known], covariances[known])
-    inside68, inside95 = (float(np.mean(squared <= limit)) for limit in CHI_SQUARE)
-    return Score(rmse, median, inside68, inside95, count)
+    known: Bools = np.asarray(np.isfinite(errors).all(axis=1))
+    every = summarise(errors[known], covariances[known])
+    chosen = known & told
+    along, cross = split_errors(errors, directions)
+    return Score(
+        **vars(summarise(errors[chosen], covariances[chosen])),
+        all=every,
+        told_share=float(np.mean(told[known])) if every.n else None,
+        along_rmse_m=_root_mean_square(along),
+        cross_rmse_m=_root_mean_square(cross),
+    )
+
+
+def summarise(errors: Floats, covariances: Floats) -> ErrorSummary:
+    """Summarise finite (n, 2) errors in metres and their (n, 2, 2) covariances in m^2."""
+    if not len(errors):
+        return ErrorSummary(None, None, None, None, None, None, 0)
+    distances = np.linalg.norm(errors, axis=1)
+    median, p95, p99 = np.quantile(distances, (0.5, 0.95, 0.99)).tolist()
+    inside = _inside(errors, covariances)
+    return ErrorSummary(
+        _root_mean_square(distances), median, p95, p99, inside[0], inside[1], len(errors)
+    )
+
+
+def split_errors(errors: Floats, directions: Floats) -> tuple[Floats, Floats]:
+    """Return the parts of (T, 2) errors along and across (T, 2) unit vectors, each (T,)."""
+    along: Floats = (errors * directions).sum(axis=1)
+    cross: Floats = directions[:, 0] * errors[:, 1] - directions[:, 1] * errors[:, 0]
+    return along, cross
+
+
+def _inside(errors: Floats, covariances: Floats) -> tuple[float | None, float | None]:
+    """Return the shares of errors inside their 68 % and 95 % ellipses."""
+    a, b, c = covariances[:, 0, 0], covariances[:, 0, 1], covariances[:, 1, 1]
+    sound = (a > 0.0) & (a * c > b * b) & np.isfinite(covariances).all(axis=(1, 2))
+    if not sound.any():
+        return None, None
+    squared = squared_mahalanobis(errors[sound], covariances[sound])
+    inside68, inside95 = (
+        float(np.count_nonzero(squared <= limit) / len(errors)) for limit in CHI_SQUARE
+    )
+    return inside68, inside95
+
+
+def _root_mean_square(values: Floats) -> float | None:
+    """Return the root of the mean square of the finite among (n,) values."""
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(np.square(finite)))) if len(finite) else None
+
+
+def directions_ahead(
+    stream: PositionStream | None, stamps: Ints, horizons: Sequence[int], period_ns: int
+) -> Floats:
+    """Return the true directions (T, H, 2) at the horizons, in ticks, of (T,) stamps in ns."""
+    ahead = [travel_directions(stream, stamps + horizon * period_ns) for horizon in horizons]
+    return np.stack(ahead, axis=1)
+
+
+def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
+    """
+    Return the true direction of travel at stamps.
+
+    It is that of a straight line fitted to the true positions up to ``REACH_NS`` before and after,
+    as far as they are known. Where the vehicle stands still, or nothing is known, it is the last
+    direction known before, or the first of all.
+
+    Parameters
+    ----------
+    stream
+        True positions.
+    stamps : (T,) int64
+        In any order, ns.
+
+    Returns
+    -------
+    (T, 2)
+        Unit vectors; NaN if the vehicle never moves.
+
+    """
+    nowhere = np.full((len(stamps), 2), np.nan)
+    if stream is None or not len(stream.stamps):
+        return nowhere
+    # On the stamps of the recording, so that what stands still does not depend on those asked for.
+    given = np.unique(stream.stamps)
+    moves = _moves(stream, given)
+    lengths = np.linalg.norm(moves, axis=1)
+    if not np.isfinite(lengths).any():
+        return nowhere
+    least = STILL_SHARE * np.nanquantile(lengths, 0.95)
+    moving = np.flatnonzero(lengths > least)
+    if not len(moving):
+        return nowhere
+    last = np.searchsorted(given[moving], stamps, side='right') - 1
+    moved = moves[moving[np.maximum(last, 0)]]
+    asked = _moves(stream, stamps)
+    own = np.linalg.norm(asked, axis=1) > least
+    moved[own] = asked[own]
+    directions: Floats = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    return directions
+
+
+def _moves(stream: PositionStream, stamps: Ints) -> Floats:
+    """Return the slopes (T, 2) of lines fitted around stamps, in one unit; NaN where unknown."""
+    here = positions_at(stream, stamps)
+    moves, known = np.zeros((len(stamps), 2)), np.zeros(len(stamps), dtype=np.bool_)
+    for part in range(1, PARTS + 1):
+        reach = part * REACH_NS // PARTS
+        sides = [positions_at(stream, stamps + sign * reach) for sign in (-1, 1)]
+        before, after = (np.where(np.isfinite(side), side, here) for side in sides)
+        found = np.isfinite(after - before).all(axis=1)
+        moves[found] += part * (after - before)[found]
+        known |= found
+    moves[~known] = np.nan
+    return moves
+
+
+def mean_covariance(model: ModelHead) -> Floats:
+    """Return the (2, 2) covariance of the training positions around their mean."""
+    known = model.track[np.isfinite(model.track).all(axis=1)]
+    spread = known - model.mean_position
+    covariance: Floats = spread.T @ spread / len(spread)
+    return covariance + LEAST_VARIANCE * np.eye(2)
+
+
+def previous_covariance(model: ModelHead, horizon: int) -> Floats:
+    """Return the (2, 2) mean square displacement of the training positions over a horizon."""
+    known: Bools = np.all(np.isfinite(model.track), axis=1)
+    # Equal counts: nothing unknown lies between, so both ends are of one segment.
+    passed = np.cumsum(~known)
+    ahead = model.track[horizon:]
+    together: Bools = np.equal(passed[horizon:], passed[: len(ahead)])
+    moved = (ahead - model.track[: len(ahead)])[together & known[: len(ahead)]]
+    if not len(moved):
+        return mean_covariance(model)
+    covariance: Floats = moved.T @ moved / len(moved)
+    return covariance + LEAST_VARIANCE * np.eye(2)

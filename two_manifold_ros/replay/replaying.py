@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.filter_run import estimates_along
-from two_manifold_ros.evaluation.fitting import check_fit
+from two_manifold_ros.evaluation.filter_run import check_fit, estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health
 from two_manifold_ros.outputs.frames import choose_frames
