@@ -66,9 +66,9 @@ def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixt
     assert row('method', found) == ['0', '(0', 's)', '50', '(2.5', 's)']
     for line in (
         'learned from 42.0 s of a bag and another, followed 12.2 s of a test',
-        'every method is scored on the same 100, 50 predictions',
-        '* least RMSE of those not told',
-        'told true positions on the way: the cheat',
+        'every method is scored on the same 100, 50 predictions, published or not',
+        '* least RMSE of those not given positions',
+        'given true positions on the way: the cheat',
         'a note to know',
         'broken: the broken, failed: it is too short',
         'good: the good; window 5, ridge 0.333',
@@ -78,12 +78,44 @@ def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixt
     assert not any(line.startswith('no star') for line in found)
 
 
+def test_what_is_withheld_is_shown_and_the_star_is_over_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shy = replace(
+        result('shy'),
+        scores=(
+            Errors(0.5, 0.25, 1.0, 2.0, 0.4, 0.3, told_share=0.9, told_rmse_m=0.1),
+            Errors(0.6, 0.25, 1.0, 2.0, None, None, told_share=0.5, told_rmse_m=None),
+        ),
+    )
+    sure = replace(
+        result('sure'),
+        scores=(Errors(0.7, 0.7, 0.7, told_share=1.0, told_rmse_m=0.7),) * 2,
+    )
+    found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)), capsys)
+    assert row('method', found)[0] == 'told'
+    shown = ['90.0', '%', '0.500', '0.250', '1.000', '0.600*', '0.250', '1.000']
+    assert row('the shy', found) == shown
+    assert row('the sure', found)[:3] == ['100', '%', '0.700']
+    assert row('the open', found)[0] == '0.400*'
+    later = found[found.index(next(line for line in found if 'across it' in line)) :]
+    assert row('method', later)[0] == '0'
+    assert row('the shy', later) == ['0.400', '/', '0.300', '-']
+    (withheld,) = [line for line in found if 'would withhold' in line]
+    assert withheld == (
+        'the shy would withhold 10.0 % of the present positions; RMSE of what it would publish: '
+        '0.100, -'
+    )
+
+
 def test_of_many_horizons_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     errors = [0.01 * horizon for horizon in range(101)]
     found = lines(comparison(tuple(range(101)), result('good', *errors)), capsys)
     assert row('method', found)[::3] == ['0', '33', '67', '100']
     assert row('the good', found)[::3] == ['0.000*', '0.330*', '0.670*', '1.000']
-    assert 'every method is scored on the same 100, 67, 33, 0 predictions' in found
+    assert (
+        'every method is scored on the same 100, 67, 33, 0 predictions, published or not' in found
+    )
     assert '* least RMSE' in found
 
 
@@ -101,7 +133,7 @@ def test_a_star_takes_twenty_predictions(
 def test_without_a_star_nothing_is_said_of_one(capsys: pytest.CaptureFixture[str]) -> None:
     found = lines(comparison((0,), result('cheat', 1.0, told=True)), capsys)
     assert not any('star' in line or '*' in line for line in found)
-    assert 'told true positions on the way: the cheat' in found
+    assert 'given true positions on the way: the cheat' in found
 
 
 def test_many_recordings_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

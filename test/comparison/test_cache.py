@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ROWS = np.arange(12.0).reshape(3, 2, 2)
 TRIAL = Trial((ROWS, ROWS[:2] * np.nan), (ROWS[:, 0], ROWS[:2, 1]), {'width': 5, 'names': ['a']})
+VALID = (np.array([True, False, True]), np.array([False, False]))
 
 
 def key(plan: Plan, method: Fixed) -> str:
@@ -37,10 +38,16 @@ def same(one: Trial, other: Trial | None) -> bool:
     assert (one.linear is None) == (other.linear is None)
     for mine, its in zip(one.linear or (), other.linear or (), strict=True):
         np.testing.assert_array_equal(mine, its)
+    assert (one.valid is None) == (other.valid is None)
+    for mine, its in zip(one.valid or (), other.valid or (), strict=True):
+        assert mine.tolist() == its.tolist()
+        assert its.dtype == bool
     return one.chosen == other.chosen
 
 
-@pytest.mark.parametrize('trial', [TRIAL, replace(TRIAL, linear=None)])
+@pytest.mark.parametrize(
+    'trial', [TRIAL, replace(TRIAL, linear=None), replace(TRIAL, valid=VALID)]
+)
 def test_what_is_kept_is_found(trial: Trial, tmp_path: Path) -> None:
     cache = Cache(tmp_path / 'deep' / 'down')
     assert cache.load('a') is None
@@ -67,7 +74,7 @@ def test_a_damaged_entry_is_as_if_it_were_not_there(damage: bytes | None, tmp_pa
 def test_an_entry_of_another_kind_is_not_taken(tmp_path: Path) -> None:
     module.write_container(tmp_path / 'a.npz', {'segments': 1}, {'positions_0': ROWS})
     assert Cache(tmp_path).load('a') is None
-    header = {'segments': 2, 'linear': False, 'chosen': {}}
+    header = {'segments': 2, 'linear': False, 'valid': False, 'chosen': {}}
     module.write_container(tmp_path / 'a.npz', header, {'positions_0': ROWS})
     assert Cache(tmp_path).load('a') is None
 
@@ -115,6 +122,7 @@ def test_the_key_is_that_of_all_a_trial_depends_on(ellipse_plan: Plan) -> None:
         key_of(method, replace(lesson, recordings=(shifted,)), [segment]),
         key_of(method, lesson, [segment.part(0, 100)]),
         key_of(method, lesson, [segment, segment]),
+        key_of(method, lesson, [replace(segment, imu=shifted.imu)]),
     ]
     assert len(set(keys)) == len(keys)
     assert key_of(Fixed('one'), lesson, (segment,)) == keys[0]

@@ -13,6 +13,7 @@ import pytest
 from two_manifold_ros.comparison.exam import cut_exams
 from two_manifold_ros.comparison.method import Lesson
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -50,6 +51,18 @@ def test_the_truth_is_that_of_the_positions(
         np.testing.assert_allclose(exam.truth[inside, column], np.stack(wanted, axis=1), atol=1e-9)
         assert np.isnan(exam.truth[~inside, column]).all()
         assert (~inside).sum() >= 10 * seconds - 1
+
+
+def test_the_directions_and_the_samples_are_those_of_the_recording(
+    lesson: Lesson, drive: Callable[..., Recording]
+) -> None:
+    recording = drive(12.0)
+    (exam,) = cut_exams(recording, lesson)
+    assert exam.segment.imu is recording.imu
+    for column, horizon in enumerate((0, 5, 20)):
+        stamps = exam.segment.stamps + horizon * 100_000_000
+        wanted = travel_directions(recording.positions, stamps)
+        np.testing.assert_array_equal(exam.directions[:, column], wanted)
 
 
 def test_ticks_count_once_the_window_has_filled(

@@ -19,14 +19,19 @@ from two_manifold_ros.comparison.manifold_hmm import (
     ManifoldHmm,
     paper_hmm,
 )
+from two_manifold_ros.comparison.outcome import Errors
 from two_manifold_ros.comparison.protocol import plan_bags
+from two_manifold_ros.comparison.scoring import grade
+from two_manifold_ros.comparison.trial import Trial
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.comparison.outcome import Result
     from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
 
@@ -53,6 +58,23 @@ def usual(slot_car_plan: Plan) -> FittedModel:
     return default().fit(slot_car_plan.lesson)
 
 
+def check_alike(result: Result, wanted: Evaluation) -> None:
+    """The numbers of a comparison are those of an evaluation."""
+    assert result.scores is not None
+    for mine, its in zip(result.scores, wanted.scores, strict=True):
+        model = its.model
+        assert mine == Errors(
+            rmse_m=pytest.approx(model.all.rmse_m, rel=1e-12),
+            median_m=pytest.approx(model.all.median_m, rel=1e-12),
+            p95_m=pytest.approx(model.all.p95_m, rel=1e-12),
+            p99_m=pytest.approx(model.all.p99_m, rel=1e-12),
+            along_rmse_m=pytest.approx(model.along_rmse_m, rel=1e-12),
+            cross_rmse_m=pytest.approx(model.cross_rmse_m, rel=1e-12),
+            told_share=model.told_share,
+            told_rmse_m=pytest.approx(model.rmse_m, rel=1e-12),
+        )
+
+
 def test_the_scores_are_those_of_evaluate(
     slot_car_plan: Plan,
     slot_car_model: Model,
@@ -62,14 +84,66 @@ def test_the_scores_are_those_of_evaluate(
 ) -> None:
     monkeypatch.setattr(ManifoldHmm, 'fit', lambda *_: usual)
     (result,) = compare(slot_car_plan, [default()]).results
-    wanted = evaluate(slot_car_model, [slot_car_laps[1]]).scores
-    assert result.scores is not None
-    for mine, its in zip(result.scores, wanted, strict=True):
-        assert mine.rmse_m == pytest.approx(its.model.rmse_m, rel=1e-12)
-        assert mine.median_m == pytest.approx(its.model.median_m, rel=1e-12)
+    check_alike(result, evaluate(slot_car_model, [slot_car_laps[1]]))
     assert result.chosen is not None
     assert result.chosen['states'] == slot_car_model.states
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
+
+
+def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
+    slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    """The IMU is turned over on the way; what is wrong with it shows in the samples only."""
+    followed = replace(slot_car_laps[1], name='the rest')
+    elapsed = (followed.imu.stamps - followed.imu.stamps[0]) * 1e-9
+    turned = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
+    samples = np.where(turned, followed.imu.samples * [1, -1, -1, 1, -1, -1], followed.imu.samples)
+    spoilt = replace(followed, imu=replace(followed.imu, samples=samples))
+    plan = plan_bags([slot_car_laps[0]], [spoilt], SETTINGS)
+    wanted = evaluate(slot_car_model, [spoilt])
+    assert 0.5 < wanted.told / wanted.ticks < 0.95
+    (exam,) = plan.exams
+    course = FittedModel(slot_car_model).follow(exam.segment)
+    assert course.valid is not None
+    trial = Trial((course.positions,), None, {}, (course.valid,))
+    (result,) = grade(plan, [default()], {'default': trial}).results
+    check_alike(result, wanted)
+
+
+def test_it_goes_on_over_a_gap_as_on_the_vehicle(
+    slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    followed = slot_car_laps[1].between(0, 20)
+    elapsed = (followed.imu.stamps - followed.imu.stamps[0]) * 1e-9
+    parted = replace(followed, imu=followed.imu.select((elapsed < 8.0) | (elapsed > 9.0)))
+    plan = plan_bags([slot_car_laps[0]], [replace(parted, name='the rest')], SETTINGS)
+    fitted = FittedModel(slot_car_model)
+    (run,) = evaluate(slot_car_model, [parted]).runs
+    for exam in plan.exams:
+        course = fitted.follow(exam.segment)
+        assert course.valid is not None
+        rows = np.searchsorted(run.stamps, exam.segment.stamps[exam.scored])
+        assert course.positions[exam.scored].tobytes() == run.positions[rows].tobytes()
+        assert course.valid[exam.scored].tolist() == run.told[rows].tolist()
+    assert len(plan.exams) == 2
+
+
+def test_a_tick_that_the_filter_never_saw_has_no_position(
+    slot_car_plan: Plan, slot_car_model: Model
+) -> None:
+    (exam,) = slot_car_plan.exams
+    segment, stamps = exam.segment, exam.segment.stamps.copy()
+    stamps[7] += 1
+    course = FittedModel(slot_car_model).follow(replace(segment, stamps=stamps))
+    assert course.valid is not None
+    assert not course.valid[7]
+    assert np.isnan(course.positions[7]).all()
+    assert np.isfinite(np.delete(course.positions, 7, axis=0)).all()
+
+
+def test_of_ticks_alone_nothing_is_withheld(slot_car_plan: Plan, slot_car_model: Model) -> None:
+    (exam,) = slot_car_plan.exams
+    assert FittedModel(slot_car_model).follow(exam.segment.part(0, 30)).valid is None
 
 
 def test_it_is_causal_and_starts_at_the_first_tick(

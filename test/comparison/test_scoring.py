@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.comparison.protocol import Plan
 
 
-def graded(plan: Plan, **positions: np.ndarray | Failure) -> Comparison:
-    """Grade methods by what they tell along the only exam."""
+def graded(
+    plan: Plan, valid: np.ndarray | None = None, **positions: np.ndarray | Failure
+) -> Comparison:
+    """Grade methods by what they tell along the only exam; all withhold alike."""
+    kept = None if valid is None else (valid,)
     trials: dict[str, Trial | Failure] = {
-        name: told if isinstance(told, Failure) else Trial((told,), None, {})
+        name: told if isinstance(told, Failure) else Trial((told,), None, {}, kept)
         for name, told in positions.items()
     }
     return grade(plan, [Fixed(name) for name in positions], trials)
@@ -33,27 +36,66 @@ def noise(plan: Plan, seed: int) -> np.ndarray:
 
 
 def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
+    """Every tick counts for all; where one has no position the mean training position does."""
     one, other = noise(ellipse_plan, 1), noise(ellipse_plan, 2)
     one[30:33] = np.nan
     one[40, 1] = np.inf
+    one[41, 2] = 1e200
     comparison = graded(ellipse_plan, one=one, other=other)
     (exam,) = ellipse_plan.exams
+    learned = np.concatenate([each.positions for each in ellipse_plan.lesson.dataset.segments])
+    mean = np.nanmean(learned, axis=0)
     for column in range(3):
         distances: list[list[float]] = [[], []]
+        along: list[list[float]] = [[], []]
         for tick in range(19, len(exam.segment)):
-            true = exam.truth[tick, column]
-            if np.isfinite([true, one[tick, column], other[tick, column]]).all():
-                for kept, told in zip(distances, (one, other), strict=True):
-                    kept.append(float(np.hypot(*(told[tick, column] - true))))
+            true, direction = exam.truth[tick, column], exam.directions[tick, column]
+            if not np.isfinite(true).all():
+                continue
+            for index, told in enumerate((one, other)):
+                place = told[tick, column]
+                if not (np.abs(place) < 1e9).all():
+                    place = mean
+                distances[index].append(float(np.hypot(*(place - true))))
+                along[index].append(float(np.dot(place - true, direction)))
         assert comparison.scored[column] == len(distances[0]) > 80
-        for kept, result in zip(distances, comparison.results, strict=True):
+        for kept, ahead, result in zip(distances, along, comparison.results, strict=True):
             assert result.scores is not None
             scores = result.scores[column]
-            assert scores.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(kept))))
+            square = np.mean(np.square(kept))
+            assert scores.rmse_m == pytest.approx(np.sqrt(square))
             assert scores.median_m == pytest.approx(np.median(kept))
             assert scores.p95_m == pytest.approx(np.percentile(kept, 95))
+            assert scores.p99_m == pytest.approx(np.percentile(kept, 99))
+            assert scores.along_rmse_m == pytest.approx(np.sqrt(np.mean(np.square(ahead))))
+            beside = square - np.mean(np.square(ahead))
+            assert scores.cross_rmse_m == pytest.approx(np.sqrt(beside))
+            assert (scores.told_share, scores.told_rmse_m) == (None, None)
     (note,) = comparison.notes
-    assert note.startswith(f'the one tells no position at 4 of {len(exam.segment) - 19} ticks')
+    assert note == (
+        f'the one has no usable position at 5 of {len(exam.segment) - 19} ticks, for which the '
+        'mean training position counts'
+    )
+
+
+@pytest.mark.parametrize('share', [0.0, 0.3, 0.9, 1.0])
+def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan: Plan) -> None:
+    one, other = noise(ellipse_plan, 1), noise(ellipse_plan, 2)
+    (exam,) = ellipse_plan.exams
+    valid = np.random.default_rng(3).random(len(exam.segment)) < share
+    wanted = graded(ellipse_plan, one=one, other=other)
+    comparison = graded(ellipse_plan, valid, one=one, other=other)
+    assert comparison.scored == wanted.scored
+    for mine, its, told in zip(comparison.results, wanted.results, (one, other), strict=True):
+        for column in range(3):
+            found, plain = ((each.scores or ())[column] for each in (mine, its))
+            assert replace(found, told_share=None, told_rmse_m=None) == plain
+            known = np.isfinite(exam.truth[:, column, 0]) & exam.scored
+            assert found.told_share == pytest.approx(valid[known].mean())
+            squares = np.square(told[:, column] - exam.truth[:, column]).sum(axis=1)
+            left = squares[known & valid]
+            rmse_m = np.sqrt(left.mean()) if len(left) else None
+            assert found.told_rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
 
 
 def test_a_method_that_tells_too_little_fails_and_costs_the_others_nothing(
@@ -66,7 +108,7 @@ def test_a_method_that_tells_too_little_fails_and_costs_the_others_nothing(
     assert comparison.scored == alone.scored
     failed, fine = comparison.results
     assert failed.failure is not None
-    assert failed.failure.startswith('it tells nothing finite in ')
+    assert failed.failure.startswith('it has no usable position in ')
     assert failed.scores is None
     assert fine.scores == alone.results[0].scores
     assert not comparison.notes
@@ -88,9 +130,12 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
     assert result.scores is not None
     assert result.scores[2].rmse_m is None
     assert comparison.scored[2] == 0
-    assert comparison.to_json()['methods'][0]['scores'][2] == {
-        'rmse_m': None, 'median_m': None, 'p95_m': None
-    }  # fmt: skip
+    assert comparison.to_json()['methods'][0]['scores'][2] == dict.fromkeys(
+        [
+            'rmse_m', 'median_m', 'p95_m', 'p99_m', 'along_rmse_m', 'cross_rmse_m', 'told_share',
+            'told_rmse_m',
+        ]
+    )  # fmt: skip
 
 
 def test_what_was_learned_from_and_followed(ellipse_plan: Plan) -> None:

@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 
 HELP = (
     'Train every method on the same part of the same recordings, run each as a causal filter over '
-    'the rest, and write one table of errors. Of one bag the last 30 % are followed and the rest '
-    'is learned from; of several bags the last is followed; --test names the bags to follow. '
+    'the rest, and write tables of errors: at all ticks, also those that a method would withhold, '
+    'and along and across the direction of travel. Of one bag the last 30 % are followed and the '
+    'rest is learned from; of several bags the last is followed; --test names the bags to follow. '
     'Trials are kept in ~/.cache/two_manifold_ros (or $XDG_CACHE_HOME), so that a second run '
     'computes only what changed.'
 )

@@ -44,15 +44,30 @@ def write_files(folder: Path, comparison: Comparison) -> None:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print the table and what has to be known to read it."""
+    """Print the tables and what has to be known to read them."""
     shown = _shown(len(comparison.horizons))
+    headings = [_heading(comparison, column) for column in shown]
+    withholding = any(_share(result) is not None for result in comparison.results)
     rows = [
-        [result.title, *(_cell(comparison, result, column) for column in shown)]
+        [
+            result.title,
+            *([_percent(_share(result))] if withholding else []),
+            *(_cell(comparison, result, column) for column in shown),
+        ]
         for result in comparison.results
     ]
-    header = ['method', *(_heading(comparison, column) for column in shown)]
     print_table(
-        'Error in metres (RMSE, median, 95th percentile) so many ticks ahead', header, rows
+        'Error in metres (RMSE, median, 95th percentile) so many ticks ahead, at all ticks',
+        ['method', *(['told'] if withholding else []), *headings],
+        rows,
+    )
+    print_table(
+        'RMSE in metres along the true direction of travel / across it, at all ticks',
+        ['method', *headings],
+        [
+            [result.title, *(_parts(result, column) for column in shown)]
+            for result in comparison.results
+        ],
     )
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
         print(line)
@@ -78,7 +93,28 @@ def _cell(comparison: Comparison, result: Result, column: int) -> str:
     if errors.rmse_m is None or errors.median_m is None or errors.p95_m is None:
         return '-'
     star = '*' if errors.rmse_m == _least(comparison, column) and not result.told else ' '
-    return f'{_metres(errors.rmse_m)}{star} {_metres(errors.median_m)}  {_metres(errors.p95_m)}'
+    return f'{_metres(errors.rmse_m)}{star} {_metres(errors.median_m)} {_metres(errors.p95_m)}'
+
+
+def _parts(result: Result, column: int) -> str:
+    """Return the errors along and across the direction of travel."""
+    if result.scores is None:
+        return 'failed'
+    errors = result.scores[column]
+    if errors.along_rmse_m is None or errors.cross_rmse_m is None:
+        return '-'
+    return f'{_metres(errors.along_rmse_m)} / {_metres(errors.cross_rmse_m)}'
+
+
+def _share(result: Result) -> float | None:
+    """Return the share of the present positions that a method would have published."""
+    return None if not result.scores else result.scores[0].told_share
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return ''
+    return f'{100 * share:.0f} %' if share in {0.0, 1.0} else f'{100 * share:.1f} %'
 
 
 def _metres(value: float) -> str:
@@ -102,14 +138,33 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
     shown = _shown(len(comparison.scored))
     counts = [comparison.scored[column] for column in shown]
-    yield f'every method is scored on the same {", ".join(map(str, counts))} predictions'
+    yield (
+        f'every method is scored on the same {", ".join(map(str, counts))} predictions, published '
+        'or not'
+    )
+    for result in comparison.results:
+        yield from _withheld(result, shown)
     told = [result.title for result in comparison.results if result.told]
     if any(_least(comparison, column) is not None for column in shown):
-        yield f'* least RMSE{" of those not told" if told else ""}'
+        yield f'* least RMSE{" of those not given positions" if told else ""}'
     if any(0 < count < FEWEST_STARRED for count in counts):
         yield f'no star where fewer than {FEWEST_STARRED} predictions count'
     if told:
-        yield f'told true positions on the way: {", ".join(told)}'
+        yield f'given true positions on the way: {", ".join(told)}'
+
+
+def _withheld(result: Result, shown: Sequence[int]) -> Iterator[str]:
+    """Yield how much a method would not have published, and its errors without that."""
+    share = _share(result)
+    scores = result.scores or ()
+    if share is None or all(each.told_share in {1.0, None} for each in scores):
+        return
+    found = [scores[column].told_rmse_m for column in shown]
+    left = ', '.join('-' if value is None else _metres(value) for value in found)
+    yield (
+        f'{result.title} would withhold {100 * (1.0 - share):.1f} % of the present positions; '
+        f'RMSE of what it would publish: {left}'
+    )
 
 
 def _details(comparison: Comparison) -> Iterator[str]:

@@ -87,12 +87,14 @@ class Cache:
         """Return the trial of a key, if it was kept and is whole."""
         try:
             header, arrays = read_container(self._path(key))
-            count, linear = int(header['segments']), bool(header['linear'])
-            return Trial(
-                tuple(arrays[f'positions_{index}'] for index in range(count)),
-                tuple(arrays[f'linear_{index}'] for index in range(count)) if linear else None,
-                dict(header['chosen']),
-            )
+            count = int(header['segments'])
+
+            def kept(name: str) -> tuple[NDArray[Any], ...] | None:
+                """Return the array of each segment, if the trial had such arrays."""
+                return tuple(arrays[f'{name}_{i}'] for i in range(count)) if header[name] else None
+
+            positions = tuple(arrays[f'positions_{index}'] for index in range(count))
+            return Trial(positions, kept('linear'), dict(header['chosen']), kept('valid'))
         except (InputError, OSError, LookupError, TypeError, ValueError):
             return None
 
@@ -101,6 +103,7 @@ class Cache:
         header = {
             'segments': len(trial.positions),
             'linear': trial.linear is not None,
+            'valid': trial.valid is not None,
             'chosen': trial.chosen,
         }
         arrays: dict[str, NDArray[Any]] = {}
@@ -108,6 +111,8 @@ class Cache:
             arrays[f'positions_{index}'] = positions
         for index, positions in enumerate(trial.linear or ()):
             arrays[f'linear_{index}'] = positions
+        for index, valid in enumerate(trial.valid or ()):
+            arrays[f'valid_{index}'] = valid
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             write_container(self._path(key), header, arrays)

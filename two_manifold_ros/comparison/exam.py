@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.comparison.method import SampledSegment
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.scores import directions_ahead
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import cut_segments, median_interval_ns, positions_at
 from two_manifold_ros.ticks.usable import largest_believable, usable_samples
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import Lesson
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -36,14 +37,17 @@ class Exam:
         T ticks, with positions.
     truth : (T, H, 2)
         True positions at the horizons, NaN where unknown.
+    directions : (T, H, 2)
+        True directions of travel there, unit vectors, NaN if the vehicle never moves.
     scored : (T,) bool
         Ticks whose predictions count.
 
     """
 
     recording: str
-    segment: Segment
+    segment: SampledSegment
     truth: Floats
+    directions: Floats
     scored: Bools
 
     @property
@@ -76,7 +80,15 @@ def cut_exams(recording: Recording, lesson: Lesson) -> Iterator[Exam]:
             for horizon in lesson.horizons
         ]
         full: Bools = np.arange(len(segment)) >= dataset.window - 1
-        yield Exam(recording.name, segment, np.stack(truth, axis=1), full)
+        yield Exam(
+            recording.name,
+            SampledSegment(segment.stamps, segment.values, segment.positions, recording.imu),
+            np.stack(truth, axis=1),
+            directions_ahead(
+                recording.positions, segment.stamps, lesson.horizons, dataset.period_ns
+            ),
+            full,
+        )
 
 
 def _check_fit(lesson: Lesson, followed: Recording) -> None:

@@ -9,7 +9,8 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import Course
+from two_manifold_ros.comparison.method import Course, SampledSegment
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.training.paper import paper_settings
 from two_manifold_ros.training.train import train_model
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.ticks.segments import Segment
 
 
@@ -62,7 +65,10 @@ class ManifoldHmm:
 
 class FittedModel:
     """
-    A model that follows segments as the filter does; see ``FittedMethod``.
+    A model that follows segments as the filter of the nodes does; see ``FittedMethod``.
+
+    Where the samples are there it is that very filter, which withholds what it does not trust, and
+    goes on over a short gap; of ticks alone there is nothing to withhold.
 
     Parameters
     ----------
@@ -73,6 +79,7 @@ class FittedModel:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self._filtered: tuple[ImuStream, dict[int, Estimate]] | None = None
         self.chosen: dict[str, Any] = {
             **model.summary['chosen'],
             # Fewer than were chosen, or none with this kernel: what counts is what the model has.
@@ -81,7 +88,14 @@ class FittedModel:
         }
 
     def follow(self, segment: Segment) -> Course:
-        """Filter one segment from a cold start; the first tick has a prediction already."""
+        """
+        Filter one segment; the first tick has a prediction already.
+
+        A segment of ticks alone is filtered from a cold start, one with samples from the start of
+        its recording.
+        """
+        if isinstance(segment, SampledSegment):
+            return self._follow_samples(segment)
         tracker = Tracker(self._model)
         positions = np.empty((len(segment), len(self._model.horizons), 2))
         states = np.empty((len(segment), self._model.states))
@@ -90,6 +104,31 @@ class FittedModel:
             positions[tick] = tracker.read()[0][:-1]
             states[tick] = tracker.belief.state
         return Course(positions, states)
+
+    def _follow_samples(self, segment: SampledSegment) -> Course:
+        estimates = self._estimates(segment.imu)
+        ticks, ahead = len(segment), len(self._model.horizons)
+        positions = np.full((ticks, ahead, 2), np.nan)
+        states = np.full((ticks, self._model.states), np.nan)
+        valid = np.zeros(ticks, dtype=np.bool_)
+        for tick, stamp in enumerate(segment.stamps.tolist()):
+            if stamp in estimates:
+                estimate = estimates[stamp]
+                positions[tick], states[tick] = estimate.positions, estimate.state
+                valid[tick] = estimate.valid
+        return Course(positions, states, valid)
+
+    def _estimates(self, imu: ImuStream) -> dict[int, Estimate]:
+        """Return the estimates by stamp; segments of one recording come one after the other."""
+        if self._filtered is None or self._filtered[0] is not imu:
+            live = Filter(self._model)
+            found = [
+                estimate
+                for stamp, sample in zip(imu.stamps.tolist(), imu.samples, strict=True)
+                for estimate in live.push(stamp, sample)
+            ]
+            self._filtered = imu, {estimate.stamp_ns: estimate for estimate in found}
+        return self._filtered[1]
 
 
 def default() -> ManifoldHmm:

@@ -57,9 +57,23 @@ class MeanPosition:
             If no position is known.
 
         """
-        positions = np.concatenate([segment.positions for segment in lesson.dataset.segments])
-        known: Bools = np.all(np.isfinite(positions), axis=1)
-        if not known.any():
-            msg = 'no training position is known, so there is no mean; record positions as well'
-            raise InputError(msg)
-        return FittedMeanPosition(positions[known].mean(axis=0), len(lesson.horizons))
+        return FittedMeanPosition(mean_of(lesson), len(lesson.horizons))
+
+
+def mean_of(lesson: Lesson) -> Floats:
+    """
+    Return the mean of the known positions of the lesson: (2,), metres.
+
+    Raises
+    ------
+    InputError
+        If no position is known.
+
+    """
+    positions = np.concatenate([segment.positions for segment in lesson.dataset.segments])
+    known: Bools = np.all(np.isfinite(positions), axis=1)
+    if not known.any():
+        msg = 'no training position is known, so there is no mean; record positions as well'
+        raise InputError(msg)
+    mean: Floats = positions[known].mean(axis=0)
+    return mean

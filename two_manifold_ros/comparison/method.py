@@ -7,14 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TYPE_CHECKING
 
+from two_manifold_ros.ticks.segments import Segment
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.recordings.recording import ImuStream, Recording
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,24 @@ class Lesson:
 
 
 @dataclass(frozen=True)
+class SampledSegment(Segment):
+    """
+    A segment to follow, and the samples that its ticks are the means of.
+
+    A method that filters samples, as on the vehicle, needs those before the segment as well: they
+    decide what it thinks of the input.
+
+    Parameters
+    ----------
+    imu
+        All samples of the recording that the segment is cut from, whatever is wrong with them.
+
+    """
+
+    imu: ImuStream
+
+
+@dataclass(frozen=True)
 class Course:
     """
     What a method told along a segment of T ticks.
@@ -64,11 +83,14 @@ class Course:
         the ticks up to t alone.
     states : (T, k), optional
         State of the method after each tick, where it has one.
+    valid : (T,) bool, optional
+        Whether the method would have published what it tells; ``None`` if it always would.
 
     """
 
     positions: Floats
     states: Floats | None = None
+    valid: Bools | None = None
 
 
 class FittedMethod(Protocol):

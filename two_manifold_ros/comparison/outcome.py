@@ -9,12 +9,13 @@ What a comparison came to.
     rate_hz, window   ticks per second, ticks in a window
     horizons          ticks ahead, in order
     learned, followed lists of {"recording": name, "seconds": length}
-    scored            for each horizon, on how many ticks every method is scored
+    scored            for each horizon, on how many ticks every method is scored, all the same
     notes             sentences to know before believing the numbers
     methods           list of {"name", "title", "told", "failure", "chosen", "scores"}:
                       "failure" is null or the reason; then "chosen" and "scores" are null.
                       "chosen" is what the method settled; "scores" has for each horizon
-                      {"rmse_m", "median_m", "p95_m"}, metres, null where nothing is scored
+                      {"rmse_m", "median_m", "p95_m", "p99_m", "along_rmse_m", "cross_rmse_m",
+                      "told_share", "told_rmse_m"}, see ``Errors``, null where nothing is scored
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.evaluation.scores import score
+
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -35,24 +38,53 @@ class Errors:
 
     Parameters
     ----------
-    rmse_m, median_m, p95_m
-        Root mean square, median and 95th percentile of the distances.
+    rmse_m, median_m, p95_m, p99_m
+        Root mean square, median, 95th and 99th percentile of the distances at all ticks, whether
+        the method would have published its position or not.
+    along_rmse_m, cross_rmse_m
+        Root mean square error along and across the true direction of travel, at all ticks.
+    told_share, told_rmse_m
+        Share of the ticks at which the method would have published its position, and the root mean
+        square of the distances there; ``None`` for a method that withholds nothing.
 
     """
 
     rmse_m: float | None
     median_m: float | None
     p95_m: float | None
+    p99_m: float | None = None
+    along_rmse_m: float | None = None
+    cross_rmse_m: float | None = None
+    told_share: float | None = None
+    told_rmse_m: float | None = None
 
 
-def errors_of(distances: Floats) -> Errors:
-    """Summarise (n,) distances in metres."""
-    if not len(distances):
-        return Errors(None, None, None)
+def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors:
+    """
+    Summarise errors.
+
+    Parameters
+    ----------
+    errors : (T, 2)
+        Metres, NaN where nothing is scored.
+    directions : (T, 2)
+        True directions of travel, unit vectors.
+    valid : (T,) bool
+        See ``Course``.
+
+    """
+    count = len(errors)
+    told = np.ones(count, dtype=np.bool_) if valid is None else valid
+    found = score(errors, np.full((count, 2, 2), np.nan), told, directions)
     return Errors(
-        float(np.sqrt(np.mean(np.square(distances)))),
-        float(np.median(distances)),
-        float(np.quantile(distances, 0.95)),
+        rmse_m=found.all.rmse_m,
+        median_m=found.all.median_m,
+        p95_m=found.all.p95_m,
+        p99_m=found.all.p99_m,
+        along_rmse_m=found.along_rmse_m,
+        cross_rmse_m=found.cross_rmse_m,
+        told_share=None if valid is None else found.told_share,
+        told_rmse_m=None if valid is None else found.rmse_m,
     )
 
 

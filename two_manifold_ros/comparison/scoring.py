@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""From what the methods told to their errors, on ticks at which all of them told something."""
+"""From what the methods told to their errors, on the same ticks for all of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.comparison.mean_position import mean_of
 from two_manifold_ros.comparison.outcome import Comparison, errors_of, Result
 from two_manifold_ros.comparison.trial import Failure, Trial
+from two_manifold_ros.ticks.usable import usable_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
 MOST_MISSING = 0.5
-"""Share of the predictions that a method may owe; beyond it, it fails and the others gain."""
+"""Share of the predictions that a method may owe; one that owes more fails: its errors would be
+mostly those of the mean position."""
 
 
 def grade(
@@ -30,55 +33,49 @@ def grade(
     """
     Score trials, one for each method by its name.
 
-    A prediction counts where its truth is known, its tick is scored by the plan, and no method
-    that has not failed owes it.
+    A prediction counts where its truth is known and its tick is scored by the plan, for every
+    method, whether it would have published it or not. Where a method has no usable position the
+    mean training position stands for it.
     """
     truth = np.concatenate([exam.truth for exam in plan.exams])
+    directions = np.concatenate([exam.directions for exam in plan.exams])
     scored = np.concatenate([exam.scored for exam in plan.exams])
-    wanted = _finite(truth) & scored[:, None]
-    judged = {method.name: _judged(trials[method.name], wanted) for method in methods}
-    told = {
-        name: np.concatenate(trial.positions)
-        for name, trial in judged.items()
-        if isinstance(trial, Trial)
-    }
-    known = {name: _finite(positions) for name, positions in told.items()}
-    common = np.logical_and.reduce([wanted, *known.values()])
-    scores = {name: _scores(positions - truth, common) for name, positions in told.items()}
-    results = [_result(method, judged[method.name], scores.get(method.name)) for method in methods]
-    owing = [
-        f'{method.title} tells no position at {_owed(known[method.name], wanted)} of '
-        f'{int(wanted.any(axis=1).sum())} ticks, which therefore count for no method'
-        for method in methods
-        if method.name in known and _owed(known[method.name], wanted)
-    ]
-    return _comparison(plan, common, [*plan.notes, *owing], results)
+    wanted = np.isfinite(truth).all(axis=2) & scored[:, None]
+    truth = np.where(wanted[..., None], truth, np.nan)
+    mean, results, owing = mean_of(plan.lesson), [], []
+    for method in methods:
+        trial = trials[method.name]
+        owed = np.zeros_like(wanted) if isinstance(trial, Failure) else _owed(trial, wanted)
+        if owed.sum() > MOST_MISSING * wanted.sum():
+            trial = Failure(
+                f'it has no usable position in {owed.sum()} of the {wanted.sum()} predictions '
+                'asked of it'
+            )
+        elif owed.any():
+            owing.append(
+                f'{method.title} has no usable position at {owed.any(axis=1).sum()} of '
+                f'{wanted.any(axis=1).sum()} ticks, for which the mean training position counts'
+            )
+        scores = None
+        if isinstance(trial, Trial):
+            told = np.where(owed[..., None], mean, np.concatenate(trial.positions))
+            scores = _scores(told - truth, directions, trial)
+        results.append(_result(method, trial, scores))
+    return _comparison(plan, wanted, [*plan.notes, *owing], results)
 
 
-def _judged(trial: Trial | Failure, wanted: Bools) -> Trial | Failure:
-    """Fail a method that tells so little that hardly a tick would be left to all."""
-    if isinstance(trial, Failure):
-        return trial
-    known = _finite(np.concatenate(trial.positions))
-    owed, most = int((wanted & ~known).sum()), int(wanted.sum())
-    if owed <= MOST_MISSING * most:
-        return trial
-    return Failure(f'it tells nothing finite in {owed} of the {most} predictions asked of it')
+def _owed(trial: Trial, wanted: Bools) -> Bools:
+    """Return which predictions that are wanted, (T, H), are not usable."""
+    positions = np.concatenate(trial.positions)
+    usable = usable_places(positions.reshape(-1, 2)).reshape(wanted.shape)
+    return np.asarray(wanted & ~usable)
 
 
-def _finite(positions: Floats) -> Bools:
-    return np.asarray(np.isfinite(positions).all(axis=2))
-
-
-def _owed(known: Bools, wanted: Bools) -> int:
-    """Return at how many ticks a prediction that was wanted is not there."""
-    return int((wanted & ~known).any(axis=1).sum())
-
-
-def _scores(errors: Floats, common: Bools) -> tuple[Errors, ...]:
-    distances = np.linalg.norm(errors, axis=2)
+def _scores(errors: Floats, directions: Floats, trial: Trial) -> tuple[Errors, ...]:
+    valid = None if trial.valid is None else np.concatenate(trial.valid)
     return tuple(
-        errors_of(distances[common[:, column], column]) for column in range(common.shape[1])
+        errors_of(errors[:, column], directions[:, column], valid)
+        for column in range(errors.shape[1])
     )
 
 
@@ -90,7 +87,7 @@ def _result(method: Method, trial: Trial | Failure, scores: tuple[Errors, ...] |
 
 
 def _comparison(
-    plan: Plan, common: Bools, notes: Sequence[str], results: Sequence[Result]
+    plan: Plan, wanted: Bools, notes: Sequence[str], results: Sequence[Result]
 ) -> Comparison:
     dataset = plan.lesson.dataset
     tracks = [np.where(exam.scored[:, None], exam.truth[:, 0], np.nan) for exam in plan.exams]
@@ -101,7 +98,7 @@ def _comparison(
         horizons=plan.lesson.horizons,
         learned=tuple((each.name, _seconds(each)) for each in plan.lesson.recordings),
         followed=_followed(plan),
-        scored=tuple(common.sum(axis=0).tolist()),
+        scored=tuple(wanted.sum(axis=0).tolist()),
         notes=tuple(notes),
         tracks=tuple(tracks),
         results=tuple(results),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import Course, FittedMethod, Lesson, Method
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 _ARITHMETIC = (ArithmeticError, np.linalg.LinAlgError, ArpackError)
 _OWN = __name__.split('.', maxsplit=1)[0]
@@ -42,12 +42,15 @@ class Trial:
         has them in its state; ``None`` without states.
     chosen
         See ``FittedMethod``.
+    valid
+        For each segment (T,), see ``Course``; ``None`` for a method that withholds nothing.
 
     """
 
     positions: tuple[Floats, ...]
     linear: tuple[Floats, ...] | None
     chosen: dict[str, Any]
+    valid: tuple[Bools, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,9 @@ def try_method(method: Method, lesson: Lesson, segments: Sequence[Segment]) -> T
         chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         return Failure(_sentence(error))
-    return Trial(tuple(course.positions for course in courses), linear, chosen)
+    valid = tuple(course.valid for course in courses if course.valid is not None)
+    positions = tuple(course.positions for course in courses)
+    return Trial(positions, linear, chosen, valid if len(valid) == len(courses) else None)
 
 
 def _follow(method: Method, fitted: FittedMethod, segment: Segment) -> Course:
