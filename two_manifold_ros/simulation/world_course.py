@@ -69,6 +69,9 @@ _LEAVES_AFTER = 3
 _ROUNDS_ELSEWHERE = 2
 """Rounds of the other loop, each as long as a lap."""
 
+_REACH = (0.45, 1.0)
+"""Distances of its corners from its middle, in the farthest: it bends to both sides."""
+
 _ASTRAY = 4.0
 """Spreads of the line beyond which the vehicle has left the route."""
 
@@ -255,7 +258,7 @@ def wander(random: np.random.Generator, count: int, every: float) -> Floats:
     return np.asarray(spline(1.0 + np.arange(count) / every))
 
 
-def _rounded(corners: Sequence[tuple[float, float, float]]) -> Floats:
+def _rounded(corners: Sequence[tuple[float, float, float]] | Floats) -> Floats:
     """
     Return a polygon whose corners (x, y, radius) are rounded, from amid its first straight on.
 
@@ -349,19 +352,29 @@ def _lane_place(world: World, lap: Floats) -> tuple[int, float]:
     return begin, side
 
 
+def _other_corners(world: World, length: float, random: np.random.Generator) -> Floats:
+    """Return corners of a loop of a length, metres, that is made like the route of a world."""
+    count = len(world.corners)
+    angles = 2.0 * np.pi * (np.arange(count) + random.uniform(-0.3, 0.3, count)) / count
+    reach = random.uniform(*_REACH, count)
+    turn = random.choice([-1.0, 1.0])
+    points = np.stack([reach * np.cos(angles), turn * reach * np.sin(angles)], axis=1)
+    edges = np.roll(points, -1, axis=0) - points
+    sizes = np.linalg.norm(edges, axis=1)
+    scale = length / sizes.sum()
+    before, after = np.roll(edges, 1, axis=0), edges
+    cosines = (before * after).sum(axis=1) / np.roll(sizes, 1) / sizes
+    tangents = np.tan(0.5 * np.arccos(cosines.clip(-1.0, 1.0)))
+    # Two bends share an edge, so each may use up to half of it.
+    widest = 0.45 * scale * np.minimum(np.roll(sizes, 1), sizes) / tangents
+    radii = random.permutation(np.array(world.corners)[:, 2])
+    return np.column_stack([scale * points, np.minimum(radii, widest)])
+
+
 def _elsewhere(world: World, lap: Floats, leaves: int) -> Floats:
     """Return some rounds of another loop that touches the route at a node, as (M, 4) nodes."""
     random = generator(world, 'elsewhere')
-    orders = np.arange(2, 7)
-    angles = 2.0 * np.pi * np.arange(4 * NODES) / (4 * NODES)
-    phases, sizes = random.uniform(0.0, 2.0 * np.pi, 5), random.uniform(0.3, 1.0, 5)
-    radius = 1.0 + 0.6 * np.cos(np.outer(angles, orders) + phases) @ (sizes / orders**1.5)
-    turn = random.choice([-1.0, 1.0])
-    dense = np.stack([radius * np.cos(angles), turn * radius * np.sin(angles)], axis=1)
-    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(dense, axis=0), axis=1))])
-    even = np.linspace(0.0, lengths[-1], NODES, endpoint=False)
-    flat = np.stack([np.interp(even, lengths, column) for column in dense.T], axis=1)
-    flat *= _steps(lap).sum() / _steps(flat).sum()
+    flat = _rounded(_other_corners(world, float(_steps(lap).sum()), random))
     loop = _dressed(world, flat, random)
     loop = np.roll(loop, -_straightest(loop), axis=0)
     here, there = (_left(each, closed=True)[index] for each, index in ((lap, leaves), (loop, 0)))

@@ -354,6 +354,7 @@ WORLDS: tuple[World, ...] = (
         corners=_HALL,
         line_m=0.1,
         pace=0.1,
+        lane_m=0.8,
         rate_hz=25.0,
         imu=CHEAP,
         mounting_deg=(2.0, -3.0, 90.0),
