@@ -36,6 +36,9 @@ _UNSTEADY_S = 300.0
 _UNSTEADY = 0.2
 """Spread of the wander, in drifts."""
 
+_AFRESH = 0.35
+"""Share of the bias that is another one each time an IMU is switched on; the rest stays."""
+
 _MISALIGNED = 0.3
 """Cross-axis errors in scale errors, as data sheets of MEMS sensors have them."""
 
@@ -218,7 +221,10 @@ def measured(world: World, ride: Ride, every: int, day: int, seed: int) -> Float
         crossing[:, axis, axis] = 1.0 + grade.scale * device.standard_normal(2)
     samples = np.concatenate([samples[:, :3] @ crossing[0], samples[:, 3:] @ crossing[1]], axis=1)
     switched_on = generator(world, 'bias', day)
-    samples += np.array(grade.bias)[each] * switched_on.standard_normal(6)
+    shares = math.sqrt(1.0 - _AFRESH**2), _AFRESH
+    spread = np.array(grade.bias)[each]
+    for share, random in zip(shares, (device, switched_on), strict=True):
+        samples += share * spread * random.standard_normal(6)
     noise = generator(world, 'imu', day, seed)
     samples += np.array(grade.drift)[each] * _warming(ride, device.standard_normal(6), noise)
     # A stationary density over the bandwidth of half the rate of the IMU.
