@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.simulation.motion import GRAVITY
-from two_manifold_ros.simulation.world_course import plan, Ride, ride, route
+from two_manifold_ros.simulation.world_course import Course, plan, Ride, ride, route
 from two_manifold_ros.simulation.world_sensors import felt, ImuGrade, mounting, received
 from two_manifold_ros.simulation.worlds import drive, World, world_named, WORLDS
 
@@ -150,6 +150,35 @@ def test_standing_it_feels_gravity_alone(name: str) -> None:
     before = samples[: int(2.0 * world.rate_hz)]
     assert np.linalg.norm(before[:, :3], axis=1) == pytest.approx(GRAVITY, abs=0.02)
     assert np.abs(before[:, 3:]).max() < 0.01
+
+
+def test_mounting_turns_what_is_measured() -> None:
+    world = replace(bare('agv'), mounting_deg=(90.0, 0.0, 0.0))
+    standing = drive(world, laps=1).recording.imu.samples[:50, :3].mean(axis=0)
+    # Rolled to the right by a quarter turn, the left axis of the IMU points upwards.
+    np.testing.assert_allclose(standing, [0.0, GRAVITY, 0.0], atol=0.1)
+
+
+@pytest.mark.parametrize('course', ['route', 'reverse'])
+def test_bends_are_banked_inwards(course: Course) -> None:
+    way = plan(world_named('car'), course, 1, np.random.default_rng(0))
+    turning = way.curve.turning(way.distances)[:, 2]
+    sharp = np.abs(turning) > 0.5 * np.abs(turning).max()
+    # The left side is down in a bend to the left.
+    assert (np.sign(way.curve.bank(way.distances))[sharp] == -np.sign(turning[sharp])).all()
+
+
+def test_body_leans_outwards_and_dives() -> None:
+    world = replace(bare('car'), sway=(6e-3, 4e-3, 0.0), hills_m=0.0, bank=0.0)
+    run = ridden(world)
+    still = felt(replace(world, sway=(0.0, 0.0, 0.0)), run)
+    imu = felt(world, run)
+    # Leaning outwards more gravity lies in the direction of the force in the bend, and diving
+    # in that of the brakes.
+    for axis in (0, 1):
+        strong = np.abs(still[:, axis]) > 5.0
+        grown = (imu - still)[strong, axis] * np.sign(still[strong, axis])
+        assert np.median(grown) > 0.1
 
 
 @every_world

@@ -452,9 +452,7 @@ def drive(
     if course in {'pit_lane', 'off_route'} and laps < FEWEST_LAPS:
         msg = f'{laps} laps in {world.name} are too few to leave the route: choose {FEWEST_LAPS}.'
         raise InputError(msg)
-    random = generator(
-        world, 'drive', day, seed, ('route', 'pit_lane', 'off_route', 'reverse').index(course)
-    )
+    random = generator(world, course, day, seed)
     way = plan(world, course, laps, random)
     every = math.ceil(LEAST_HZ / world.rate_hz)
     grip = 1.0 + _DAY_GRIP * float(generator(world, 'grip', day).standard_normal())
