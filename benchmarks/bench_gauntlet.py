@@ -65,13 +65,16 @@ def present(names: list[str]) -> list[str]:
 
 def work(name: str, method: str, blocks: tuple[str, ...], lag: str) -> dict[str, Any]:
     """Run one case with one method; what goes wrong is a row of the table, not its end."""
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
     try:
         found = run_case(make_case(name, lag), method, blocks)
     except Exception as error:  # noqa: BLE001 - half an hour of other cases is not to be lost
         traceback.print_exc()
         found = {'failed': f'{type(error).__name__}: {error}'}
-    return found | {'seconds': time.perf_counter() - began}
+    return found | {
+        'seconds': time.perf_counter() - began,
+        'processor_s': time.process_time() - busy,
+    }
 
 
 def gathered(args: argparse.Namespace) -> dict[str, dict[str, dict[str, Any]]]:
@@ -90,8 +93,10 @@ def gathered(args: argparse.Namespace) -> dict[str, dict[str, dict[str, Any]]]:
         for job in as_completed(jobs):
             name, method = jobs[job]
             results[name][method] = job.result()
+            took = results[name][method]
             print(
-                f'{name}, {method}: {results[name][method]["seconds"]:.0f} s',
+                f'{name}, {method}: {took["seconds"]:.0f} s, {took["processor_s"]:.0f} s of them '
+                'on a processor',
                 file=sys.stderr,
                 flush=True,
             )
@@ -107,7 +112,11 @@ def main() -> None:
     results = gathered(args)
     show_all(results)
     seconds = time.perf_counter() - began
-    print(f'\n{seconds / 60.0:.1f} minutes with {args.jobs} processes')
+    busy = sum(found['processor_s'] for rows in results.values() for found in rows.values())
+    print(
+        f'\n{seconds / 60.0:.1f} minutes with {args.jobs} processes, '
+        f'{busy / 60.0:.1f} minutes of processor time'
+    )
     if args.json:
         content = {
             'position_lag': args.position_lag,

@@ -181,6 +181,11 @@ def plan(world: World, course: Course, laps: int, random: np.random.Generator) -
     indices = np.arange(laps * NODES + 1)
     nodes, phases = lap[indices % NODES], indices / NODES
     leaves = min(_LEAVES_AFTER, laps // 2) * NODES
+    if course == 'off_route':
+        leaves += _straightest(lap)
+        loop = _elsewhere(world, lap, leaves % NODES)
+        nodes = np.insert(nodes, leaves, loop, axis=0)
+        phases = np.insert(phases, leaves, np.full(len(loop), phases[leaves]))
     offsets = world.line_m * wander(random, len(nodes), NODES / _LINE_KNOTS)
     lane = np.zeros(len(nodes), dtype=np.bool_)
     if course == 'pit_lane':
@@ -188,15 +193,6 @@ def plan(world: World, course: Course, laps: int, random: np.random.Generator) -
         shape = _lane_shape()
         offsets[leaves + begin : leaves + begin + len(shape)] += side * world.lane_m * shape
         lane[leaves + begin : leaves + begin + len(shape)] = shape > 0.5
-    elif course == 'off_route':
-        leaves += _straightest(lap)
-        loop = _elsewhere(world, lap, leaves % NODES)
-        nodes = np.concatenate([nodes[:leaves], loop, nodes[leaves:]])
-        offsets = world.line_m * wander(random, len(nodes), NODES / _LINE_KNOTS)
-        phases = np.concatenate(
-            [phases[:leaves], np.full(len(loop), phases[leaves]), phases[leaves:]]
-        )
-        lane = np.zeros(len(nodes), dtype=np.bool_)
     nodes = gaussian_filter1d(nodes, _JOIN * NODES, axis=0, mode='nearest')
     nodes[:, :2] += offsets[:, None] * _left(nodes, closed=False)
     away = _away(world, lap, nodes, always=course == 'reverse')
