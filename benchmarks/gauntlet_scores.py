@@ -44,8 +44,9 @@ bench_lost_and_found."""
 TAIL = 3.0
 """Windows driven on after a move."""
 
-LEAD_LAPS, LEAD = 0.3, 4.0
-"""Laps, and windows besides, driven before a move, so that the filter has found itself."""
+LEAD_LAPS, LEAD_MOST_S, LEAD = 0.3, 30.0, 4.0
+"""Laps, but no more than so many seconds, and windows besides, driven before a move, so that the
+filter has found itself."""
 
 APART = 0.1
 """Least distance of a move, of the root mean square distance of the route from its middle."""
@@ -259,7 +260,7 @@ def moves(model: Model, case: Case) -> dict[str, Any] | None:
     window_s = model.window / model.rate_hz
     truths = drive.truths[np.isfinite(drive.truths).all(axis=1)]
     apart = APART * float(np.sqrt(np.square(truths - truths.mean(axis=0)).sum(axis=1).mean()))
-    lead_s = LEAD_LAPS * case.lap_s + LEAD * window_s
+    lead_s = min(LEAD_LAPS * case.lap_s, LEAD_MOST_S) + LEAD * window_s
     rows = [
         _moved(follow(model, each), put_ns, model)
         for each, put_ns in spliced(drive, SPLICES, lead_s, TAIL * window_s, apart, seed=0)
@@ -268,11 +269,12 @@ def moves(model: Model, case: Case) -> dict[str, Any] | None:
         return None
     tracking = sum(row['tracking'] for row in rows)
     found = np.array([row['found'] for row in rows])
+    half = float(np.median(found))
     return {
         'moves': len(rows),
         'inside': sum(row['inside'] for row in rows) / tracking if tracking else None,
         'found': float(np.mean(found <= SOON)),
-        'found_median_windows': float(np.median(found)) if np.isfinite(found).all() else None,
+        'found_median_windows': half if np.isfinite(half) else None,
         'wrong': float(np.mean([row['wrong'] for row in rows])),
     }
 
