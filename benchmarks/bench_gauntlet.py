@@ -30,7 +30,7 @@ from gauntlet_drives import case_names, is_absent, make_case, RECORDINGS
 from gauntlet_scores import BLOCKS, run_case
 from gauntlet_tables import show_all, targets_as_json
 
-LONGEST_FIRST = ('agv', 'tram', 'ridge_car', 'car', 'kart', 'kart_25hz', 'car_5hz')
+LONGEST_FIRST = ('tram', 'agv', 'car', 'kart', 'kart_25hz', 'f1tenth_ipz8', 'figure_eight')
 """Cases that would keep one process busy at the end if they began last."""
 
 

@@ -105,9 +105,10 @@ TARGETS = (
 )
 
 
-def judged(results: Results, target: Target, method: str) -> tuple[int, list[str]]:
-    """Return how many checks were made of a method, and the names of those not met."""
-    count, missed = 0, []
+def judged(results: Results, target: Target, method: str) -> tuple[int, dict[str, list[str]]]:
+    """Return how many checks were made of a method, and by case the names of those not met."""
+    count = 0
+    missed: dict[str, list[str]] = {}
     for case, methods in results.items():
         if method not in methods:
             continue
@@ -118,7 +119,7 @@ def judged(results: Results, target: Target, method: str) -> tuple[int, list[str
         for name, met in checks:
             count += 1
             if not met:
-                missed.append(f'{case} {name}'.strip())
+                missed.setdefault(case, []).append(name)
     return count, missed
 
 
@@ -131,16 +132,22 @@ def show_targets(results: Results) -> None:
         beside = ''
         if target.method == PLAIN:
             others, theirs = judged(results, target, 'spectral')
-            beside = f'  (spectral {others - len(theirs)}/{others})' if others else ''
-        names = f'  not: {", ".join(missed)}' if missed else ''
-        print(f'  {target.words:50s}{count - len(missed):4d}/{count:<4d}{beside}{names}')
+            beside = f'  (spectral {others - _number(theirs)}/{others})' if others else ''
+        words = (' '.join([case, *names]).strip() for case, names in missed.items())
+        not_met = f'  not: {", ".join(words)}' if missed else ''
+        print(f'  {target.words:50s}{count - _number(missed):4d}/{count:<4d}{beside}{not_met}')
+
+
+def _number(missed: dict[str, list[str]]) -> int:
+    return sum(map(len, missed.values()))
 
 
 def targets_as_json(results: Results) -> dict[str, Any]:
     found = {}
     for target in TARGETS:
         count, missed = judged(results, target, target.method)
-        found[target.words] = {'checked': count, 'met': count - len(missed), 'missed': missed}
+        met = count - _number(missed)
+        found[target.words] = {'checked': count, 'met': met, 'missed': missed}
     return found
 
 
