@@ -12,7 +12,7 @@ from two_manifold_ros.simulation.motion import GRAVITY
 
 if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-    from two_manifold_ros.simulation.track import Track
+    from two_manifold_ros.simulation.track import SpaceCurve
     from two_manifold_ros.typing import Floats
 
 TYPICAL_SPEED = 1.5
@@ -25,7 +25,7 @@ _DENSITY = np.repeat([4e-3, 2e-4], 3)
 _VIBRATION = np.repeat([0.3, 0.03], 3)
 
 
-def true_imu(track: Track, distance: Floats, speed: Floats, acceleration: Floats) -> Floats:
+def true_imu(track: SpaceCurve, distance: Floats, speed: Floats, acceleration: Floats) -> Floats:
     """
     Return the (..., 6) specific force (m/s^2) and angular rate (rad/s) in the car's axes.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A closed track in space and the frame that moves along it."""
+"""Curves in space, closed tracks among them, and the frame that moves along them."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ _MEASURED_POINTS = 40_000
 _PIECES = 2_000
 
 
-class Track:
+class SpaceCurve:
     """
-    A closed centre line, twice continuously differentiable, with a bank angle along it.
+    A line to drive along, twice continuously differentiable, with a bank angle along it.
 
-    Every method takes arc lengths `s` in metres of any shape, periodic in `length`, and returns
-    that shape followed by the shape that it names.
+    Every method takes arc lengths `s` in metres of any shape and returns that shape followed by
+    the shape that it names.
 
     Parameters
     ----------
-    control_points : (P, 4)
-        x, y, z in metres and the bank in radians, positive where the left side is lifted; the
-        last point is followed by the first. The tangent must never be vertical.
+    curve
+        x, y, z in metres and the bank in radians, positive where the left side is lifted, over
+        arc length. The tangent must never be vertical.
+    length
+        Metres.
 
     """
 
-    def __init__(self, control_points: Floats = CONTROL_POINTS) -> None:
-        self.length, self._curve = _by_arc_length(control_points)
-        self._slopes = self._curve.derivative()
+    def __init__(self, curve: CubicSpline, length: float) -> None:
+        self.length = length
+        self._curve = curve
+        self._slopes = curve.derivative()
         self._bends = self._slopes.derivative()
 
     def position(self, s: Floats | float) -> Floats:
@@ -74,10 +77,6 @@ class Track:
         total[..., 2] += heading
         return np.asarray(np.einsum('...ij,...i->...j', self.frame(s), total))
 
-    def outline(self, points: int = 500) -> Floats:
-        """Return a (points, 3) drawing of the centre line, metres; the last is the first."""
-        return self.position(np.linspace(0.0, self.length, points))
-
     def _level_frame(self, s: Floats | float) -> tuple[Floats, Floats, Floats]:
         """Return tangent, left and up of a frame without bank, each (3,)."""
         slopes = self._slopes(s)[..., :3]
@@ -87,6 +86,27 @@ class Track:
         )
         left = level / np.linalg.norm(level, axis=-1, keepdims=True)
         return tangent, left, np.cross(tangent, left)
+
+
+class Track(SpaceCurve):
+    """
+    A closed centre line, periodic in its length.
+
+    Parameters
+    ----------
+    control_points : (P, 4)
+        x, y, z in metres and the bank in radians, positive where the left side is lifted; the
+        last point is followed by the first.
+
+    """
+
+    def __init__(self, control_points: Floats = CONTROL_POINTS) -> None:
+        length, curve = _by_arc_length(control_points)
+        super().__init__(curve, length)
+
+    def outline(self, points: int = 500) -> Floats:
+        """Return a (points, 3) drawing of the centre line, metres; the last is the first."""
+        return self.position(np.linspace(0.0, self.length, points))
 
 
 def _by_arc_length(control_points: Floats) -> tuple[float, CubicSpline]:

@@ -1,0 +1,352 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The drives of the gauntlet: what each case trains on, follows, and is to keep silent on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.inspection.lag_correction import AUTO, put_in_step
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import PositionStream
+from two_manifold_ros.simulation.worlds import drive, world_named, WORLDS
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.simulation.worlds import World, WorldDrive
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
+
+SPLIT = 0.7
+"""Share of a single recording that is trained on."""
+
+FEW_S = 60.0
+"""Laps that last longer are fewer, so that a drive stays within some tens of minutes."""
+
+LAPS_OF_SHORT, LAPS_OF_LONG = (12, 8), (8, 5)
+"""Laps trained on and laps followed."""
+
+ELSEWHERE_S = 60.0
+"""Of another world that is followed: twenty windows of three seconds."""
+
+AWAY_LAPS = 3
+"""Laps of a drive with a pit lane or another loop: one before it, one or two after."""
+
+HALTS = ((1.13, 10.0), (2.37, 60.0))
+"""Where a vehicle stands for a while, in laps since the start, and for how many seconds."""
+
+HALT_LAPS = 3
+
+SUDDEN = 3.0
+"""A step of a real position this many times quicker than 95 % of them is no motion."""
+
+SUDDEN_S = 2.0
+"""Seconds around such a step in which the truth is taken for unknown: a receiver comes back."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """
+    A stream with the truth beside it.
+
+    Parameters
+    ----------
+    name
+        In the tables.
+    stamps : (N,) int64, samples : (N, 6)
+        As a driver sent them.
+    truths : (N, 2)
+        Position at each stamp, metres, NaN where unknown.
+    on_route : (N,) bool
+        Whether the vehicle is on the trained route.
+    halts
+        Where it stands for long: begin and end, as indices of samples.
+
+    """
+
+    name: str
+    stamps: Ints
+    samples: Floats
+    truths: Floats
+    on_route: Bools
+    halts: tuple[tuple[int, int], ...] = ()
+
+    def truths_at(self, stamps: Ints) -> Floats:
+        """Return the true positions at (T,) stamps, NaN where unknown: (T, 2)."""
+        stream = PositionStream('', '', '', self.stamps, self.truths)
+        return positions_at(stream, stamps)
+
+    def part(self, begin: int, end: int) -> Drive:
+        return Drive(
+            self.name,
+            self.stamps[begin:end],
+            self.samples[begin:end],
+            self.truths[begin:end],
+            self.on_route[begin:end],
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    What is done with one vehicle.
+
+    Parameters
+    ----------
+    name
+        In the tables and on the command line.
+    training
+        Recordings with positions.
+    followed
+        Drive along the trained route that was not trained on.
+    lap_s
+        Seconds a lap takes.
+    elsewhere
+        Drives on other routes, or off this one for a while.
+    halted
+        Drives with long stops at unusual places.
+
+    """
+
+    name: str
+    training: Sequence[Recording]
+    followed: Drive
+    lap_s: float
+    elsewhere: tuple[Drive, ...] = ()
+    halted: tuple[Drive, ...] = ()
+
+
+@dataclass(frozen=True)
+class Real:
+    """
+    A case from recordings.
+
+    Parameters
+    ----------
+    folders
+        Under ``RECORDINGS``; of several the last is followed, and one is cut.
+    cut_s
+        Where to cut one, seconds from its beginning; by default at ``SPLIT`` of it.
+    lap_s
+        Seconds a lap takes, from the table that comes with the recordings, or counted.
+    others
+        Folders with other routes of the same vehicle.
+
+    """
+
+    folders: tuple[str, ...]
+    lap_s: float
+    cut_s: float | None = None
+    others: tuple[str, ...] = ()
+
+
+_IPZ20 = tuple(f'f1tenth_ipz20/run_{run}' for run in range(1, 8))
+_IPZ8 = tuple(f'f1tenth_ipz8/run_{run}' for run in range(1, 8))
+
+REAL = {
+    'f1tenth_ipz10': Real(('f1tenth_ipz10',), 9.7),
+    'f1tenth_ipz20': Real(_IPZ20, 7.7, others=_IPZ8),
+    'f1tenth_ipz8': Real(_IPZ8, 8.0, others=_IPZ20),
+    'f1tenth_ipz19': Real(('f1tenth_ipz19',), 8.0),
+    'f1tenth_ipz17': Real(('f1tenth_ipz17',), 7.0),
+    'frictionmaps_ds1': Real(('f1tenth_frictionmaps_ds1',), 14.0),
+    'frictionmaps_ds2': Real(('f1tenth_frictionmaps_ds2',), 33.0),
+    'ridge_car': Real(('ridge_car',), 134.0, cut_s=2300.0),
+}
+
+
+def case_names() -> list[str]:
+    return [*REAL, *(world.name for world in WORLDS)]
+
+
+def is_absent(name: str) -> bool:
+    """Return whether a recording of a case is not beside the checkout."""
+    return name in REAL and not all((RECORDINGS / each).exists() for each in REAL[name].folders)
+
+
+def make_case(name: str, lag: str = AUTO) -> Case:
+    """
+    Return a case by its name.
+
+    Parameters
+    ----------
+    name
+        One of ``case_names``.
+    lag
+        As ``two-manifold train --position-lag``, for training and truth alike.
+
+    """
+    return _real_case(name, REAL[name], lag) if name in REAL else _world_case(name, lag)
+
+
+def _real_case(name: str, real: Real, lag: str) -> Case:
+    read = [read_recording(RECORDINGS / folder) for folder in real.folders]
+    # One setup: what the lag of the one that is followed is, the others tell better.
+    recordings = put_in_step(read, lag)
+    if len(recordings) > 1:
+        training, followed = recordings[:-1], recordings[-1]
+    else:
+        cut = real.cut_s or SPLIT * _seconds(recordings[0])
+        training, followed = [recordings[0].between(None, cut)], recordings[0].between(cut, None)
+    others = (RECORDINGS / folder for folder in real.others)
+    elsewhere = tuple(
+        _unknown(read_recording(each), f'{each.parent.name[8:]} {each.name}')
+        for each in others
+        if each.exists()
+    )
+    return Case(name, training, _recorded(followed, name), real.lap_s, elsewhere)
+
+
+def _seconds(recording: Recording) -> float:
+    return int(recording.imu.stamps[-1] - recording.imu.first_stamp) * 1e-9
+
+
+def _recorded(recording: Recording, name: str) -> Drive:
+    imu, stream = recording.imu, recording.positions
+    if stream is not None:
+        stream = stream.select(~_sudden(stream))
+    truths = positions_at(stream, imu.stamps)
+    return Drive(name, imu.stamps, imu.samples, truths, np.ones(len(imu.stamps), dtype=np.bool_))
+
+
+def _unknown(recording: Recording, name: str) -> Drive:
+    """Return a drive on another route, where no position is right."""
+    imu = recording.imu
+    count = len(imu.stamps)
+    nowhere = np.zeros(count, dtype=np.bool_)
+    return Drive(name, imu.stamps, imu.samples, np.full((count, 2), np.nan), nowhere)
+
+
+def _sudden(stream: PositionStream) -> Bools:
+    """Return which positions are around a step that no vehicle makes."""
+    order = np.argsort(stream.stamps, kind='stable')
+    stamps = stream.stamps[order]
+    steps = np.linalg.norm(np.diff(stream.positions[order], axis=0), axis=1)
+    seconds = np.diff(stamps) * 1e-9
+    speeds = np.divide(steps, seconds, out=np.zeros(len(steps)), where=seconds > 0.0)
+    jumps = stamps[:-1][speeds > SUDDEN * np.nanquantile(speeds, 0.95)]
+    wide = round(SUDDEN_S * 1e9)
+    near = np.zeros(len(stream.stamps), dtype=np.bool_)
+    for jump in jumps.tolist():
+        near |= np.abs(stream.stamps - jump) < wide
+    return near
+
+
+def _world_case(name: str, lag: str) -> Case:
+    world = world_named(name)
+    lap_s = _seconds(drive(world, laps=3, seed=9).recording) / 3.0
+    trained, followed = LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
+    training = put_in_step([drive(world, laps=trained).recording], lag)
+    along = _of_world(drive(world, day=1, laps=followed, seed=1), name)
+    halted = drive(world, day=1, laps=HALT_LAPS, seed=2, halts=HALTS)
+    return Case(
+        name,
+        training,
+        along,
+        lap_s,
+        tuple(_away_of_world(world)),
+        (_with_halts(_of_world(halted, 'halts'), world),),
+    )
+
+
+def _away_of_world(world: World) -> Iterator[Drive]:
+    for course in ('pit_lane', 'off_route'):
+        yield _of_world(drive(world, day=1, laps=AWAY_LAPS, seed=3, course=course), course)
+    back = drive(world, day=1, seconds=ELSEWHERE_S, seed=3, course='reverse')
+    yield _of_world(back, 'reverse')
+    for other in WORLDS:
+        alike = other.rate_hz == world.rate_hz and other.live == world.live
+        if alike and other.name != world.name:
+            made = drive(other, day=1, seconds=ELSEWHERE_S, seed=3)
+            yield _unknown(made.recording, other.name)
+
+
+def _of_world(made: WorldDrive, name: str) -> Drive:
+    imu = made.recording.imu
+    return Drive(name, imu.stamps, imu.samples, made.truth, made.on_route)
+
+
+def _with_halts(standing: Drive, world: World) -> Drive:
+    """Find where the vehicle stands for as long as it was told to."""
+    steps = np.linalg.norm(np.diff(standing.truths, axis=0), axis=1)
+    rolls = np.flatnonzero(steps > 1e-3 * world.top_speed / world.rate_hz)
+    lasting = np.diff(rolls) / world.rate_hz
+    halts = []
+    for _, seconds in HALTS:
+        # The stop itself takes a little from the time, and a station may add to it.
+        fits = np.flatnonzero(np.abs(lasting - seconds) < 0.1 * seconds + 2.0)
+        if len(fits):
+            longest = fits[np.argmin(np.abs(lasting[fits] - seconds))]
+            halts.append((int(rolls[longest]) + 1, int(rolls[longest + 1])))
+    return replace(standing, halts=tuple(halts))
+
+
+def spliced(
+    drive_: Drive, count: int, lead_s: float, tail_s: float, apart_m: float, seed: int
+) -> Iterator[tuple[Drive, int]]:
+    """
+    Cut a drive and go on at another place, the stamps going on; yield it and when it went on.
+
+    Parameters
+    ----------
+    drive_
+        Along the route.
+    count
+        Of splices; fewer where the drive is too short.
+    lead_s, tail_s
+        Seconds before and after.
+    apart_m
+        Least distance between the two places.
+    seed
+        Draws the places.
+
+    """
+    random = np.random.default_rng(seed)
+    stamps, truths = drive_.stamps, drive_.truths
+    period = int(np.median(np.diff(stamps)))
+    lead, tail = round(lead_s * 1e9 / period), round(tail_s * 1e9 / period)
+    tail = min(tail, len(stamps) // 3)
+    lead = min(lead, len(stamps) - tail - 1)
+    moving = _moving(drive_, period)
+    for _ in range(50 * count):
+        if not count:
+            return
+        taken = int(random.integers(lead, len(stamps)))
+        put = int(random.integers(0, len(stamps) - tail))
+        known = np.isfinite(truths[[taken, put]]).all() and moving[put : put + tail].all()
+        if not known or np.linalg.norm(truths[taken] - truths[put]) < apart_m:
+            continue
+        count -= 1
+        before, after = drive_.part(taken - lead, taken), drive_.part(put, put + tail)
+        shift = before.stamps[-1] + period - after.stamps[0]
+        yield (
+            Drive(
+                'spliced',
+                np.concatenate([before.stamps, after.stamps + shift]),
+                np.concatenate([before.samples, after.samples]),
+                np.concatenate([before.truths, after.truths]),
+                np.concatenate([before.on_route, after.on_route]),
+            ),
+            int(before.stamps[-1] + period),
+        )
+
+
+def _moving(drive_: Drive, period: int) -> Bools:
+    """Return where the vehicle moves: put down at a stop it could not find itself."""
+    # Over a second, so that noise of positions is no motion.
+    wide = max(1, math.ceil(0.5e9 / period))
+    ahead = np.concatenate([drive_.truths[wide:], np.full((wide, 2), np.nan)])
+    behind = np.concatenate([np.full((wide, 2), np.nan), drive_.truths[:-wide]])
+    speeds = np.linalg.norm(ahead - behind, axis=1)
+    usual = np.nanmedian(speeds)
+    # An unknown truth says nothing against it.
+    return np.asarray(~(speeds < 0.1 * usual))

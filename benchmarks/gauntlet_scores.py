@@ -1,0 +1,312 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Follow the drives of a case with a filter, and score what it says at every tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+import tempfile
+import time
+from typing import Any, TYPE_CHECKING
+
+from gauntlet_drives import spliced
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gauntlet_drives import Case, Drive
+
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops')
+
+FAR = 10.0
+"""Medians beyond which an error is one that a user would not forgive."""
+
+GRACE_S, GRACE_LAPS = 3.0, 0.03
+"""How long a filter may take to notice that the vehicle has left, whichever is longer."""
+
+SPLICES = 20
+SOON, LATER = 1.5, 2.0
+"""Windows after a move within which the vehicle is to be found, and is watched, as in
+bench_lost_and_found."""
+
+TAIL = 3.0
+"""Windows driven on after a move."""
+
+LEAD_LAPS, LEAD_MOST_S, LEAD = 0.3, 30.0, 4.0
+"""Laps, but no more than so many seconds, and windows besides, driven before a move, so that the
+filter has found itself."""
+
+APART = 0.1
+"""Least distance of a move, of the root mean square distance of the route from its middle."""
+
+AFTER_LAPS = 0.25
+"""Of a lap after a stop over which errors are scored."""
+
+TURN_S = 0.3
+"""Seconds to both sides over which the direction of motion is taken from true positions."""
+
+
+@dataclass(frozen=True)
+class Following:
+    """
+    What a filter said of a drive, from a cold start.
+
+    Parameters
+    ----------
+    stamps : (T,) int64
+        Ends of the ticks.
+    told, tracking : (T,)
+        Whether the estimate may be used, and whether the status is tracking.
+    positions, truths : (T, H, 2), covariances : (T, H, 2, 2)
+        At each horizon; truths are NaN where unknown.
+    filled : (T,)
+        Whether a whole window was seen.
+    microseconds : (T,)
+        Of the call of ``push`` that gave the estimate.
+
+    """
+
+    stamps: Ints
+    told: Bools
+    tracking: Bools
+    positions: Floats
+    covariances: Floats
+    truths: Floats
+    filled: Bools
+    microseconds: Floats
+
+    def errors(self, horizon: int = 0) -> Floats:
+        """Return how far off it was at each tick, metres; infinite where it said no number."""
+        off = self.positions[:, horizon] - self.truths[:, horizon]
+        known = np.isfinite(self.truths[:, horizon]).all(axis=1)
+        size = np.linalg.norm(off, axis=1)
+        return np.where(known & ~np.isfinite(size), np.inf, size)
+
+    def known(self, horizon: int = 0) -> Bools:
+        """Return where a whole window was seen and the truth is known."""
+        return np.asarray(self.filled & np.isfinite(self.truths[:, horizon]).all(axis=1))
+
+    def inside(self, horizon: int, level: int) -> Bools:
+        """Return where the truth was in the ellipse of one of ``CHI_SQUARE``."""
+        off = self.positions[:, horizon] - self.truths[:, horizon]
+        sound = np.isfinite(self.covariances[:, horizon]).all(axis=(1, 2))
+        squared = np.full(len(off), np.inf)
+        squared[sound] = squared_mahalanobis(off[sound], self.covariances[sound, horizon])
+        return np.asarray(squared <= CHI_SQUARE[level])
+
+
+def follow(model: Model, drive: Drive) -> Following:
+    live = Filter(model)
+    live.warm_up()
+    said, took = [], []
+    for stamp, sample in zip(drive.stamps.tolist(), drive.samples, strict=True):
+        began = time.perf_counter()
+        estimates = live.push(stamp, sample)
+        seconds = time.perf_counter() - began
+        said += estimates
+        took += [1e6 * seconds / max(1, len(estimates))] * len(estimates)
+    stamps = np.array([each.stamp_ns for each in said], dtype=np.int64)
+    horizons = len(model.horizons)
+    truths = [drive.truths_at(stamps + each * model.period_ns) for each in model.horizons]
+    return Following(
+        stamps,
+        np.array([each.valid for each in said], dtype=np.bool_),
+        np.array([each.status.name == 'TRACKING' for each in said], dtype=np.bool_),
+        np.array([each.positions for each in said]).reshape(-1, horizons, 2),
+        np.array([each.covariances for each in said]).reshape(-1, horizons, 2, 2),
+        np.stack(truths, axis=1),
+        np.arange(len(said)) >= model.window,
+        np.array(took),
+    )
+
+
+def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]:
+    """Train with one method and go through the blocks; return numbers for tables and JSON."""
+    began = time.perf_counter()
+    try:
+        model = train_model(case.training, TrainingSettings(method=method))
+    except InputError as error:
+        return {'refused': str(error)}
+    found: dict[str, Any] = {
+        'training_s': time.perf_counter() - began,
+        'model_bytes': _size(model),
+        'window_s': model.window / model.rate_hz,
+        'lap_s': case.lap_s,
+    }
+    following = follow(model, case.followed)
+    found['accuracy'] = accuracy(model, case, following)
+    if 'elsewhere' in blocks:
+        found['elsewhere'] = [elsewhere(model, case, each) for each in case.elsewhere]
+    if 'moves' in blocks:
+        found['moves'] = moves(model, case)
+    if 'stops' in blocks:
+        found['stops'] = [row for each in case.halted for row in stops(model, case, each)]
+    return found
+
+
+def _size(model: Model) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'model.npz'
+        save_model(model, path)
+        return path.stat().st_size
+
+
+def accuracy(model: Model, case: Case, following: Following) -> dict[str, Any]:
+    errors, known = following.errors(), following.known()
+    found: dict[str, Any] = {'ticks': int(known.sum()), 'told': _mean(following.told, known)}
+    if not known.any():
+        return found
+    scored = errors[known]
+    rmse, median = float(np.sqrt(np.mean(np.square(scored)))), float(np.median(scored))
+    told = known & following.told
+    along, across = _along_and_across(case.followed, following)
+    return found | {
+        'rmse_m': rmse,
+        'median_m': median,
+        'p99_m': float(np.quantile(scored, 0.99)),
+        'rmse_over_median': rmse / max(median, 1e-9),
+        'told_rmse_m': _rms(errors[told]),
+        'far': _mean(errors > FAR * median, told),
+        'along_m': _rms(along[known]),
+        'across_m': _rms(across[known]),
+        'mean_m': _mean_position_error(case, following),
+        'step_us': float(np.median(following.microseconds)),
+        'horizons': [
+            _horizon(following, index, ahead) for index, ahead in enumerate(model.horizons)
+        ],
+    }
+
+
+def _horizon(following: Following, index: int, ahead: int) -> dict[str, Any]:
+    chosen = following.known(index)
+    told = chosen & following.told
+    return {
+        'ticks_ahead': ahead,
+        'rmse_m': _rms(following.errors(index)[chosen]),
+        'in_68': _mean(following.inside(index, 0), told),
+        'in_95': _mean(following.inside(index, 1), told),
+    }
+
+
+def _mean(values: Bools, chosen: Bools) -> float | None:
+    return float(values[chosen].mean()) if chosen.any() else None
+
+
+def _rms(values: Floats) -> float | None:
+    return float(np.sqrt(np.mean(np.square(values)))) if len(values) else None
+
+
+def _mean_position_error(case: Case, following: Following) -> float | None:
+    """Return the error of always telling the mean of the positions that were trained on."""
+    streams = [each.positions.positions for each in case.training if each.positions is not None]
+    middle = np.nanmean(np.concatenate(streams), axis=0)
+    off = following.truths[following.known(), 0] - middle
+    return _rms(np.linalg.norm(off, axis=1))
+
+
+def _along_and_across(drive: Drive, following: Following) -> tuple[Floats, Floats]:
+    """Return the errors at horizon 0 in the direction of motion and to its left, metres."""
+    aside = round(TURN_S * 1e9)
+    ahead = drive.truths_at(following.stamps + aside) - drive.truths_at(following.stamps - aside)
+    length = np.linalg.norm(ahead, axis=1)
+    usable = length > 0.1 * np.nanmedian(length)
+    # Where it stands the direction is that in which it came.
+    last = np.maximum.accumulate(np.where(usable, np.arange(len(usable)), 0))
+    ahead = ahead[last] / length[last, None]
+    off = following.positions[:, 0] - following.truths[:, 0]
+    along = (off * ahead).sum(axis=1)
+    across = ahead[:, 0] * off[:, 1] - ahead[:, 1] * off[:, 0]
+    return np.nan_to_num(along), np.nan_to_num(across)
+
+
+def elsewhere(model: Model, case: Case, drive: Drive) -> dict[str, Any]:
+    """Return how often the filter told positions while the vehicle was off the route."""
+    following = follow(model, drive)
+    grace = round(1e9 * max(GRACE_S, GRACE_LAPS * case.lap_s))
+    away = _away(drive, following.stamps, grace) & following.filled
+    back = ~_away(drive, following.stamps, 0) & following.filled
+    return {
+        'drive': drive.name,
+        'ticks': int(away.sum()),
+        'told': _mean(following.told, away),
+        'told_on_route': _mean(following.told, back),
+    }
+
+
+def _away(drive: Drive, stamps: Ints, grace_ns: int) -> Bools:
+    """Return at which stamps the vehicle has been off the route for as long as a grace."""
+    last = (np.searchsorted(drive.stamps, stamps, side='right') - 1).clip(0)
+    on = drive.on_route
+    # When it was on the route for the last time; before the drive it was nowhere.
+    since = np.maximum.accumulate(np.where(on, drive.stamps, drive.stamps[0]))
+    return np.asarray(~on[last] & (stamps - since[last] > grace_ns))
+
+
+def moves(model: Model, case: Case) -> dict[str, Any] | None:
+    """Return how the filter fared where the vehicle was suddenly elsewhere on its route."""
+    drive = case.followed
+    window_s = model.window / model.rate_hz
+    truths = drive.truths[np.isfinite(drive.truths).all(axis=1)]
+    apart = APART * float(np.sqrt(np.square(truths - truths.mean(axis=0)).sum(axis=1).mean()))
+    lead_s = min(LEAD_LAPS * case.lap_s, LEAD_MOST_S) + LEAD * window_s
+    rows = [
+        _moved(follow(model, each), put_ns, model)
+        for each, put_ns in spliced(drive, SPLICES, lead_s, TAIL * window_s, apart, seed=0)
+    ]
+    if not rows:
+        return None
+    tracking = sum(row['tracking'] for row in rows)
+    found = np.array([row['found'] for row in rows])
+    half = float(np.median(found))
+    return {
+        'moves': len(rows),
+        'inside': sum(row['inside'] for row in rows) / tracking if tracking else None,
+        'found': float(np.mean(found <= SOON)),
+        'found_median_windows': half if np.isfinite(half) else None,
+        'wrong': float(np.mean([row['wrong'] for row in rows])),
+    }
+
+
+def _moved(following: Following, put_ns: int, model: Model) -> dict[str, float]:
+    windows = (following.stamps - put_ns) / (model.window * model.period_ns)
+    known, inside = following.known(), following.inside(0, 1)
+    tracking = following.tracking & known
+    right = tracking & inside & (windows > 0.0)
+    watched = (windows > 0.0) & (windows <= LATER)
+    return {
+        'tracking': int(tracking.sum()),
+        'inside': int((tracking & inside).sum()),
+        'found': float(windows[right][0]) if right.any() else np.inf,
+        'wrong': float((tracking & ~inside)[watched].mean()) if watched.any() else 0.0,
+    }
+
+
+def stops(model: Model, case: Case, drive: Drive) -> Iterator[dict[str, Any]]:
+    """Yield how the filter fared while the vehicle stood and after it."""
+    following = follow(model, drive)
+    errors, known, told = following.errors(), following.known(), following.told
+    tail_ns = round(1e9 * AFTER_LAPS * case.lap_s)
+    for begin, end in drive.halts:
+        first, last = int(drive.stamps[begin]), int(drive.stamps[end])
+        spans = {
+            'before': (first - tail_ns, first),
+            'during': (first, last),
+            'after': (last, last + tail_ns),
+        }
+        row: dict[str, Any] = {'stood_s': (last - first) * 1e-9}
+        for name, (left, right) in spans.items():
+            chosen = known & (following.stamps > left) & (following.stamps <= right)
+            row[name] = {'told': _mean(told, chosen), 'rmse_m': _rms(errors[chosen])}
+        yield row

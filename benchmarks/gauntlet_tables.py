@@ -1,0 +1,251 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the gauntlet, and which of its targets are met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Results: TypeAlias = dict[str, dict[str, dict[str, Any]]]
+"""What ``run_case`` found, by case and method."""
+
+PLAIN = 'route'
+"""The method that is used where none is asked for."""
+
+WIDE, NARROW = (0.90, 0.99), (0.60, 0.78)
+"""What the 95 % and the 68 % ellipse may hold and still mean what they say."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    What every case is to reach.
+
+    Parameters
+    ----------
+    words
+        In the last lines.
+    checks
+        From what was found of a case and of the plain method there to what was looked at, and
+        whether it is met.
+    methods
+        Of which it is asked; of the others it is told beside.
+
+    """
+
+    words: str
+    checks: Callable[[dict[str, Any], dict[str, Any]], Iterable[tuple[str, bool]]]
+    method: str = PLAIN
+
+
+def _at_most(value: float | None, limit: float) -> bool:
+    return value is not None and value <= limit
+
+
+def _at_least(value: float | None, limit: float) -> bool:
+    return value is not None and value >= limit
+
+
+def _between(value: float | None, limits: tuple[float, float]) -> bool:
+    return value is not None and limits[0] <= value <= limits[1]
+
+
+def _ellipses(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    for each in found.get('accuracy', {}).get('horizons', ()):
+        good = _between(each['in_95'], WIDE) and _between(each['in_68'], NARROW)
+        yield f'+{each["ticks_ahead"]}', good
+
+
+def _elsewhere(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    for each in found.get('elsewhere', ()):
+        if each['ticks']:
+            yield each['drive'], _at_most(each['told'], 0.01)
+
+
+def _accuracy(
+    name: str, holds: Callable[[float | None], bool]
+) -> Callable[[dict[str, Any], dict[str, Any]], Iterator[tuple[str, bool]]]:
+    def checks(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+        yield '', holds(found.get('accuracy', {}).get(name))
+
+    return checks
+
+
+def _moves(
+    name: str, holds: Callable[[float | None], bool]
+) -> Callable[[dict[str, Any], dict[str, Any]], Iterator[tuple[str, bool]]]:
+    def checks(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+        if found.get('moves'):
+            yield '', holds(found['moves'][name])
+
+    return checks
+
+
+def _beside_plain(found: dict[str, Any], plain: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    own, other = (each.get('accuracy', {}).get('rmse_m') for each in (found, plain))
+    if other is not None:
+        yield '', _at_most(own, 3.0 * other)
+
+
+TARGETS = (
+    Target('told >= 95 %', _accuracy('told', lambda value: _at_least(value, 0.95))),
+    Target('RMSE <= 2 x median', _accuracy('rmse_over_median', lambda v: _at_most(v, 2.0))),
+    Target('errors above 10 medians <= 0.1 %', _accuracy('far', lambda v: _at_most(v, 0.001))),
+    Target('ellipses hold 90-99 % and 60-78 %, each horizon', _ellipses),
+    Target('elsewhere told <= 1 %, each drive', _elsewhere),
+    Target('moves: in the ellipse >= 95 %', _moves('inside', lambda v: _at_least(v, 0.95))),
+    Target('moves: found in 1.5 windows >= 95 %', _moves('found', lambda v: _at_least(v, 0.95))),
+    Target('moves: wrong while tracking <= 2 %', _moves('wrong', lambda v: _at_most(v, 0.02))),
+    Target('spectral RMSE <= 3 x that of route', _beside_plain, 'spectral'),
+    Target('spectral told >= 90 %', _accuracy('told', lambda v: _at_least(v, 0.90)), 'spectral'),
+)
+
+
+def judged(results: Results, target: Target, method: str) -> tuple[int, dict[str, list[str]]]:
+    """Return how many checks were made of a method, and by case the names of those not met."""
+    count = 0
+    missed: dict[str, list[str]] = {}
+    for case, methods in results.items():
+        if method not in methods:
+            continue
+        checks = list(target.checks(methods[method], methods.get(PLAIN, {})))
+        if {'refused', 'failed'} & methods[method].keys():
+            # Nothing was found, so nothing that was asked for was reached.
+            checks = [('', False)]
+        for name, met in checks:
+            count += 1
+            if not met:
+                missed.setdefault(case, []).append(name)
+    return count, missed
+
+
+def show_targets(results: Results) -> None:
+    print('\ntargets: met, of')
+    for target in TARGETS:
+        count, missed = judged(results, target, target.method)
+        if not count:
+            continue
+        beside = ''
+        if target.method == PLAIN:
+            others, theirs = judged(results, target, 'spectral')
+            beside = f'  (spectral {others - _number(theirs)}/{others})' if others else ''
+        words = (' '.join([case, *names]).strip() for case, names in missed.items())
+        not_met = f'  not: {", ".join(words)}' if missed else ''
+        print(f'  {target.words:50s}{count - _number(missed):4d}/{count:<4d}{beside}{not_met}')
+
+
+def _number(missed: dict[str, list[str]]) -> int:
+    return sum(map(len, missed.values()))
+
+
+def targets_as_json(results: Results) -> dict[str, Any]:
+    found = {}
+    for target in TARGETS:
+        count, missed = judged(results, target, target.method)
+        met = count - _number(missed)
+        found[target.words] = {'checked': count, 'met': met, 'missed': missed}
+    return found
+
+
+def _share(value: float | None, width: int = 7) -> str:
+    return f'{"-":>{width}s}' if value is None else f'{100.0 * value:{width}.1f}'
+
+
+def _metres(value: float | None) -> str:
+    return f'{"-":>8s}' if value is None else f'{value:8.3f}' if value < 100 else f'{value:8.1f}'
+
+
+def _rows(results: Results) -> Iterator[tuple[str, dict[str, Any]]]:
+    for case, methods in results.items():
+        for method, found in methods.items():
+            yield f'  {case:18s}{method:9s}', found
+
+
+def show_accuracy(results: Results) -> None:
+    print(
+        '\nfollowed: every tick after the first window, told or not; errors in metres\n'
+        f'  {"case":18s}{"method":9s}{"ticks":>6s}{"told %":>7s}{"RMSE":>8s}{"median":>8s}'
+        f'{"p99":>8s}{"RMSE/md":>8s}{">10md %":>8s}{"along":>8s}{"across":>8s}{"mean":>8s}'
+        f'{"train s":>8s}{"us":>6s}{"MB":>6s}'
+    )
+    for head, found in _rows(results):
+        row = found.get('accuracy', {})
+        if 'rmse_m' not in row:
+            print(f'{head}{found.get("refused") or found.get("failed") or "nothing known"}')
+            continue
+        ratio = row['rmse_over_median']
+        names = ('along_m', 'across_m', 'mean_m')
+        print(
+            f'{head}{row["ticks"]:6d}{_share(row["told"])}'
+            f'{"".join(_metres(row[name]) for name in ("rmse_m", "median_m", "p99_m"))}'
+            f'{ratio:8.2f}{_share(row["far"], 8)}{"".join(_metres(row[name]) for name in names)}'
+            f'{found["training_s"]:8.1f}{row["step_us"]:6.0f}{found["model_bytes"] / 1e6:6.1f}'
+        )
+
+
+def show_ellipses(results: Results) -> None:
+    print('\ntruth in the 68 / 95 % ellipse (told ticks) and RMSE (all ticks), by ticks ahead')
+    for head, found in _rows(results):
+        cells = [
+            f'  +{each["ticks_ahead"]:<4d}{_share(each["in_68"], 5)} /{_share(each["in_95"], 6)}'
+            f'{_metres(each["rmse_m"])}'
+            for each in found.get('accuracy', {}).get('horizons', ())
+        ]
+        if cells:
+            print(head + ''.join(cells))
+
+
+def show_elsewhere(results: Results) -> None:
+    print('\nelsewhere: told % of the ticks off the route, after a grace (ticks)')
+    for head, found in _rows(results):
+        cells = [
+            f'  {each["drive"]} {_share(each["told"], 1)} ({each["ticks"]})'
+            for each in found.get('elsewhere', ())
+        ]
+        if cells:
+            print(head + ''.join(cells))
+
+
+def show_moves(results: Results) -> None:
+    print(
+        '\nmoves: elsewhere on the route from one sample to the next\n'
+        f'  {"case":18s}{"method":9s}{"moves":>6s}{"in 95 %":>9s}{"found %":>9s}'
+        f'{"windows":>9s}{"wrong %":>9s}'
+    )
+    for head, found in _rows(results):
+        row = found.get('moves')
+        if not row:
+            continue
+        half = row['found_median_windows']
+        print(
+            f'{head}{row["moves"]:6d}{_share(row["inside"], 9)}{_share(row["found"], 9)}'
+            f'{"-" if half is None else format(half, ".2f"):>9s}{_share(row["wrong"], 9)}'
+        )
+
+
+def show_stops(results: Results) -> None:
+    print('\nstops at places where none was trained: told % and RMSE before, during and after')
+    for head, found in _rows(results):
+        for row in found.get('stops', ()):
+            cells = [
+                f'  {name}{_share(row[name]["told"], 6)}{_metres(row[name]["rmse_m"])}'
+                for name in ('before', 'during', 'after')
+            ]
+            print(f'{head}{row["stood_s"]:5.0f} s{"".join(cells)}')
+
+
+def show_all(results: Results) -> None:
+    show_accuracy(results)
+    show_ellipses(results)
+    for block, show in (
+        ('elsewhere', show_elsewhere),
+        ('moves', show_moves),
+        ('stops', show_stops),
+    ):
+        if any(found.get(block) for _, found in _rows(results)):
+            show(results)
+    show_targets(results)
