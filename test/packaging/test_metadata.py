@@ -61,7 +61,7 @@ def imported(folders: list[Path]) -> set[str]:
 
 def floors(arguments: dict[str, Any]) -> dict[str, str]:
     """Return the oldest versions that will do, by name."""
-    return dict(text.split('>=') for text in arguments['install_requires'] if '>=' in text)
+    return dict(re.findall(r'(\w+)>=([\d.]+)', ' '.join(arguments['install_requires'])))
 
 
 def test_package_xml_agrees_with_setup_py(

@@ -128,7 +128,8 @@ def test_all_tests_are_followed_by_the_cores_on_the_oldest_libraries(machine: Ma
     *_, everything, again = machine.notes.read_text().splitlines()
     assert everything == '-m pytest --timeout 300'
     assert again.startswith('-m pytest')
-    assert again.endswith('-m not long test/model test/recordings test/filtering test/training')
+    assert '-m not long test/model test/recordings' in again
+    assert {path.parts[0] for path in map(Path, again.split()[-7:])} == {'test'}
     machine.run('test')
     assert machine.steps() == []
 
