@@ -66,9 +66,12 @@ setup(
     ],
     zip_safe=False,
     python_requires='>=3.10',
+    # NumPy and SciPy are those of Ubuntu 22.04, which has ROS 2 Humble, or newer; package.xml says
+    # the same, and requirements/oldest-*.txt hold the oldest of them for newer versions of Python.
+    # eigh of SciPy 1.9.2, as built for Python 3.11, writes past the end of an array (scipy#16527).
     # numba is optional at run time (a robot's apt may lack it, and nothing here is checked there),
     # but whoever installs by pip gets the fast path without having to know about it.
-    install_requires=['setuptools', 'numpy', 'scipy', 'numba'],
+    install_requires=['setuptools', 'numpy>=1.21.5', 'scipy>=1.8,!=1.9.2', 'numba'],
     extras_require={
         # Bags, tables with progress, figures, a rival method, estimators: never needed by a node.
         'train': [

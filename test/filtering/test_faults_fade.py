@@ -69,6 +69,7 @@ def by_tick(estimates: list[Estimate]) -> dict[int, Estimate]:
     return {round(each.stamp_ns / 1e8): each for each in estimates}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('kind', ['slot_car_model', 'spectral_model', 'tpsr_model'])
 def test_a_fault_is_forgotten(kind: str, stream: Stream, request: pytest.FixtureRequest) -> None:
     model: Model = request.getfixturevalue(kind)

@@ -167,6 +167,7 @@ def test_a_jump_back_while_the_window_fills(slot_car_model: Model, stream: Strea
     assert bits(feed(live, stream[:40])) == bits(feed(Filter(slot_car_model), stream[:40]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('shift', [0, -(10**9), 10**12])
 def test_a_reset_forgets_everything_but_the_counters(
     shift: int, slot_car_model: Model, stream: Stream

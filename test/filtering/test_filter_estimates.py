@@ -98,6 +98,7 @@ def test_familiarity_is_the_mean_contrast_of_the_last_windows(
         np.testing.assert_allclose(found[tick].familiarity, wanted, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_garbage_is_less_familiar_than_the_track(slot_car_model: Model, stream: Stream) -> None:
     order = np.random.default_rng(0).permutation(len(stream))
     garbage = [(stamp, stream[i][1]) for (stamp, _), i in zip(stream, order, strict=True)]
@@ -143,6 +144,7 @@ def test_warming_up_in_the_middle_leaves_no_trace(slot_car_model: Model, stream:
     assert bits(found) == bits(feed(Filter(slot_car_model), stream))
 
 
+@pytest.mark.long
 def test_filters_that_share_a_model_do_not_disturb_each_other(
     slot_car_model: Model, stream: Stream
 ) -> None:

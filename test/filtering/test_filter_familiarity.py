@@ -49,6 +49,7 @@ def after_two_windows(estimates: list[Estimate]) -> list[Estimate]:
     return estimates[2 * WINDOW :]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('fault', FAULTS)
 def test_faults_are_refused(fault: str, slot_car_model: Model, stream: Stream) -> None:
     found = after_two_windows(feed(Filter(slot_car_model), changed(stream, FAULTS[fault])))
@@ -74,6 +75,7 @@ def test_a_fault_on_the_way_is_seen_within_two_windows(
     assert all(each.status in UNTOLD for each in found[100 + 2 * WINDOW :])
 
 
+@pytest.mark.long
 def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
     slot_car_model: Model, stream: Stream
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
     assert all(each.familiarity <= UNFAMILIAR for each in feed(Filter(parked), alive)[WINDOW:])
 
 
+@pytest.mark.long
 def test_a_short_gap_does_not_forgive(slot_car_model: Model, stream: Stream) -> None:
     """After a gap the contrasts before it still count, after a reset they do not."""
     wrong = changed(stream, FAULTS['yaw the wrong way'])
@@ -108,6 +111,7 @@ def test_a_short_gap_does_not_forgive(slot_car_model: Model, stream: Stream) -> 
     assert feed(fresh, later)[WINDOW].familiarity < feed(patched, later)[WINDOW].familiarity
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('fault', ['yaw the wrong way', 'frozen at the mean'])
 def test_a_reset_leaves_no_trace(fault: str, slot_car_model: Model, stream: Stream) -> None:
     wrong = changed(stream, FAULTS[fault])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from filter_runs import bits, feed, set_aside, stamps
 import numpy as np
+import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 
@@ -27,6 +28,7 @@ def mixed(stream: Stream) -> Stream:
     return [stream[row] for row in order.tolist()]
 
 
+@pytest.mark.long
 def test_disorder_within_the_span_changes_no_bit(slot_car_model: Model, stream: Stream) -> None:
     live = Filter(slot_car_model, reorder_ns=SPAN)
     disorder = mixed(stream)

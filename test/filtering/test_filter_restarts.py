@@ -158,6 +158,7 @@ def test_on_a_route_it_begins_anywhere_again_and_is_lost(
     assert all(each.valid for each in feed(Filter(slot_car_model), stream[:100])[width:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('spoil', 'word'),
     [

@@ -72,6 +72,7 @@ def test_the_same_samples_give_the_same_bits(slot_car_model: Model, stream: Stre
     assert stamps(first) == stamps(second)
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(st.integers(1 - 1_767_225_600 * SECOND, 7_000_000_000 * SECOND))
 def test_shifting_all_stamps_changes_the_stamps_only(
@@ -133,6 +134,7 @@ def test_the_limit_itself_is_in_range(slot_car_model: Model) -> None:
     assert live.counters['used'] == 1
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400))
 def test_whatever_comes_every_number_is_sound(
@@ -187,6 +189,7 @@ def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
     assert silent.finding is None
 
 
+@pytest.mark.long
 def test_an_axis_that_the_model_does_not_use_may_hold_anything(
     slot_car_laps: tuple[Recording, Recording], stream: Stream
 ) -> None:

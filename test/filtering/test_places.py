@@ -51,6 +51,7 @@ def test_a_vehicle_that_never_moved() -> None:
     np.testing.assert_allclose(found, [[2.0, 2.0, 1.0]])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
 def test_they_are_told_as_often_as_asked(
     places_hz: float, every: int, slot_car_model: Model, stream: Stream

@@ -14,6 +14,7 @@ import pickle
 import re
 import stat
 import struct
+import time
 from typing import Any, TYPE_CHECKING
 import zipfile
 
@@ -85,6 +86,56 @@ def test_the_same_content_gives_the_same_bytes(path: Path, tmp_path: Path) -> No
     assert (tmp_path / 'again').read_bytes() == path.read_bytes()
 
 
+def test_the_same_content_gives_the_same_bytes_on_another_day(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, 'time', lambda: 2e9)
+    monkeypatch.setenv('SOURCE_DATE_EPOCH', '1900000000')
+    write_container(tmp_path / 'again', HEADER, ARRAYS)
+    assert (tmp_path / 'again').read_bytes() == path.read_bytes()
+
+
+def test_the_members_are_those_given_and_no_others(path: Path) -> None:
+    """NumPy before 2.2 adds to them what it takes for a name of one."""
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ['header.npy', *(f'{name}.npy' for name in ARRAYS)]
+    with np.load(path, allow_pickle=False) as archive:
+        assert set(archive.files) == {*ARRAYS, 'header'}
+
+
+def test_an_array_may_have_any_name(tmp_path: Path) -> None:
+    """A name is no argument of whatever writes it."""
+    names = ('allow_pickle', 'arr_0', 'file', 'self', 'two words', 'zoë')
+    write_container(tmp_path / 'model.npz', HEADER, {name: np.zeros(3) for name in names})
+    assert set(read_container(tmp_path / 'model.npz')[1]) == set(names)
+
+
+def test_the_name_of_the_header_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match='an array is named header'):
+        write_container(tmp_path / 'model.npz', HEADER, {'header': np.zeros(3)})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    'array',
+    [
+        np.array([{}]),
+        np.array([1, None]),
+        np.array(['text']),
+        np.array([1j]),
+        np.array([(1, {})], dtype=[('a', int), ('b', object)]),
+    ],
+    ids=['dictionary', 'nothing', 'text', 'complex', 'record'],
+)
+def test_what_could_not_be_read_is_not_written(array: np.ndarray, path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r'thing holds .*, which is no kind of number'):
+        write_container(path, HEADER, {'reals': ARRAYS['reals'], 'thing': array})
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_others_may_read_the_file(path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o644
 
@@ -135,11 +186,11 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 ) -> None:
     before = path.read_bytes()
 
-    def fail(file: Any, **_: object) -> None:  # noqa: ANN401 - an open file
+    def fail(file: Any, _: object) -> None:  # noqa: ANN401 - an open file
         file.write(b'half of it')
         raise error
 
-    monkeypatch.setattr(np, 'savez', fail)
+    monkeypatch.setattr(container, 'write_members', fail)
     with pytest.raises((InputError, KeyboardInterrupt)) as caught:
         write_container(path, {'other': 1}, {})
     if isinstance(error, OSError):

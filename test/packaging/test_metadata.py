@@ -59,6 +59,11 @@ def imported(folders: list[Path]) -> set[str]:
     return names - set(sys.stdlib_module_names) - {'two_manifold_ros'}
 
 
+def floors(arguments: dict[str, Any]) -> dict[str, str]:
+    """Return the oldest versions that will do, by name."""
+    return dict(re.findall(r'(\w+)>=([\d.]+)', ' '.join(arguments['install_requires'])))
+
+
 def test_package_xml_agrees_with_setup_py(
     manifest: 'Package', setup_arguments: dict[str, Any]
 ) -> None:
@@ -67,6 +72,29 @@ def test_package_xml_agrees_with_setup_py(
     (maintainer,) = manifest.maintainers
     assert setup_arguments['maintainer'] == maintainer.name
     assert setup_arguments['maintainer_email'] == maintainer.email
+
+
+def test_package_xml_asks_for_the_versions_that_setup_py_asks_for(
+    manifest: 'Package', setup_arguments: dict[str, Any]
+) -> None:
+    asked = floors(setup_arguments)
+    assert set(asked) == {'numpy', 'scipy'}
+    depends = {dependency.name: dependency.version_gte for dependency in manifest.exec_depends}
+    versions = {name: version for name, version in depends.items() if version is not None}
+    assert versions == {OTHER_NAMES[name]: version for name, version in asked.items()}
+
+
+@pytest.mark.parametrize('page', ['README.md', 'CONTRIBUTING.md'])
+def test_pages_name_the_versions_that_setup_py_asks_for(
+    page: str, checkout: Path, setup_arguments: dict[str, Any]
+) -> None:
+    named = {
+        (name.lower(), version)
+        for name, version in re.findall(
+            r'\b(numpy|scipy) (\d[\d.]*\d) or newer', (checkout / page).read_text(), re.IGNORECASE
+        )
+    }
+    assert named == set(floors(setup_arguments).items())
 
 
 def test_version_is_the_same_everywhere(checkout: Path, setup_arguments: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ case $* in
 "-c import ensurepip") exit "${NO_ENSUREPIP:-0}" ;;
 *version_info*) exit "${TOO_OLD:-0}" ;;
 "-m ruff"*) exit "${BAD_STYLE:-0}" ;;
+"-m pytest"*) exit "${FAILING:-0}" ;;
 "-m pip"*)
     echo '  Downloading one.whl.metadata (1 kB)'
     [ -z "${NO_NETWORK-}" ] || { echo 'ERROR: no such host' >&2 && exit 1; }
@@ -31,7 +32,7 @@ case $* in
     echo 'Installing collected packages: one, two'
     ;;
 "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
---version) echo "Python ${VERSION:-3.9.1}" ;;
+--version) echo "Python ${VERSION:-3.11.2}" ;;
 "-m two_manifold_ros.demo"*) pwd && env ;;
 esac
 """
@@ -74,7 +75,7 @@ class Machine:
     def steps(self) -> list[str]:
         """Return what was done, in order: environments made and things installed."""
         said = re.findall(
-            r'-m venv|-r requirements/\w+|pip install.*source', self.notes.read_text()
+            r'-m venv|-r requirements/[\w.-]+(?=\.txt)|pip install.*source', self.notes.read_text()
         )
         return [re.split(r'[ /]', step)[-1] for step in said]
 
@@ -84,12 +85,12 @@ def machine(tmp_path: Path, checkout: Path) -> Machine:
     return Machine(tmp_path, checkout)
 
 
-def test_help_names_the_six_verbs(machine: Machine) -> None:
+def test_help_names_the_seven_verbs(machine: Machine) -> None:
     for arguments in ([], ['help'], ['--help']):
         done = machine.run(*arguments)
         assert done.returncode == 0
         verbs = re.findall(r'^  (\w+)  ', done.stdout, re.MULTILINE)
-        assert verbs == ['demo', 'test', 'lint', 'format', 'faults', 'bench']
+        assert verbs == ['demo', 'test', 'oldest', 'lint', 'format', 'faults', 'bench']
 
 
 def test_an_unknown_verb_is_an_error(machine: Machine) -> None:
@@ -118,6 +119,43 @@ def test_lint_and_tests_need_the_tools_too(machine: Machine) -> None:
     asked = machine.notes.read_text().splitlines()
     assert [line.split()[1] for line in asked[-4:]] == ['ruff', 'ruff', 'mypy', 'pytest']
     assert asked[-1].endswith('-k one two')
+
+
+def test_all_tests_are_followed_by_the_cores_on_the_oldest_libraries(machine: Machine) -> None:
+    machine.run('demo')
+    assert machine.run('test').returncode == 0
+    assert machine.steps() == ['tools', 'venv', 'oldest-3.11']
+    *_, everything, again = machine.notes.read_text().splitlines()
+    assert everything == '-m pytest --timeout 300'
+    assert again.startswith('-m pytest')
+    assert '-m not long test/model test/recordings' in again
+    assert {path.parts[0] for path in map(Path, again.split()[-7:])} == {'test'}
+    machine.run('test')
+    assert machine.steps() == []
+
+
+def test_a_failure_among_all_tests_is_what_it_ends_with(machine: Machine) -> None:
+    assert machine.run('test', FAILING='3').returncode == 3
+    assert machine.notes.read_text().count('-m pytest') == 1
+
+
+def test_the_oldest_libraries_have_an_environment_of_their_own(machine: Machine) -> None:
+    assert machine.run('oldest', '-k', 'one two', VERSION='3.14.0rc1').returncode == 0
+    assert machine.steps() == ['venv', 'build', 'runtime', 'source', 'venv', 'oldest-3.14']
+    assert (machine.checkout / '.venv' / 'oldest' / 'bin' / 'python').is_file()
+    assert '-m not long -k one two test/model' in machine.notes.read_text().splitlines()[-1]
+    assert machine.run('oldest', FAILING='1', VERSION='3.14.0rc1').returncode == 1
+    assert machine.steps() == []
+
+
+def test_an_interrupted_install_of_the_oldest_is_taken_up_again(machine: Machine) -> None:
+    machine.run('test', '-k', 'one')
+    done = machine.run('test', NO_NETWORK='1')
+    assert done.returncode == 2
+    assert 'pip could not install requirements/oldest-3.11.txt' in done.stderr
+    assert '-m pytest' not in machine.notes.read_text()
+    assert machine.run('test').returncode == 0
+    assert machine.steps() == ['oldest-3.11']
 
 
 def test_the_faults_need_no_lint_and_write_their_page(machine: Machine) -> None:
@@ -208,7 +246,10 @@ def test_somebody_elses_folder_is_left_alone(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ('variables', 'said'),
     [
-        ({'TOO_OLD': '1'}, 'Python 3.9.1 does not do; set PYTHON to a Python 3.11 to 3.14'),
+        (
+            {'TOO_OLD': '1', 'VERSION': '3.9.1'},
+            'Python 3.9.1 does not do; set PYTHON to a Python 3.11 to 3.14',
+        ),
         ({'NO_ENSUREPIP': '1'}, 'apt install python3-venv'),
         ({'PYTHON': 'no-such-python'}, 'there is no no-such-python; install Python 3.11'),
     ],

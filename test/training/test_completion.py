@@ -167,6 +167,7 @@ def test_candidates_are_compared_with_completed_positions(
         np.testing.assert_allclose(found[:, 0], expected, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_a_car_that_is_rarely_seen_is_found_better(
     rarely_seen: Recording, slot_car_laps: tuple[Recording, Recording]
 ) -> None:

@@ -82,6 +82,7 @@ def test_where_nothing_could_be_rehearsed_nothing_is_calibrated(
     np.testing.assert_array_equal(model.readout.factors, 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('seed', [15, 16])
 def test_ellipses_of_a_fresh_drive_hold_their_share(seed: int, slot_car_model: Model) -> None:
     fresh = run_to_recording(simulate(SlotCarSettings(seed=seed, rate_hz=10.0), laps=8))

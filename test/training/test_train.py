@@ -101,9 +101,9 @@ def unchanged(
     ('method', 'change'),
     [
         ('spectral', {'readout': 'ridge'}),
-        ('route', {'coupling': 'gram-product'}),
+        pytest.param('route', {'coupling': 'gram-product'}, marks=pytest.mark.long),
         ('spectral', {'observation': 'ridge'}),
-        ('route', {'kernel': 'gaussian'}),
+        pytest.param('route', {'kernel': 'gaussian'}, marks=pytest.mark.long),
     ],
     ids=str,
 )
@@ -134,6 +134,7 @@ def test_states_that_the_windows_do_not_share_are_said_aloud(laps: Recording) ->
     assert 'the windows share only 11 of the 40 states asked for or chosen' in notes
 
 
+@pytest.mark.long
 def test_a_filter_that_was_lost_is_said_aloud(half: Recording) -> None:
     """Its positions say nothing of where it drove."""
     positions = half.positions
@@ -144,6 +145,7 @@ def test_a_filter_that_was_lost_is_said_aloud(half: Recording) -> None:
     assert 'the filter was lost most of the time' in ' '.join(model.summary['notes'])
 
 
+@pytest.mark.long
 def test_two_recordings_in_either_order(
     half: Recording, slot_car_laps: tuple[Recording, Recording]
 ) -> None:

@@ -188,6 +188,7 @@ def test_what_is_usual_without_validation() -> None:
     assert usual_candidate(replace(USUAL, states=9, observation='ridge')) == Candidate(9, 1.4, 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('settings', [ROUTE, USUAL], ids=['route', 'spectral'])
 def test_over_the_slot_car(
     settings: TrainingSettings, slot_car_laps: tuple[Recording, Recording]

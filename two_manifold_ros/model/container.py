@@ -22,7 +22,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.json_header import parse_header
-from two_manifold_ros.model.members import read_members
+from two_manifold_ros.model.members import read_members, write_members
 from two_manifold_ros.model.refusing import UnfitError
 
 if TYPE_CHECKING:
@@ -57,8 +57,13 @@ def write_container(
     ------
     InputError
         If the folder cannot be written.
+    ValueError
+        If an array is none of numbers, or has the name of the header.
 
     """
+    if 'header' in arrays:
+        msg = 'an array is named header, as the header is'
+        raise ValueError(msg)
     target = Path(path)
     text = json.dumps(dict(header), sort_keys=True, allow_nan=False)
     sealed = {'content': json.loads(text), 'sha256': _checksum(text, arrays)}
@@ -68,7 +73,7 @@ def write_container(
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
         temporary = Path(name)
         with os.fdopen(handle, 'wb') as file:
-            np.savez(file, allow_pickle=False, header=head, **dict(arrays))
+            write_members(file, {'header': head, **arrays})
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o644)

@@ -56,7 +56,9 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
     if not len(magnitudes):
         return np.zeros(6)
     largest: Floats = np.where(magnitudes <= LARGEST_POSSIBLE, magnitudes, 0.0).max(axis=0)
-    usual: Floats = np.quantile(magnitudes, 1.0 - ABSURD_SHARE, axis=0, method='lower')
+    # What np.quantile calls the lower one, by a name that changed with NumPy 1.22.
+    rank = int((len(magnitudes) - 1) * (1.0 - ABSURD_SHARE))
+    usual: Floats = np.partition(magnitudes, rank, axis=0)[rank]
     believed: Floats = np.where(usual > 0.0, np.minimum(usual, largest), largest)
     return believed
 
