@@ -106,7 +106,8 @@ def test_every_real_recording_gets_a_report(
     recordings_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bags = [str(file.parent) for file in recordings_folder.glob('f1tenth_*/**/metadata.yaml')]
-    assert len(bags) == 16
+    # Recordings are added to the folder now and then.
+    assert len(bags) >= 16
     assert main(['inspect', *bags]) == 0
     output = capsys.readouterr().out
     assert all(bag in output for bag in bags)

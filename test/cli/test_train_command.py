@@ -348,3 +348,24 @@ def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(
     monkeypatch.setattr(train, 'training_warnings', lambda _, rate_hz: rates.append(rate_hz) or [])
     refused([str(slot_car_bag), '-o', 'm', '--rate', '5', '--window', '999'], capsys)
     assert rates == [5.0]
+
+
+def test_a_map_of_places_is_trained_shown_and_run(
+    slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / 'places.npz')
+    options = ['--until', '60', '--window', '20', '--horizons', '0,5', '--method', 'places']
+    assert main(['train', str(slot_car_bag), '-o', path, *options]) == 0
+    assert 'places' in capsys.readouterr().out
+    assert main(['info', path, '--json']) == 0
+    assert json.loads(capsys.readouterr().out)['summary']['method'] == 'places'
+    assert main(['evaluate', path, str(slot_car_bag), '--json']) == 0
+    assert json.loads(capsys.readouterr().out)['horizons']['0']['rmse_m'] < 0.1
+
+
+@pytest.mark.parametrize('option', [['--kernel', 'gaussian'], ['--states', '9'], ['--tune']])
+def test_a_map_of_places_has_no_such_choice(
+    option: list[str], slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(slot_car_bag), '-o', str(tmp_path / 'places.npz'), '--method', 'places']
+    assert option[0] in refused([*arguments, *option], capsys)

@@ -7,11 +7,14 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.cli.tuning import print_tuning
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.model.places_model import PlacesModel
 from two_manifold_ros.outputs.diagnostics import as_text
 
 if TYPE_CHECKING:
@@ -68,6 +71,11 @@ def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
+    if isinstance(model, PlacesModel):
+        print_table('model', ['', ''], [*_head(model), *_places(model)])
+        for note in model.summary['notes']:
+            print(f'note: {note}')
+        return
     if not isinstance(model, Model):
         print_table('model', ['', ''], [*_head(model), *_frozen(model)])
         return
@@ -116,6 +124,21 @@ def _frozen(model: ModelHead) -> list[list[str]]:
             for key, value in model.summary.items()
             if isinstance(value, str | int | float)
         ),
+    ]
+
+
+def _places(model: PlacesModel) -> list[list[str]]:
+    summary, route = model.summary, model.route
+    slowest, fastest = 100.0 * np.expm1(route.log_paces[[0, -1]])
+    error = summary['mean_error_m']
+    told = 'not known' if error is None else f'{error:.3g} m'
+    return [
+        ['recordings', ', '.join(summary['recordings'])],
+        ['training', f'{summary["laps"]:.1f} laps in {summary["seconds"]:.1f} s'],
+        ['position lag', _lags(summary['position_lag'])],
+        ['map', f'{len(route.noise)} places, paces {slowest:+.0f} to {fastest:+.0f} %'],
+        ['belief', f'sharpness {route.sharpness:g}, persistence {route.persistence:g}'],
+        ['mean error on parts left out', told],
     ]
 
 

@@ -24,9 +24,11 @@ from two_manifold_ros.cli.tuning import add_tuning, check_tuning, tuned
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.training.paper import PAPER, paper_settings
+from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.rare_positions import FEW, share_seen
 from two_manifold_ros.training.settings import METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -36,7 +38,7 @@ from two_manifold_ros.two_manifold.couplings import COUPLINGS
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.places_model import PlacesModel
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
@@ -95,10 +97,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     choice = parser.add_argument_group('methods')
     choice.add_argument(
         '--method',
-        choices=(*METHODS, 'paper'),
+        choices=(*METHODS, 'places', 'paper'),
         default=_DEFAULTS.method,
-        help='route: a belief over the training drives; spectral: the spectral filter of the '
-        'papers; paper: the same with all settings of the paper of 2012 (default: %(default)s)',
+        help='route: a belief over the training drives; places: one over places merged from all '
+        'passes, which is to replace it; spectral: the spectral filter of the papers; paper: the '
+        'same with all settings of the paper of 2012 (default: %(default)s)',
     )
     for name, choices in _CHOICES.items():
         of = ' of the spectral filter' if name in _SPECTRAL else ''
@@ -115,6 +118,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Train, save and report; return 0."""
     check_tuning(args)
+    if args.tune and args.method == 'places':
+        msg = '--method places fits its own numbers: leave out --tune'
+        raise InputError(msg)
     settings = _settings(args)
     _check_output(Path(args.output))
     recordings = in_step(_training_part(args), args)
@@ -127,8 +133,9 @@ def run(args: Namespace) -> int:
         tuning = tuned(args, recordings, settings, given_names(settings, _named(args)))
         settings = tuning.settings
     with Progress('training') as progress:
-        model = train_model(recordings, settings, progress)
-    if tuning is not None:
+        train = train_places if args.method == 'places' else train_model
+        model: Model | PlacesModel = train(recordings, settings, progress)
+    if tuning is not None and isinstance(model, Model):
         model = tuning.told_by(model)
     took_s = time.monotonic() - began
     save_model(model, args.output)
@@ -147,7 +154,7 @@ def _settings(args: Namespace) -> TrainingSettings:
         states=args.states,
         neighbours=args.neighbours,
         horizons=parse_horizons(args.horizons),
-        method=_DEFAULTS.method if args.method == 'paper' else args.method,
+        method=args.method if args.method in METHODS else _DEFAULTS.method,
         **_named(args),
     )
 
@@ -160,7 +167,12 @@ def _named(args: Namespace) -> dict[str, Any]:
 
 def _check_method(args: Namespace) -> None:
     """Refuse what the method would pass over."""
-    settled = {'route': _SPECTRAL, 'spectral': (), 'paper': tuple(PAPER)}[args.method]
+    settled = {
+        'route': _SPECTRAL,
+        'places': (*_CHOICES, 'dimension', 'states', 'neighbours'),
+        'spectral': (),
+        'paper': tuple(PAPER),
+    }[args.method]
     given = [name for name in settled if name != 'method' and getattr(args, name) is not None]
     if args.method == 'route' and args.readout == 'mkdr':
         given.remove('readout')
@@ -232,21 +244,21 @@ def _warn(recordings: list[Recording], rate_hz: float | None, *, estimated: bool
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 
 
-def _content(args: Namespace, model: Model, took_s: float) -> dict[str, Any]:
+def _content(args: Namespace, model: Model | PlacesModel, took_s: float) -> dict[str, Any]:
     return {
         'model': args.output,
         'train_seconds': round(took_s, 3),
         'rate_hz': model.rate_hz,
         'window': model.window,
         'horizons': list(model.horizons),
-        'kernel': model.kernel,
+        'kernel': model.kernel if isinstance(model, Model) else None,
         'channels': list(model.live_channels),
         'frame_id': model.frame_id,
         **model.summary,
     }
 
 
-def _print(args: Namespace, model: Model, took_s: float) -> None:
+def _print(args: Namespace, model: Model | PlacesModel, took_s: float) -> None:
     from two_manifold_ros.cli.info import print_model  # noqa: PLC0415 - needs rich, JSON does not
 
     print(f'trained in {took_s:.1f} s, written to {args.output}')

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from typing import Protocol, TYPE_CHECKING
 
+from two_manifold_ros.filtering.places_tracker import PlacesTracker
 from two_manifold_ros.filtering.tpsr_tracker import TpsrTracker
 from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.places_model import PlacesModel
 from two_manifold_ros.model.tpsr_model import TpsrModel
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
     """
     if isinstance(model, Model):
         return Tracker(model, with_places=with_places)
+    if isinstance(model, PlacesModel):
+        return PlacesTracker(model, with_places=with_places)
     if isinstance(model, TpsrModel):
         return TpsrTracker(model)
     msg = f'no filter runs a {type(model).__name__}'

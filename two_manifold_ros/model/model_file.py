@@ -11,6 +11,13 @@ from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.head_form import head_arrays, head_numbers
 from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.places_model import (
+    check_places_model,
+    places_arrays,
+    places_from,
+    places_numbers,
+    PlacesModel,
+)
 from two_manifold_ros.model.tpsr_checks import check_tpsr_model
 from two_manifold_ros.model.tpsr_form import tpsr_arrays, tpsr_from, tpsr_numbers
 from two_manifold_ros.model.tpsr_model import TpsrModel
@@ -40,8 +47,13 @@ FORMAT = 'two_manifold_ros model'
 TPSR_FORMAT = 'two_manifold_ros tpsr model'
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
+PLACES_FORMAT = 'two_manifold_ros places model'
+
 _KINDS = {
     FORMAT: _Kind(Model, 6, check_model, trained_numbers, trained_arrays, trained_from),
+    PLACES_FORMAT: _Kind(
+        PlacesModel, 1, check_places_model, places_numbers, places_arrays, places_from
+    ),
     TPSR_FORMAT: _Kind(TpsrModel, 1, check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
 }
 

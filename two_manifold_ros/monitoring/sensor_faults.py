@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.places_model import PlacesModel
 from two_manifold_ros.model.tpsr_model import TpsrModel
 from two_manifold_ros.monitoring.finding import Finding
 from two_manifold_ros.monitoring.sample_record import (
@@ -154,7 +155,7 @@ def _patience(model: ModelHead, ticks: Ints | int) -> Ints:
 def _longest_stillness(model: ModelHead) -> int:
     if isinstance(model, Model):
         return model.familiarity.still
-    return model.most_still if isinstance(model, TpsrModel) else 0
+    return model.most_still if isinstance(model, (PlacesModel, TpsrModel)) else 0
 
 
 def _longest_run(same: Bools) -> int:

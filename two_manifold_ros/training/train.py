@@ -82,7 +82,7 @@ def train_model(
 
     """
     tell = progress or _silent
-    streams = _position_streams(recordings)
+    streams = position_streams(recordings)
     tell('averaging samples over ticks', 0.0)
     dataset = build_dataset(recordings, settings)
     validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
@@ -122,7 +122,8 @@ def train_model(
     )
 
 
-def _position_streams(recordings: Sequence[Recording]) -> list[PositionStream]:
+def position_streams(recordings: Sequence[Recording]) -> list[PositionStream]:
+    """Return the positions of recordings, all in one frame, or raise an `InputError`."""
     if not recordings:
         msg = 'there is no recording to train on'
         raise InputError(msg)
@@ -166,7 +167,8 @@ def _any_position(segments: Sequence[Segment]) -> bool:
     return any(bool(np.isfinite(segment.positions).any()) for segment in segments)
 
 
-def _check_horizons(targets: Floats, settings: TrainingSettings) -> None:
+def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
+    """Refuse a horizon at which none of the (n, H + 1, 2) targets is known."""
     for column, horizon in enumerate(settings.horizons):
         if not np.isfinite(targets[:, column]).any():
             msg = (
@@ -185,7 +187,7 @@ def _spectral_assembly(
         settings.horizons,
         dataset.period_ns * 1e-9,
     )
-    _check_horizons(targets, settings)
+    check_horizons(targets, settings)
     return assemble(structure, targets, candidate, settings.readout)
 
 
@@ -200,7 +202,7 @@ def _route_assembly(
     positions = [segment.positions for segment in dataset.segments]
     period_s = dataset.period_ns * 1e-9
     parts = route_parts(structure, candidate.states, positions, settings.horizons, period_s)
-    _check_horizons(parts.targets, settings)
+    check_horizons(parts.targets, settings)
     assembly = parts.assembly(candidate)
     if assembly.route is None:
         return assembly, None
@@ -245,7 +247,7 @@ def _as_model(
         warm_start=structure.warm_start(assembly.directions),
         state_bound=_state_bound(structure, assembly),
         route=assembly.route,
-        track=_track(dataset),
+        track=track_of(dataset),
         mean_position=np.nanmean(positions, axis=0),
         **named,
     )
@@ -258,7 +260,8 @@ def _state_bound(structure: Structure, assembly: Assembly) -> float:
     return STATE_BOUND_FACTOR * float(np.quantile(norms, 0.99))
 
 
-def _track(dataset: Dataset) -> Floats:
+def track_of(dataset: Dataset) -> Floats:
+    """Return the positions of all segments, a row of NaN between two: (T, 2)."""
     seam = np.full((1, 2), np.nan)
     parts = [part for segment in dataset.segments for part in (segment.positions, seam)]
     return np.concatenate(parts[:-1])

@@ -1,0 +1,110 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A map of places in its file: the same after reading, and refused where it cannot be run."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from altered_models import altering, refusal
+import numpy as np
+import pytest
+
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.training.places_training import train_places
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from altered_models import Change
+
+    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.recordings.recording import Recording
+
+
+@pytest.fixture(scope='module')
+def places_path(places_model: PlacesModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('models') / 'places.npz'
+    save_model(places_model, path)
+    return path
+
+
+@pytest.fixture
+def altered(places_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
+    return altering(places_path, tmp_path / 'altered.npz')
+
+
+def test_the_same_recording_gives_the_same_bytes(
+    places_path: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
+) -> None:
+    again = train_places([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
+    save_model(again, tmp_path / 'again.npz')
+    assert (tmp_path / 'again.npz').read_bytes() == places_path.read_bytes()
+
+
+def test_a_model_filters_the_same_after_reading(
+    places_model: PlacesModel, places_path: Path, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    read = load_model(places_path)
+    runs = [evaluate(model, [slot_car_laps[1]]).runs[0] for model in (places_model, read)]
+    np.testing.assert_array_equal(runs[0].positions, runs[1].positions)
+    np.testing.assert_array_equal(runs[0].covariances, runs[1].covariances)
+
+
+@pytest.mark.parametrize(
+    ('name', 'where', 'value', 'words'),
+    [
+        ('route.gains', 0, 0.0, 'route.gains are no shares'),
+        ('route.gains', 0, 1.5, 'route.gains are no shares'),
+        ('route.noise', 3, 0.0, 'route.noise are not positive'),
+        ('route.noise', 3, -1.0, 'route.noise are not positive'),
+        ('route.factors', 1, 0.0, 'route.factors are not positive'),
+        ('route.states', (2, 0), 0.5, 'the states of its route do not begin with the constant'),
+        ('route.targets', (2, 0, 1), float('nan'), 'route.targets are not known at every place'),
+        ('route.targets', (2, 0, 1), float('inf'), 'targets holds numbers that are not finite'),
+        ('route.covariances', (2, 1), -np.eye(2), 'route.covariances are no covariances'),
+        ('route.covariances', (2, 1, 0, 1), 9.0, 'route.covariances are no covariances'),
+        ('route.begins', 0, 1, 'route.begins does not count the ways of each place'),
+        ('route.begins', -1, 3, 'route.begins does not count the ways of each place'),
+        ('route.begins', 5, 0, 'route.begins does not count the ways of each place'),
+        ('route.begins', 5, 2**40, 'route.begins does not count the ways of each place'),
+        ('route.targets_of', 3, 10**6, 'route.targets_of names what is not there'),
+        ('route.targets_of', 3, -1, 'route.targets_of names what is not there'),
+        ('route.steps_of', 3, 10**6, 'route.steps_of names what is not there'),
+        ('route.steps_of', 3, -1, 'route.steps_of names what is not there'),
+        ('route.shares_of', 3, -0.1, 'route.shares_of are no shares'),
+        ('route.shares_of', 3, 1.1, 'route.shares_of are no shares'),
+        ('route.steps_of', slice(4), 0, 'route.shares_of lead more than everything on'),
+        ('route.log_paces', 0, 1.0, 'route.log_paces are not increasing'),
+        ('route.log_paces', 0, -6.0, 'route.log_paces are not increasing'),
+        ('route.moves', (0, 0), 0.9, 'route.moves are no chances that sum to one'),
+        ('route.pace_changes', (0, slice(2)), [-1.0, 2.0], 'route.pace_changes are no chances'),
+        ('route.pace_changes', (0, slice(3)), [0.5, 0.3, 0.2], 'more than the next pace'),
+        ('route.pace_changes', (6, slice(4, 7)), [0.2, 0.3, 0.5], 'more than the next pace'),
+        ('route.pace_prior', 0, 0.9, 'route.pace_prior are no chances that sum to one'),
+        ('lowest', 0, 1e6, 'means whose least is above the largest'),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_run_is_refused(
+    name: str,
+    where: int | slice | tuple[int | slice, ...],
+    value: object,
+    words: str,
+    altered: Callable[[Change], Path],
+) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[name][where] = value
+
+    assert words in refusal(altered(change))
+
+
+@pytest.mark.parametrize('name', ['moves', 'states', 'log_paces', 'gains', 'targets_of'])
+def test_a_map_without_entries(name: str, altered: Callable[[Change], Path]) -> None:
+    def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[f'route.{name}'] = arrays[f'route.{name}'][..., :0]
+
+    assert 'route' in refusal(altered(change))

@@ -1,0 +1,82 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A circuit whose every metre looks different, and a vehicle that drives and stops on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+PERIOD_S = 0.1
+LAP_TICKS = 160
+CHANNELS = 3
+NOISE = 0.15
+MEMORY_S = 1.0
+AT_REST = np.zeros(CHANNELS)
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Shares of the way round at each tick (T,), log-paces, observations (T, d), track (T, 2)."""
+
+    shares: np.ndarray
+    log_paces: np.ndarray
+    observations: np.ndarray
+    track: np.ndarray
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """
+    A closed line, driven in ``LAP_TICKS`` at the usual pace.
+
+    Parameters
+    ----------
+    seed
+        Of what is felt along it; two circuits feel different.
+    """
+
+    seed: int = 0
+
+    def at(self, shares: np.ndarray) -> np.ndarray:
+        """Return positions, metres: an ellipse with a bay, nearly of constant speed."""
+        angle = 2.0 * np.pi * shares
+        reach = 20.0 + 2.0 * np.cos(3.0 * angle)
+        return np.stack([reach * np.cos(angle), reach * np.sin(angle)], axis=-1)
+
+    def felt(self, shares: np.ndarray) -> np.ndarray:
+        """Return usual observations (T, d), of variance one."""
+        return self._waves(shares, 0)
+
+    def gained(self, shares: np.ndarray) -> np.ndarray:
+        """Return what observations gain per unit of log-pace."""
+        return 2.0 * self.felt(shares) + 0.5 * self._waves(shares, 1)
+
+    def _waves(self, shares: np.ndarray, kind: int) -> np.ndarray:
+        rng = np.random.default_rng([self.seed, kind])
+        orders = np.arange(1, 9)
+        phases = rng.uniform(0.0, 2.0 * np.pi, (CHANNELS, len(orders)))
+        sizes = rng.normal(size=phases.shape)
+        sizes /= np.sqrt(0.5 * np.square(sizes).sum(axis=1, keepdims=True))
+        angles = 2.0 * np.pi * np.multiply.outer(shares, orders)
+        return (np.sin(angles[..., None, :] + phases) * sizes).sum(axis=-1)
+
+    def drive(self, log_paces: np.ndarray, seed: int, begin: float = 0.0) -> Drive:
+        """Drive from a share of the way on, at a log-pace in each tick; -inf stands."""
+        rng = np.random.default_rng(seed)
+        speeds = np.exp(log_paces)
+        shares = begin + np.cumsum(np.concatenate([[0.0], speeds[:-1]])) / LAP_TICKS
+        moving = np.isfinite(log_paces)[:, None]
+        paces = np.where(np.isfinite(log_paces), log_paces, 0.0)
+        felt = self.felt(shares) + paces[:, None] * self.gained(shares)
+        noise = NOISE * rng.normal(size=felt.shape)
+        seen = np.where(moving, felt + noise, AT_REST + 0.1 * noise)
+        return Drive(shares, paces, seen, self.at(shares))
+
+    def laps(self, count: int, seed: int = 0, spread: float = 0.1) -> Drive:
+        """Drive laps, each at its own pace."""
+        rng = np.random.default_rng([seed, 7])
+        paces = spread * rng.normal(size=count)
+        each = [np.full(round(LAP_TICKS / np.exp(pace)), pace) for pace in paces]
+        return self.drive(np.concatenate(each), seed)

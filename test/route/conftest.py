@@ -1,0 +1,59 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Laps of a circuit, laid out, and the map that is learned of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from circuit import AT_REST, Circuit, MEMORY_S, PERIOD_S
+import numpy as np
+import pytest
+
+from two_manifold_ros.route.learning import lay_out, learn_route, Tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from circuit import Drive
+
+    from two_manifold_ros.route.learning import Passes
+    from two_manifold_ros.route.route import Route
+
+HORIZONS = (0, 5, 20)
+
+
+@pytest.fixture(scope='session')
+def laid_out() -> Callable[..., Passes]:
+    """Return a function that lays out drives."""
+
+    def lay(*drives: Drive) -> Passes:
+        passes = lay_out(
+            [drive.observations for drive in drives],
+            [drive.track for drive in drives],
+            HORIZONS,
+            PERIOD_S,
+            AT_REST,
+            np.full(len(AT_REST), 0.02),
+            MEMORY_S,
+        )
+        assert passes is not None
+        return passes
+
+    return lay
+
+
+@pytest.fixture(scope='session')
+def laps() -> Drive:
+    """Return twelve laps."""
+    return Circuit().laps(12)
+
+
+@pytest.fixture(scope='session')
+def passes(laps: Drive, laid_out: Callable[..., Passes]) -> Passes:
+    return laid_out(laps)
+
+
+@pytest.fixture(scope='session')
+def route(passes: Passes) -> Route:
+    return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3, 0.5))

@@ -1,0 +1,222 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is usual at a place is learned: levels, what a pace adds, chances, and where it leads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from circuit import AT_REST, CHANNELS, Circuit, Drive, LAP_TICKS, MEMORY_S, NOISE, PERIOD_S
+import numpy as np
+import pytest
+
+from two_manifold_ros.route.features import features_along, gains_for
+from two_manifold_ros.route.learning import lay_out, learn_route, memory_of, Tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.route.learning import Passes
+    from two_manifold_ros.route.route import Route
+
+
+def learned(passes: Passes, kept: np.ndarray | None = None) -> Route:
+    every = np.ones(len(passes.settled), dtype=np.bool_)
+    return learn_route(passes, every if kept is None else kept, Tuning())
+
+
+def shares_at(passes: Passes) -> np.ndarray:
+    """Return the share of the way round of each place."""
+    positions = passes.places.positions
+    fine = np.linspace(0.0, 1.0, 20 * LAP_TICKS, endpoint=False)
+    line = Circuit().at(fine)
+    apart = np.linalg.norm(positions[:, None] - line[None], axis=2)
+    assert apart.min(axis=1).max() < 0.5
+    return fine[apart.argmin(axis=1)]
+
+
+def observed(route: Route, rows: np.ndarray) -> np.ndarray:
+    """Return what whitened features (P, f) say of the observation itself."""
+    return np.linalg.solve(route.whitening, rows.T).T[:, -CHANNELS:]
+
+
+def test_levels_and_what_a_pace_adds(laid_out: Callable[..., Passes]) -> None:
+    passes = laid_out(Circuit().laps(40))
+    route, shares = learned(passes), shares_at(passes)
+    circuit = Circuit()
+    levels, slopes = observed(route, route.means), observed(route, route.slopes)
+    # The usual pace of a place is the median of its passes.
+    usual = np.median([np.median(passes.log_paces)])
+    wanted = circuit.felt(shares) + usual * circuit.gained(shares)
+    assert np.sqrt(np.mean((levels - wanted) ** 2)) < NOISE
+    gained = circuit.gained(shares)
+    for mine, true in zip(slopes.T, gained.T, strict=True):
+        assert np.corrcoef(mine, true)[0, 1] > 0.95
+    assert np.sum(slopes * gained) / np.sum(gained * gained) == pytest.approx(1.0, abs=0.2)
+
+
+def test_what_does_not_depend_on_the_pace_gains_nothing(laid_out: Callable[..., Passes]) -> None:
+    drive = Circuit().laps(40)
+    noise = np.random.default_rng(3).normal(scale=NOISE, size=drive.observations.shape)
+    plain = Drive(drive.shares, drive.log_paces, Circuit().felt(drive.shares) + noise, drive.track)
+    route = learned(laid_out(plain))
+    size = np.sqrt(np.mean(observed(route, route.slopes) ** 2))
+    assert size < 0.3
+
+
+def test_paces_are_those_driven(laps: Drive, passes: Passes) -> None:
+    times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_paces) - 1)
+    driven = laps.log_paces[times]
+    usual = np.zeros(len(passes.places))
+    for place in range(len(usual)):
+        usual[place] = np.median(driven[passes.places.visited == place])
+    steady = np.abs(np.diff(driven, append=driven[-1])) == 0.0
+    apart = (driven - usual[passes.places.visited] - passes.log_paces)[steady]
+    assert np.median(np.abs(apart)) < 0.02
+
+
+def test_more_laps_never_make_the_map_larger(laid_out: Callable[..., Passes]) -> None:
+    counts = [len(laid_out(Circuit().laps(laps)).places) for laps in (3, 10, 30)]
+    assert counts[0] == pytest.approx(2 * LAP_TICKS, rel=0.15)
+    assert max(counts) < 1.05 * counts[0]
+
+
+def test_chances_sum_to_one(route: Route) -> None:
+    for chances in (route.moves, route.pace_changes, route.pace_prior):
+        np.testing.assert_allclose(chances.sum(axis=-1), 1.0, atol=1e-12)
+        assert (chances >= 0.0).all()
+    places, most = len(route.noise), route.moves.shape[1]
+    of = np.repeat(np.arange(places), np.diff(route.begins))
+    sums = np.bincount(of * most + route.steps_of, route.shares_of, places * most)
+    np.testing.assert_allclose(sums, 1.0, atol=1e-3)
+    assert sums.max() <= 1.0 + 1e-12
+
+
+def test_a_pace_moves_as_far_as_it_says(route: Route) -> None:
+    steps = np.arange(route.moves.shape[1])
+    means = route.moves[: len(route.log_paces)] @ steps
+    np.testing.assert_allclose(means, 2.0 * np.exp(route.log_paces), rtol=1e-3)
+    assert (np.diff(route.log_paces) > 0.0).all()
+    middle = len(route.log_paces) // 2
+    assert route.log_paces[middle] == 0.0
+
+
+def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
+    shares = shares_at(passes)
+    for place in range(len(route.noise)):
+        for way in range(route.begins[place], route.begins[place + 1]):
+            there, step = route.targets_of[way], route.steps_of[way]
+            onward = (shares[there] - shares[place]) % 1.0
+            back = min(onward, 1.0 - onward)
+            assert back < (step + 3) * 1.5 / (2 * LAP_TICKS)
+            if step == 0:
+                assert there == place
+
+
+def test_positions_ahead_and_the_velocity(passes: Passes, route: Route) -> None:
+    circuit, shares = Circuit(), shares_at(passes)
+    usual = float(np.median(passes.log_paces))
+    for column, horizon in enumerate(passes.horizons):
+        ahead = circuit.at(shares + np.exp(usual) * horizon / LAP_TICKS)
+        missed = np.linalg.norm(route.targets[:, column] - ahead, axis=1)
+        tick = 2.0 * np.pi * 20.0 / LAP_TICKS
+        assert np.median(missed) < 0.5 * tick + 0.06 * horizon * tick
+    speed = np.linalg.norm(route.targets[:, -1], axis=1)
+    assert np.median(speed) == pytest.approx(passes.places.usual_mps, rel=0.1)
+    # Who is faster by a hundredth is farther by nearly that share of the way.
+    gained = np.linalg.norm(route.drifts[:, 2], axis=1)
+    way = 20 * 2.0 * np.pi * 20.0 / LAP_TICKS
+    assert np.median(gained) == pytest.approx(way, rel=0.35)
+
+
+def test_covariances_are_some_and_larger_ahead(route: Route) -> None:
+    assert (np.linalg.eigvalsh(route.covariances) > 0.0).all()
+    sizes = np.median(np.sqrt(np.linalg.det(route.covariances)), axis=0)
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
+def test_one_lap_that_stops_changes_little(laid_out: Callable[..., Passes]) -> None:
+    paces = np.zeros(8 * LAP_TICKS)
+    plain = Circuit().drive(paces, seed=2)
+    halted = np.insert(paces, 5 * LAP_TICKS + 40, np.full(300, -np.inf))
+    stopped = Circuit().drive(halted, seed=2)
+    first, second = laid_out(plain), laid_out(stopped)
+    assert len(second.places) == pytest.approx(len(first.places), rel=0.03)
+    one, other = learned(first), learned(second)
+    for passes, route in ((first, one), (second, other)):
+        wanted = Circuit().felt(shares_at(passes))
+        missed = np.sqrt(np.mean((observed(route, route.means) - wanted) ** 2, axis=1))
+        assert np.median(missed) < NOISE
+        assert missed.max() < 6.0 * NOISE
+    assert len(first.rest) == 0
+    assert len(second.rest) > 200
+    np.testing.assert_allclose(other.log_paces, one.log_paces, atol=0.03)
+
+
+def test_what_is_left_out_is_not_learned(laps: Drive, laid_out: Callable[..., Passes]) -> None:
+    passes = laid_out(laps)
+    half = len(laps.track) // 2
+    kept = passes.places.times < half
+    broken = laps.observations.copy()
+    broken[half + 1 :] += 100.0
+    other = laid_out(Drive(laps.shares, laps.log_paces, broken, laps.track))
+    first, second = learned(passes, kept), learned(other, kept)
+    for name in ('whitening', 'means', 'slopes', 'noise', 'targets', 'covariances', 'moves'):
+        np.testing.assert_allclose(getattr(first, name), getattr(second, name), atol=1e-9)
+    everything = learned(other)
+    assert not np.allclose(everything.means, learned(passes).means, atol=0.1)
+
+
+def test_places_that_no_kept_pass_visited_expect_nothing(passes: Passes) -> None:
+    """They are there, but hardly anything observed speaks for or against them."""
+    shares = shares_at(passes)
+    kept = shares[passes.places.visited] < 0.6
+    route = learned(passes, kept)
+    unknown = (shares > 0.65) & (shares < 0.95)
+    known = (shares > 0.05) & (shares < 0.55)
+    assert np.isfinite(route.means).all()
+    assert np.isfinite(route.targets).all()
+    assert route.noise[unknown].min() > 10.0 * route.noise[known].max()
+    assert (route.slopes[unknown] == 0.0).all()
+
+
+def test_states_are_passed_on(passes: Passes) -> None:
+    states = np.random.default_rng(0).normal(size=(len(passes.places), 5))
+    every = np.ones(len(passes.settled), dtype=np.bool_)
+    assert learn_route(passes, every, Tuning(), states).states is states
+    np.testing.assert_array_equal(learned(passes).states, 1.0)
+
+
+def test_the_same_bits_twice(laps: Drive, laid_out: Callable[..., Passes]) -> None:
+    first, second = learned(laid_out(laps)), learned(laid_out(laps))
+    for name, value in vars(first).items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, getattr(second, name))
+
+
+def test_what_never_moves_cannot_be_laid_out() -> None:
+    still = np.zeros((50, CHANNELS))
+    tracks = [np.zeros((50, 2))]
+    assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S) is None
+
+
+@pytest.mark.parametrize('memory', [8, 20, 40])
+def test_the_memory_is_when_the_slowest_channel_is_forgotten(memory: int) -> None:
+    rng = np.random.default_rng(memory)
+    keep = np.exp(-1.0 / np.array([memory, 2.0]))
+    series = np.zeros((6000, 2))
+    for tick in range(1, len(series)):
+        series[tick] = keep * series[tick - 1] + rng.normal(size=2)
+    assert memory_of([series], PERIOD_S) == pytest.approx(memory * PERIOD_S, rel=0.35)
+
+
+def test_features_against_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    seen = rng.normal(size=(30, 2))
+    gains = gains_for((0.5, 2.0), PERIOD_S)
+    np.testing.assert_allclose(gains, 1.0 - np.exp(-PERIOD_S / np.array([0.5, 2.0])))
+    found = features_along(seen, gains)
+    means = np.array([seen[0], seen[0]])
+    for tick in range(30):
+        np.testing.assert_allclose(found[tick], [*means[0], *means[1], *seen[tick]])
+        means += gains[:, None] * (seen[tick] - means)

@@ -1,0 +1,213 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Passes become places: as many as one lap has, and only what is one road becomes one."""
+
+from __future__ import annotations
+
+import itertools
+
+from naive_route import merged_greedily
+import numpy as np
+import pytest
+
+from two_manifold_ros.route import merging
+from two_manifold_ros.route.merging import FINENESS, merge_passes, Places, usual_speed
+
+PERIOD_S = 0.1
+RADIUS_M = 20.0
+LAP_TICKS = 150
+STEP_M = 2.0 * np.pi * RADIUS_M / LAP_TICKS
+
+
+def places_of(*tracks: np.ndarray) -> Places:
+    places = merge_passes(tracks, PERIOD_S)
+    assert places is not None
+    return places
+
+
+def circle(laps: float, seed: int = 0, noise: float = 0.05) -> np.ndarray:
+    """Drive around, a little beside the line on each lap and with noise of the positions."""
+    rng = np.random.default_rng(seed)
+    ticks = round(laps * LAP_TICKS)
+    angle = 2.0 * np.pi * np.arange(ticks) / LAP_TICKS
+    beside = np.repeat(rng.normal(size=round(np.ceil(laps)) + 1), LAP_TICKS)[:ticks]
+    beside = np.convolve(np.pad(beside, 25, 'edge'), np.full(51, 1 / 51), 'valid')
+    reach = RADIUS_M + 0.3 * STEP_M * beside
+    line = reach[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return line + noise * STEP_M * rng.normal(size=line.shape)
+
+
+def straight(begin: tuple[float, float], end: tuple[float, float], ticks: int) -> np.ndarray:
+    return np.linspace(begin, end, ticks)
+
+
+@pytest.mark.parametrize('laps', [2, 5, 20])
+def test_any_number_of_laps_gives_the_places_of_one(laps: int) -> None:
+    places = places_of(circle(laps))
+    assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
+    visits = np.bincount(places.visited, minlength=len(places))
+    assert np.median(visits) == pytest.approx(laps, abs=1)
+
+
+def test_laps_in_several_drives_are_merged_too() -> None:
+    """And no stretch goes over from one of them to the next."""
+    drives = [circle(3, seed) for seed in range(3)]
+    places = places_of(*drives)
+    assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
+    assert sorted(set(places.segments.tolist())) == [0, 1, 2]
+    for run in np.unique(places.runs):
+        assert len(set(places.segments[places.runs == run].tolist())) == 1
+
+
+def test_visits_are_where_and_when_they_say() -> None:
+    track = circle(4)
+    places = places_of(track)
+    apart = (
+        places.positions[places.visited]
+        - circle(4, noise=0.0)[np.clip(np.round(places.times).astype(int), 0, len(track) - 1)]
+    )
+    assert np.linalg.norm(apart, axis=1).max() < places.radius_m + 2.0 * STEP_M
+    assert places.times.min() > -1.0
+    assert places.times.max() < len(track) + 1.0
+    advance = np.diff(places.times)
+    assert np.median(advance) == pytest.approx(1.0 / FINENESS, rel=0.1)
+    np.testing.assert_allclose(np.linalg.norm(places.headings, axis=1), 1.0)
+    assert places.usual_mps == pytest.approx(STEP_M / PERIOD_S, rel=0.05)
+
+
+def two_lanes(apart: float) -> np.ndarray:
+    """Drive a stretch five times along one line and five times along another, back elsewhere."""
+    track, far = [], 200.0
+    for lap in range(10):
+        y = apart * STEP_M * (lap % 2)
+        track += [
+            straight((0.0, y), (100.0, y), 100),
+            straight((101.0, y), (101.0, far), 150),
+            straight((100.0, far), (0.0, far), 100),
+            straight((-1.0, far), (-1.0, y), 150),
+        ]
+    return np.concatenate(track)
+
+
+def test_lines_farther_apart_than_the_radius_stay_apart() -> None:
+    places = places_of(two_lanes(30.0))
+    assert places.radius_m < 30.0 * STEP_M
+    middle = places.positions[np.abs(places.positions[:, 0] - 50.0) < 30.0]
+    lower = middle[middle[:, 1] < 100.0]
+    spread = np.unique(np.round(lower[:, 1] / (30.0 * STEP_M), 1))
+    np.testing.assert_allclose(spread, [0.0, 1.0])
+    assert (lower[:, 1] < 15.0 * STEP_M).mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_figure_of_eight_keeps_its_crossing_apart() -> None:
+    angle = 2.0 * np.pi * np.arange(6 * 200) / 200
+    track = 30.0 * np.stack([np.sin(angle), np.sin(2.0 * angle) / 2.0], axis=1)
+    places = places_of(track)
+    near = np.linalg.norm(places.positions, axis=1) < 2.0
+    ways = np.sign(places.headings[near, 0])
+    assert set(ways.tolist()) == {-1.0, 1.0}
+    # Each place at the crossing is left the way it was come to.
+    visits = places.visited
+    for before, here, after in zip(visits, visits[1:], visits[2:], strict=False):
+        if near[here]:
+            turned = places.headings[before] @ places.headings[after]
+            assert turned > 0.7
+
+
+def test_opposite_directions_stay_apart() -> None:
+    there = straight((0.0, 0.0), (100.0, 0.0), 100)
+    track = np.concatenate([there, there[::-1]] * 5)
+    places = places_of(track)
+    middle = np.abs(places.positions[:, 0] - 50.0) < 30.0
+    ways = np.sign(places.headings[middle, 0])
+    assert (ways > 0).mean() == pytest.approx(0.5, abs=0.1)
+    assert len(places) == pytest.approx(2 * FINENESS * 100, rel=0.1)
+
+
+def test_a_stop_adds_no_places() -> None:
+    """Nor does the noise of positions while it lasts."""
+    track = circle(4)
+    rng = np.random.default_rng(5)
+    stop = track[370] + 0.05 * STEP_M * rng.normal(size=(400, 2))
+    stopped = np.concatenate([track[:370], stop, track[370:]])
+    plain, places = places_of(track), places_of(stopped)
+    assert len(places) == pytest.approx(len(plain), rel=0.03)
+    assert places.usual_mps == pytest.approx(plain.usual_mps, rel=0.05)
+
+
+def test_unknown_positions_part_the_stretches() -> None:
+    track = circle(4)
+    track[210:230] = np.nan
+    track[400] = np.nan
+    places = places_of(track)
+    assert len(np.unique(places.runs)) == 3
+    assert np.isfinite(places.positions).all()
+    assert np.isfinite(places.times).all()
+    inside = (places.times > 211.0) & (places.times < 228.0)
+    assert not inside.any()
+    assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    'track',
+    [np.zeros((100, 2)), np.full((100, 2), np.nan), np.zeros((0, 2)), np.zeros((2, 2))],
+    ids=['parked', 'unknown', 'empty', 'short'],
+)
+def test_what_never_moves_has_no_places(track: np.ndarray) -> None:
+    assert merge_passes([track], PERIOD_S) is None
+
+
+def test_the_usual_speed_is_that_of_driving() -> None:
+    moving = straight((0.0, 0.0), (100.0, 0.0), 101)
+    parked = np.repeat(moving[-1:], 150, axis=0)
+    assert usual_speed([np.concatenate([moving, parked])], 0.5) == pytest.approx(2.0)
+
+
+def test_shifted_and_turned_the_places_are_the_same() -> None:
+    track = circle(3)
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    places, other = places_of(track), places_of(track @ turn.T + [1000.0, -500.0])
+    assert len(other) == pytest.approx(len(places), abs=3)
+
+
+def test_the_same_bits_twice() -> None:
+    first, second = places_of(circle(3)), places_of(circle(3))
+    for name, value in vars(first).items():
+        np.testing.assert_array_equal(value, getattr(second, name))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_against_a_greedy_search_over_all_places(seed: int) -> None:
+    """Where every step is looked for among all places, not along the map first."""
+    rng = np.random.default_rng(seed)
+    runs = []
+    for _ in range(2):
+        turns = np.cumsum(0.05 * rng.normal(size=80))
+        steps = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        nodes = np.cumsum(steps, axis=0) + 0.2 * rng.normal(size=2)
+        headings = np.gradient(nodes, axis=0)
+        headings /= np.linalg.norm(headings, axis=1, keepdims=True)
+        runs.append((nodes, headings))
+    again = [(nodes + 0.3 * rng.normal(size=2), headings) for nodes, headings in runs]
+    nodes = np.concatenate([each for each, _ in runs + again])
+    headings = np.concatenate([each for _, each in runs + again])
+    radius, same_pass = 0.8, 20
+    cells = np.floor((nodes - nodes.min(axis=0)) / 1.5).astype(np.int64) + 1
+    high = cells.max(axis=0) + 2
+    # Every step begins a stretch of its own, so that none is looked for along the map.
+    visited, opened = merging._merge_loop(
+        nodes, headings, np.ones(len(nodes)), np.ones(len(nodes), dtype=np.bool_), cells,
+        int(high[1]), int(high[0]), radius, same_pass,
+    )  # fmt: skip
+    wanted = merged_greedily(nodes, headings, radius, same_pass)
+    np.testing.assert_array_equal(visited, wanted)
+    assert 0 < len(opened) == max(wanted) + 1 < len(nodes)
+    assert all(visited[i] == place for place, i in enumerate(opened))
+
+
+def test_ways_lead_on_from_place_to_place() -> None:
+    """On a circle nearly every step goes on to the next place or the one after it."""
+    places = places_of(circle(6))
+    moved = [b - a for a, b in itertools.pairwise(places.visited.tolist())]
+    near = np.array([0 <= move <= 3 or move < -0.9 * len(places) for move in moved])
+    assert near.mean() > 0.95

@@ -1,0 +1,189 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a route can be filtered on: its indices point somewhere, its chances are chances."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.model.array_checks import are_covariances
+from two_manifold_ros.model.bounds import (
+    check_count,
+    check_size,
+    check_widths,
+    is_whole,
+    LARGEST_STEP,
+    MOST_FEATURES,
+    MOST_STATES,
+)
+from two_manifold_ros.model.refusing import refuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.route.route import Density, Rates, Route
+
+LARGEST_LEVEL = 1e6
+"""Of the logarithm of a density; a difference of a few thousand decides everything."""
+
+LARGEST_LOG_PACE = 5.0
+"""Of the logarithm of a pace: a hundred times as fast or as slow."""
+
+SLACK = 1e-9
+"""By which sums of chances may exceed one, of rounding."""
+
+
+def route_shapes(
+    route: Route, channels: int, columns: int
+) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    """
+    Return each array by name with the shape it has to have.
+
+    Parameters
+    ----------
+    route
+        Any.
+    channels
+        Live channels, d.
+    columns
+        Targets: horizons and the velocity, H + 1.
+
+    """
+    if not is_whole(route.channels) or route.channels != channels:
+        refuse(f'route.channels is {route.channels}, where {channels} channels are live')
+    places, paces = max(route.noise.size, 1), max(route.log_paces.size, 1)
+    memories, ways = max(route.gains.size, 1), route.targets_of.size
+    moves, states = max(route.moves.shape[-1], 1), route.states.shape[-1]
+    features = channels * (1 + memories)
+    if not 1 <= states <= MOST_STATES or not features <= MOST_FEATURES:
+        refuse(f'its route has {states} states and {features} features')
+    check_size('route.cells', 2, paces + 2, places)
+    check_size('route.means', places, paces + features, most=LARGEST_STEP)
+    check_size('route.targets_of', 2 * (paces + 2), max(ways, 1), most=LARGEST_STEP)
+    shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
+        'route.gains': (route.gains, (memories,)),
+        'route.whitening': (route.whitening, (features, features)),
+        'route.means': (route.means, (places, features)),
+        'route.slopes': (route.slopes, (places, features)),
+        'route.noise': (route.noise, (places,)),
+        'route.begins': (route.begins, (places + 1,)),
+        'route.targets_of': (route.targets_of, (ways,)),
+        'route.steps_of': (route.steps_of, (ways,)),
+        'route.shares_of': (route.shares_of, (ways,)),
+        'route.log_paces': (route.log_paces, (paces,)),
+        'route.moves': (route.moves, (paces + 2, moves)),
+        'route.pace_changes': (route.pace_changes, (paces, paces)),
+        'route.pace_prior': (route.pace_prior, (paces,)),
+        'route.targets': (route.targets, (places, columns, 2)),
+        'route.drifts': (route.drifts, (places, columns, 2)),
+        'route.covariances': (route.covariances, (places, columns, 2, 2)),
+        'route.factors': (route.factors, (columns,)),
+        'route.states': (route.states, (places, states)),
+    }
+    hidden = channels * memories
+    shapes |= _density_shapes('rest', route.rest, channels, hidden)
+    shapes |= _density_shapes('other', route.other, channels, hidden)
+    shapes |= _density_shapes('rest_means', route.rest_means, hidden, 0)
+    return shapes | _density_shapes('other_means', route.other_means, hidden, 0)
+
+
+def _density_shapes(
+    name: str, density: Density, size: int, given: int
+) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    return {
+        f'{name}.slopes': (density.slopes, (size, given)),
+        f'{name}.offset': (density.offset, (size,)),
+        f'{name}.root': (density.root, (size, size)),
+    }
+
+
+def check_route(route: Route) -> None:
+    """
+    Check numbers, indices and chances of a route whose shapes and types are right.
+
+    Raises
+    ------
+    InputError
+        Naming the first thing that does not fit.
+
+    """
+    check_count('route.settle', route.settle)
+    widths = {
+        'route.sharpness': route.sharpness,
+        'route.persistence': route.persistence,
+        'route.tail': route.tail,
+    }
+    for name, density in _densities(route).items():
+        widths[f'{name}.tail'] = density.tail
+        if not abs(density.level) <= LARGEST_LEVEL:
+            refuse(f'{name}.level is {density.level}, not the logarithm of a density')
+    for name, value in widths.items():
+        if not (np.isfinite(value) and value > 0.0):
+            refuse(f'{name} is {value}, not a positive number')
+    check_widths(widths)
+    if not ((route.gains > 0.0) & (route.gains <= 1.0)).all():
+        refuse('route.gains are no shares')
+    _check_targets(route)
+    _check_ways(route)
+    _check_paces(route)
+
+
+def _check_targets(route: Route) -> None:
+    for name in ('noise', 'factors'):
+        if not (getattr(route, name) > 0.0).all():
+            refuse(f'route.{name} are not positive')
+    if not np.isfinite(route.targets).all():
+        refuse('route.targets are not known at every place')
+    if not (route.states[:, 0] == 1.0).all():
+        refuse('the states of its route do not begin with the constant')
+    if not are_covariances(route.covariances.reshape(-1, 2, 2)):
+        refuse('route.covariances are no covariances')
+
+
+def _densities(route: Route) -> dict[str, Density]:
+    return {name: getattr(route, name) for name in ('rest', 'rest_means', 'other', 'other_means')}
+
+
+def _check_ways(route: Route) -> None:
+    begins, places = route.begins, len(route.noise)
+    if begins[0] != 0 or begins[-1] != len(route.targets_of) or (np.diff(begins) < 1).any():
+        refuse('route.begins does not count the ways of each place')
+    for name, most in (('targets_of', places), ('steps_of', route.moves.shape[1])):
+        values = getattr(route, name)
+        if not 0 <= values.min() <= values.max() < most:
+            refuse(f'route.{name} names what is not there')
+    shares = route.shares_of
+    if not ((shares >= 0.0) & (shares <= 1.0 + SLACK)).all():
+        refuse('route.shares_of are no shares')
+    ways = np.repeat(np.arange(places), np.diff(begins)) * route.moves.shape[1] + route.steps_of
+    if (np.bincount(ways, shares) > 1.0 + SLACK).any():
+        refuse('route.shares_of lead more than everything on from a place')
+
+
+def _check_paces(route: Route) -> None:
+    paces = route.log_paces
+    if not (np.abs(paces) <= LARGEST_LOG_PACE).all() or not (np.diff(paces) > 0.0).all():
+        refuse('route.log_paces are not increasing')
+    for name in ('moves', 'pace_changes', 'pace_prior'):
+        chances = getattr(route, name)
+        if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
+            refuse(f'route.{name} are no chances that sum to one')
+    changes = route.pace_changes
+    if np.triu(changes, 2).any() or np.tril(changes, -2).any():
+        refuse('route.pace_changes go over to more than the next pace')
+    _check_rates(route.rates)
+
+
+def _check_rates(rates: Rates) -> None:
+    if not all(0.0 <= rate <= 1.0 for rate in astuple(rates)):
+        refuse('its rates are no chances')
+    gone = (
+        rates.leave + rates.stop + rates.unlike,
+        rates.enter + rates.piece + rates.stop + rates.unlike,
+        rates.unlike_ends + rates.astray,
+    )
+    if not max(gone) <= 1.0:
+        refuse('its rates lead more than everything away from a hypothesis')

@@ -1,0 +1,406 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Merge the passes of the training drives into places, so that the map is as long as the route.
+
+A drive is walked in steps of equal distance. A step that comes near a known place, driven in the
+same direction, is another visit of it; any other step opens a new place. So forks, crossings and
+lines that lie apart stay apart, and ten laps or a thousand give as many places as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.signal import savgol_filter
+from scipy.spatial import cKDTree
+
+from two_manifold_ros.acceleration import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+FINENESS = 2
+"""Places to a tick at the usual speed: a live tick is then at most a quarter tick from a place."""
+
+SLOW = 0.1
+"""Share of the mean speed below which a tick is left out of the usual speed: it stands."""
+
+SAME_PASS = 20
+"""Steps back along the same drive within which a place cannot be met again: a bend is no lap."""
+
+MOST_SUCCESSORS = 6
+"""Ways that lead on from one place; more do not meet in a point on any route."""
+
+LOOK_AHEAD = 5
+"""Places ahead along the map among which the next step is looked for before all others."""
+
+RADII = tuple(0.5 * 2.0 ** (step / 2.0) for step in range(11))
+"""
+Radii of a merge that are tried, in ticks of travel.
+
+From half a tick, below which the steps themselves lie apart, to sixteen.
+"""
+
+GROWN = 0.88
+"""
+Share of the places that is left when the radius is doubled, above which the radius is enough.
+
+Passes of one road are merged once the radius exceeds their spread; then the number of places
+stays as it is until different roads fall together. Between .8 and .95 the recordings of the
+benchmarks get the same places.
+"""
+
+RADIUS_STEPS = 12_000
+"""Steps of the drives, evenly spread in stretches, on which radii are compared: some laps."""
+
+
+SMOOTHED = 5
+"""Ticks of the parabola that smooths positions: noise would turn the direction of short steps."""
+
+SLOWEST, FASTEST = 0.15, 4.0
+"""Shares of the usual speed beyond which places do not follow the speed any more."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """
+    Places of the route, and which step of which drive visited them.
+
+    Parameters
+    ----------
+    positions, headings : (P, 2)
+        Of the first visit; headings are unit vectors.
+    radius_m
+        Farthest that a visit may lie to the side.
+    usual_mps
+        Median speed of the drives where they move.
+    visited : (V,) int64
+        Place of each visit, in order of time within a segment.
+    segments : (V,) int64
+        Segment of each visit.
+    runs : (V,) int64
+        Stretch of known positions that the visit belongs to; none crosses a seam.
+    times : (V,)
+        When the vehicle crossed the line through the place, ticks since the segment's first tick.
+
+    """
+
+    positions: Floats
+    headings: Floats
+    radius_m: float
+    usual_mps: float
+    visited: Ints
+    segments: Ints
+    runs: Ints
+    times: Floats
+
+    def __len__(self) -> int:
+        """Return the number of places."""
+        return len(self.positions)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A stretch of known positions in steps of equal distance."""
+
+    segment: int
+    nodes: Floats
+    times: Floats
+    headings: Floats
+
+
+def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
+    """
+    Merge drives into places.
+
+    Parameters
+    ----------
+    tracks
+        Of each segment (T, 2), metres at each tick, NaN where unknown.
+    period_s
+        Length of a tick.
+
+    Returns
+    -------
+    Places or None
+        None where no track moves.
+
+    """
+    usual = usual_speed(tracks, period_s)
+    if not usual > 0.0:
+        return None
+    step_m = usual * period_s
+    runs = [
+        run
+        for index, track in enumerate(tracks)
+        for run in _walk(track, index, lambda path: np.full(len(path), step_m))
+    ]
+    if not runs:
+        return None
+    radius_m = _radius(_some(runs, RADIUS_STEPS), step_m)
+    merged = _merge(runs, radius_m, SAME_PASS)
+    spacing = _fine(merged, _slowness(runs, merged, step_m), step_m)
+    fine = [run for index, track in enumerate(tracks) for run in _walk(track, index, spacing)]
+    merged = _merge(fine, radius_m, FINENESS * SAME_PASS)
+    times = np.concatenate([run.times for run in fine])
+    nodes = np.concatenate([run.nodes for run in fine])
+    ahead = ((nodes - merged.positions[merged.visited]) * merged.headings[merged.visited]).sum(1)
+    return Places(
+        merged.positions,
+        merged.headings,
+        radius_m,
+        usual,
+        merged.visited,
+        np.concatenate([np.full(len(run.times), run.segment) for run in fine]),
+        np.concatenate([np.full(len(run.times), index) for index, run in enumerate(fine)]),
+        times - ahead / np.maximum(_travel(fine), 1e-9),
+    )
+
+
+def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
+    """Return the median speed where the vehicle moves, m/s; 0 if it never does."""
+    moved = [np.linalg.norm(np.diff(track, axis=0), axis=1) for track in tracks]
+    speeds = np.concatenate([*moved, np.zeros(0)]) / period_s
+    speeds = speeds[np.isfinite(speeds)]
+    moving = speeds[speeds > SLOW * speeds.mean()] if len(speeds) else speeds
+    return float(np.median(moving)) if len(moving) else 0.0
+
+
+def _walk(track: Floats, segment: int, spacing: Callable[[Floats], Floats]) -> list[_Run]:
+    """Return the stretches of known positions of a track, in steps of the local spacing."""
+    known = np.flatnonzero(np.isfinite(track).all(axis=1))
+    runs = []
+    for part in np.split(known, np.flatnonzero(np.diff(known) > 1) + 1):
+        if len(part) < 3:
+            continue
+        path = np.ascontiguousarray(track[part])
+        if len(path) > SMOOTHED:
+            path = np.ascontiguousarray(savgol_filter(path, SMOOTHED, 2, axis=0))
+        nodes, times = _resampled(path, spacing(path))
+        if len(nodes) < 3:
+            continue
+        tangents = np.gradient(nodes, axis=0)
+        tangents /= np.maximum(np.linalg.norm(tangents, axis=1), 1e-12)[:, None]
+        runs.append(_Run(segment, nodes, times + part[0], tangents))
+    return runs
+
+
+@compiled
+def _resampled(path: Floats, spacing: Floats) -> tuple[Floats, Floats]:
+    # Each node lies its spacing from the last one, so that a vehicle that stands makes none.
+    count = 16
+    for i in range(1, len(path)):
+        length = np.hypot(path[i, 0] - path[i - 1, 0], path[i, 1] - path[i - 1, 1])
+        count += int(length / min(spacing[i], spacing[i - 1])) + 2
+    nodes = np.empty((count, 2))
+    times = np.empty(count)
+    nodes[0] = path[0]
+    times[0] = 0.0
+    n = 1
+    x, y = path[0, 0], path[0, 1]
+    for i in range(1, len(path)):
+        length = np.hypot(path[i, 0] - path[i - 1, 0], path[i, 1] - path[i - 1, 1])
+        left = np.hypot(path[i, 0] - x, path[i, 1] - y)
+        while left >= spacing[i] and n < count:
+            share = spacing[i] / left
+            x += share * (path[i, 0] - x)
+            y += share * (path[i, 1] - y)
+            left = np.hypot(path[i, 0] - x, path[i, 1] - y)
+            time = i - min(left / length, 1.0) if length > 0.0 else float(i)
+            nodes[n, 0] = x
+            nodes[n, 1] = y
+            times[n] = max(time, times[n - 1] + 1e-3)
+            n += 1
+    return nodes[:n].copy(), times[:n].copy()
+
+
+def _some(runs: list[_Run], most: int) -> list[_Run]:
+    """Return runs of at most so many steps together, the longest stretches first."""
+    chosen, left = [], most
+    for run in sorted(runs, key=lambda each: -len(each.nodes)):
+        if left <= SAME_PASS:
+            break
+        part = slice(0, left)
+        chosen.append(_Run(run.segment, run.nodes[part], run.times[part], run.headings[part]))
+        left -= len(chosen[-1].nodes)
+    return chosen
+
+
+def _radius(runs: list[_Run], step_m: float) -> float:
+    """Return the smallest radius from which on no double of one merges much more."""
+    counts: dict[float, int] = {}
+
+    def count(radius: float) -> int:
+        if radius not in counts:
+            counts[radius] = len(_merge(runs, radius * step_m, SAME_PASS).positions)
+        return counts[radius]
+
+    best: float = RADII[-1]
+    for radius, double in reversed(list(zip(RADII, RADII[2:], strict=False))):
+        if count(double) < GROWN * count(radius):
+            break
+        best = radius
+    return best * step_m
+
+
+@dataclass(frozen=True)
+class _Merged:
+    positions: Floats
+    headings: Floats
+    visited: Ints
+
+
+def _merge(runs: list[_Run], radius_m: float, same_pass: int) -> _Merged:
+    nodes = np.concatenate([run.nodes for run in runs])
+    headings = np.concatenate([run.headings for run in runs])
+    lengths = np.concatenate([_lengths(run.nodes) for run in runs])
+    first = np.zeros(len(nodes), dtype=np.bool_)
+    first[np.cumsum([0] + [len(run.nodes) for run in runs[:-1]])] = True
+    reach = max(1.5 * radius_m, float(lengths.max()))
+    low = nodes.min(axis=0)
+    cells = np.floor((nodes - low) / reach).astype(np.int64) + 1
+    visited, opened = _merge_loop(
+        nodes, headings, lengths, first, cells, int(cells[:, 1].max()) + 2,
+        int(cells[:, 0].max()) + 2, radius_m, same_pass,
+    )  # fmt: skip
+    return _Merged(nodes[opened], headings[opened], visited)
+
+
+def _lengths(nodes: Floats) -> Floats:
+    steps = np.linalg.norm(np.diff(nodes, axis=0), axis=1)
+    return np.append(steps, steps[-1])
+
+
+@compiled
+def _fit(ex: float, ey: float, gx: float, gy: float, step: float, side: float) -> float:
+    """Return how badly a step fits a place, negative if not at all."""
+    along = abs(ex * gx + ey * gy)
+    across = abs(ex * gy - ey * gx)
+    if across > side or along > 0.75 * step:
+        return -1.0
+    return float(along + across)
+
+
+@compiled
+def _merge_loop(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
+    nodes: Floats, headings: Floats, lengths: Floats, first: Bools, cells: Ints, rows: int,
+    columns: int, radius: float, same_pass: int,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    count = len(nodes)
+    heads = np.full(rows * columns, -1, dtype=np.int64)
+    after = np.full(count, -1, dtype=np.int64)
+    opened = np.empty(count, dtype=np.int64)
+    visited = np.empty(count, dtype=np.int64)
+    ways = np.full((count, MOST_SUCCESSORS), -1, dtype=np.int64)
+    front = np.empty(256, dtype=np.int64)
+    places = 0
+    current = -1
+    for i in range(count):
+        if first[i]:
+            current = -1
+        best, fit = -1, 1e300
+        hx, hy = headings[i, 0], headings[i, 1]
+        if current >= 0:
+            begin, end = 0, 1
+            front[0] = current
+            for _ in range(LOOK_AHEAD):
+                stop = end
+                for j in range(begin, stop):
+                    for w in range(MOST_SUCCESSORS):
+                        k = ways[front[j], w]
+                        if k < 0 or end >= 256:
+                            break
+                        front[end] = k
+                        end += 1
+                begin = stop
+            # The place itself comes last: a vehicle that hardly moved is still there.
+            for j in range(1, end + 1):
+                k = front[j] if j < end else current
+                if j == end and (fit < 1e300 or ways[current, 0] < 0):
+                    break
+                o = opened[k]
+                if hx * headings[o, 0] + hy * headings[o, 1] > 0.5:
+                    value = _fit(
+                        nodes[i, 0] - nodes[o, 0], nodes[i, 1] - nodes[o, 1], headings[o, 0],
+                        headings[o, 1], max(lengths[i], lengths[o]), 1.5 * radius,
+                    )  # fmt: skip
+                    if 0.0 <= value < fit:
+                        best, fit = k, value
+        if best < 0:
+            for dx in range(-1, 2):
+                for dy in range(-1, 2):
+                    k = heads[(cells[i, 0] + dx) * rows + cells[i, 1] + dy]
+                    while k >= 0:
+                        o = opened[k]
+                        turned = hx * headings[o, 0] + hy * headings[o, 1]
+                        if i - o > same_pass and turned > 0.5:
+                            value = _fit(
+                                nodes[i, 0] - nodes[o, 0], nodes[i, 1] - nodes[o, 1],
+                                headings[o, 0], headings[o, 1], max(lengths[i], lengths[o]),
+                                radius,
+                            )  # fmt: skip
+                            if 0.0 <= value < fit:
+                                best, fit = k, value
+                        k = after[k]
+            new = best < 0
+            if new:
+                best = places
+                opened[places] = i
+                cell = cells[i, 0] * rows + cells[i, 1]
+                after[places] = heads[cell]
+                heads[cell] = places
+                places += 1
+            if current >= 0 and best != current:
+                for w in range(MOST_SUCCESSORS):
+                    if ways[current, w] == best:
+                        break
+                    if ways[current, w] < 0:
+                        ways[current, w] = best
+                        break
+        visited[i] = best
+        current = best
+    return visited, opened[:places].copy()
+
+
+def _slowness(runs: list[_Run], merged: _Merged, step_m: float) -> Floats:
+    """Return the mean time of a metre at each place, ticks."""
+    ticks = np.concatenate([np.gradient(run.times) for run in runs])
+    # A stop is no speed: what takes five times as long as usual is cut off there.
+    ticks = np.minimum(ticks, 5.0)
+    counts = np.bincount(merged.visited, minlength=len(merged.positions))
+    sums = np.bincount(merged.visited, ticks, minlength=len(merged.positions))
+    slowness: Floats = sums / counts / step_m
+    return slowness
+
+
+@dataclass(frozen=True)
+class _Spacing:
+    """Travel in one place's share of a tick, metres, as it is around each point of a path."""
+
+    tree: cKDTree
+    metres: Floats
+
+    def __call__(self, path: Floats) -> Floats:
+        """Return the spacing at each point of a path (T, 2): (T,)."""
+        _, places = self.tree.query(path, [*range(1, min(3, len(self.metres)) + 1)])
+        spacing: Floats = self.metres[places].mean(axis=1)
+        return spacing
+
+
+def _fine(merged: _Merged, slowness: Floats, step_m: float) -> _Spacing:
+    metres = np.clip(1.0 / slowness, SLOWEST * step_m, FASTEST * step_m) / FINENESS
+    return _Spacing(cKDTree(merged.positions), metres)
+
+
+def _travel(runs: list[_Run]) -> Floats:
+    """Return the metres travelled in a tick around each step of each run."""
+    speeds = []
+    for run in runs:
+        metres = np.linalg.norm(np.gradient(run.nodes, axis=0), axis=1)
+        speeds.append(metres / np.gradient(run.times))
+    return np.concatenate(speeds)

@@ -1,0 +1,351 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The map of a route: what is usual at each place, and how a belief moves along it."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.readout.reading import FLOOR
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats, Ints
+
+
+LEAST_SHARE = 1e-5
+"""Of the largest weight, below which a place moves no position."""
+
+
+@compiled
+def _squared_distance_loops(
+    slopes: Floats, offset: Floats, root: Floats, observation: Floats, features: Floats
+) -> float:
+    count = len(offset)
+    apart = np.empty(count)
+    square = 0.0
+    for i in range(count):
+        value = observation[i] - offset[i]
+        for k in range(len(features)):
+            value -= slopes[i, k] * features[k]
+        apart[i] = value
+        whitened = 0.0
+        for k in range(i + 1):
+            whitened += root[i, k] * apart[k]
+        square += whitened * whitened
+    return square
+
+
+def _squared_distance_arrays(
+    slopes: Floats, offset: Floats, root: Floats, observation: Floats, features: Floats
+) -> float:
+    whitened = np.tril(root) @ (observation - offset - slopes @ features)
+    return float(whitened @ whitened)
+
+
+squared_distance = _squared_distance_loops if HAVE_NUMBA else _squared_distance_arrays
+"""
+Return the squared distance of an observation to what is expected, by the root of a density.
+
+Parameters
+----------
+slopes : (d, m), offset : (d,), root : (d, d)
+    See ``Density``; the root is lower triangular.
+observation : (d,), features : (m,)
+
+"""
+
+
+@dataclass(frozen=True)
+class Density:
+    """
+    A Student-t density of observations that does not know the place.
+
+    Parameters
+    ----------
+    slopes : (d, m), offset : (d,)
+        The expected observation is linear in the slow means; zero slopes for a constant.
+    root : (d, d)
+        Inverse of the Cholesky root of the covariance around it, lower triangular.
+    level
+        Logarithm of the density at its centre, less that of the route's own at usual noise.
+    tail
+        Degrees of freedom.
+
+    """
+
+    slopes: Floats
+    offset: Floats
+    root: Floats
+    level: float
+    tail: float
+
+    def log_density(self, observation: Floats, features: Floats) -> float:
+        """Return the logarithm at an observation (d,) after slow means (m,)."""
+        square = squared_distance(self.slopes, self.offset, self.root, observation, features)
+        freedom = self.tail + len(self.offset)
+        return self.level - 0.5 * freedom * math.log1p(square / self.tail)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """
+    Chances per tick to go over from one hypothesis to another, see ``RouteBelief``.
+
+    Parameters
+    ----------
+    leave, enter
+        From the route to elsewhere, and back.
+    piece
+        That a piece of road off the route ends, and any other follows.
+    stop, go
+        To stand, and to drive on.
+    unlike, unlike_ends
+        To start something that training never saw, and to end it on the route.
+    unlike_off_ends
+        To end it off the route, anywhere.
+    astray
+        That it leads off the route.
+
+    """
+
+    leave: float
+    enter: float
+    piece: float
+    stop: float
+    go: float
+    unlike: float
+    unlike_ends: float
+    unlike_off_ends: float
+    astray: float
+
+    def as_array(self) -> Floats:
+        """Return all of them in this order."""
+        return np.array(astuple(self))
+
+
+@dataclass(frozen=True)
+class Route:
+    """
+    The places of a route.
+
+    Parameters
+    ----------
+    channels
+        Of an observation, d.
+    gains : (m,)
+        Of the slow means among the features.
+    settle
+        Ticks after which slow means count.
+    whitening : (f, f)
+        Lower triangular; multiplied to the left of features. The last d whitened features are
+        those of the observation given its slow means.
+    means, slopes : (P, f)
+        Whitened features that are usual at a place, and what they gain per unit of log-pace.
+    noise : (P,)
+        Variance of the features at a place over the usual one.
+    begins : (P + 1,), targets_of, steps_of : (L,) int64, shares_of : (L,)
+        Where each place leads, see ``move``.
+    log_paces : (r,)
+        Logarithms of the speed over the usual one of the place.
+    moves : (r + 2, M + 1), pace_changes : (r, r), pace_prior : (r,)
+        Chances to move by so many places in a tick (at each pace, standing, and unlike training),
+        to change the pace, and of each pace.
+    sharpness, persistence
+        Exponent of the likelihood of an observation, and weight in it of what lasts: of the
+        slow means beside the observation.
+    tail
+        Degrees of freedom of that likelihood.
+    rest, other
+        Densities of an observation given its slow means, standing and on any road.
+    rest_means, other_means
+        Densities of the slow means, standing and on any road.
+    rates
+        Between the hypotheses.
+    targets, drifts : (P, H + 1, 2)
+        Positions at the horizons and the velocity, metres and m/s, and what they gain per unit
+        of log-pace.
+    covariances : (P, H + 1, 2, 2)
+        Of the passes around them.
+    factors : (H + 1,)
+        Calibration of the covariances.
+    states : (P, k)
+        Mean two-manifold state at each place, the constant first.
+
+    """
+
+    channels: int
+    gains: Floats
+    settle: int
+    whitening: Floats
+    means: Floats
+    slopes: Floats
+    noise: Floats
+    begins: Ints
+    targets_of: Ints
+    steps_of: Ints
+    shares_of: Floats
+    log_paces: Floats
+    moves: Floats
+    pace_changes: Floats
+    pace_prior: Floats
+    sharpness: float
+    persistence: float
+    tail: float
+    rest: Density
+    rest_means: Density
+    other: Density
+    other_means: Density
+    rates: Rates
+    targets: Floats
+    drifts: Floats
+    covariances: Floats
+    factors: Floats
+    states: Floats
+
+
+@compiled
+def _mean_state_loops(cells: Floats, states: Floats, state: Floats) -> None:
+    places, _, rows = cells.shape
+    state[:] = 0.0
+    total = 0.0
+    for i in range(places):
+        weight = 0.0
+        for r in range(rows):
+            weight += cells[i, 0, r]
+        if weight > LEAST_SHARE:
+            total += weight
+            for k in range(len(state)):
+                state[k] += weight * states[i, k]
+    for k in range(1, len(state)):
+        state[k] = state[k] / total if total > 0.0 else 0.0
+    state[0] = 1.0
+
+
+def _mean_state_arrays(cells: Floats, states: Floats, state: Floats) -> None:
+    weights = cells[:, 0].sum(axis=1)
+    chosen = np.flatnonzero(weights > LEAST_SHARE)
+    total = weights[chosen].sum()
+    state[:] = weights[chosen] @ states[chosen] / total if len(chosen) else 0.0
+    state[0] = 1.0
+
+
+mean_state = _mean_state_loops if HAVE_NUMBA else _mean_state_arrays
+"""
+Fill the mean state under a belief on the route.
+
+Parameters
+----------
+cells : (P, 2, r + 2)
+    See ``RouteBelief``.
+states : (P, k)
+    The constant first.
+state : (k,)
+    Filled.
+
+"""
+
+
+@compiled
+def _sum_targets_loops(  # noqa: C901 - one loop for numba
+    cells: Floats, log_paces: Floats, targets: Floats, drifts: Floats, covariances: Floats,
+    means: Floats, sums: Floats,
+) -> None:  # fmt: skip
+    places, _, rows = cells.shape
+    paces, count = len(log_paces), targets.shape[1]
+    means[:] = 0.0
+    sums[:] = 0.0
+    largest, total = 0.0, 0.0
+    for i in range(places):
+        weight = 0.0
+        for r in range(rows):
+            weight += cells[i, 0, r]
+        largest = max(largest, weight)
+    least = LEAST_SHARE * largest
+    for i in range(places):
+        weight, pace, square = 0.0, 0.0, 0.0
+        for r in range(rows):
+            weight += cells[i, 0, r]
+        if weight < least or not weight > 0.0:
+            continue
+        for r in range(paces):
+            pace += cells[i, 0, r] * log_paces[r]
+            square += cells[i, 0, r] * log_paces[r] * log_paces[r]
+        pace /= weight
+        spread = max(square / weight - pace * pace, 0.0)
+        total += weight
+        for c in range(count):
+            dx, dy = drifts[i, c, 0], drifts[i, c, 1]
+            x, y = targets[i, c, 0] + pace * dx, targets[i, c, 1] + pace * dy
+            means[c, 0] += weight * x
+            means[c, 1] += weight * y
+            sums[c, 0, 0] += weight * (x * x + spread * dx * dx + covariances[i, c, 0, 0])
+            sums[c, 0, 1] += weight * (x * y + spread * dx * dy + covariances[i, c, 0, 1])
+            sums[c, 1, 1] += weight * (y * y + spread * dy * dy + covariances[i, c, 1, 1])
+    if not total > 0.0:
+        # Sure to be off the route: what is known of the route is all there is.
+        for i in range(places):
+            for c in range(count):
+                x, y = targets[i, c, 0], targets[i, c, 1]
+                means[c, 0] += x
+                means[c, 1] += y
+                sums[c, 0, 0] += x * x + covariances[i, c, 0, 0]
+                sums[c, 0, 1] += x * y + covariances[i, c, 0, 1]
+                sums[c, 1, 1] += y * y + covariances[i, c, 1, 1]
+        total = float(places)
+    for c in range(count):
+        x, y = means[c, 0] / total, means[c, 1] / total
+        means[c, 0] = x
+        means[c, 1] = y
+        sums[c, 0, 0] = max(sums[c, 0, 0] / total - x * x, FLOOR)
+        sums[c, 1, 1] = max(sums[c, 1, 1] / total - y * y, FLOOR)
+        sums[c, 0, 1] = sums[c, 0, 1] / total - x * y
+        sums[c, 1, 0] = sums[c, 0, 1]
+
+
+def _sum_targets_arrays(
+    cells: Floats, log_paces: Floats, targets: Floats, drifts: Floats, covariances: Floats,
+    means: Floats, sums: Floats,
+) -> None:  # fmt: skip
+    weights = cells[:, 0].sum(axis=1)
+    chosen = np.flatnonzero((weights >= LEAST_SHARE * weights.max()) & (weights > 0.0))
+    if len(chosen):
+        shares = weights[chosen]
+        driving = cells[chosen, 0, : len(log_paces)]
+        paces, squares = driving @ log_paces / shares, driving @ log_paces**2 / shares
+    else:
+        chosen = np.arange(len(weights))
+        shares, paces, squares = (np.full(len(weights), value) for value in (1.0, 0.0, 0.0))
+    shares = shares / shares.sum()
+    spreads = np.maximum(squares - paces**2, 0.0)
+    each = targets[chosen] + paces[:, None, None] * drifts[chosen]
+    means[:] = np.tensordot(shares, each, 1)
+    apart = each - means
+    sums[:] = np.einsum('s,sci,scj->cij', shares, apart, apart)
+    sums += np.einsum('s,sci,scj->cij', shares * spreads, drifts[chosen], drifts[chosen])
+    sums += np.tensordot(shares, covariances[chosen], 1)
+    # Products in another order differ by rounding, and a covariance is symmetric to the last bit.
+    sums[:, 1, 0] = sums[:, 0, 1]
+    for axis in range(2):
+        sums[:, axis, axis] = np.maximum(sums[:, axis, axis], FLOOR)
+
+
+sum_targets = _sum_targets_loops if HAVE_NUMBA else _sum_targets_arrays
+"""
+Fill mean and covariance of each target under a belief on the route.
+
+Parameters
+----------
+cells : (P, 2, r + 2)
+    See ``RouteBelief``.
+log_paces : (r,)
+targets, drifts : (P, c, 2), covariances : (P, c, 2, 2)
+    See ``Route``.
+means : (c, 2), sums : (c, 2, 2)
+    Filled.
+
+"""
