@@ -17,6 +17,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from gauntlet_drives import Case, Drive
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops')
@@ -107,7 +108,7 @@ class Following:
         return np.asarray(squared <= CHI_SQUARE[level])
 
 
-def follow(model: Model, drive: Drive) -> Following:
+def follow(model: ModelHead, drive: Drive) -> Following:
     live = Filter(model)
     live.warm_up()
     said, took = [], []
@@ -136,7 +137,11 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
     """Train with one method and go through the blocks; return numbers for tables and JSON."""
     began = time.perf_counter()
     try:
-        model = train_model(case.training, TrainingSettings(method=method))
+        model: ModelHead = (
+            train_places(case.training, TrainingSettings())
+            if method == 'places'
+            else train_model(case.training, TrainingSettings(method=method))
+        )
     except InputError as error:
         return {'refused': str(error)}
     found: dict[str, Any] = {
@@ -156,14 +161,14 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
     return found
 
 
-def _size(model: Model) -> int:
+def _size(model: ModelHead) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'model.npz'
         save_model(model, path)
         return path.stat().st_size
 
 
-def accuracy(model: Model, case: Case, following: Following) -> dict[str, Any]:
+def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, Any]:
     errors, known = following.errors(), following.known()
     found: dict[str, Any] = {'ticks': int(known.sum()), 'told': _mean(following.told, known)}
     if not known.any():
@@ -231,7 +236,7 @@ def _along_and_across(drive: Drive, following: Following) -> tuple[Floats, Float
     return np.nan_to_num(along), np.nan_to_num(across)
 
 
-def elsewhere(model: Model, case: Case, drive: Drive) -> dict[str, Any]:
+def elsewhere(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
     """Return how often the filter told positions while the vehicle was off the route."""
     following = follow(model, drive)
     grace = round(1e9 * max(GRACE_S, GRACE_LAPS * case.lap_s))
@@ -254,7 +259,7 @@ def _away(drive: Drive, stamps: Ints, grace_ns: int) -> Bools:
     return np.asarray(~on[last] & (stamps - since[last] > grace_ns))
 
 
-def moves(model: Model, case: Case) -> dict[str, Any] | None:
+def moves(model: ModelHead, case: Case) -> dict[str, Any] | None:
     """Return how the filter fared where the vehicle was suddenly elsewhere on its route."""
     drive = case.followed
     window_s = model.window / model.rate_hz
@@ -279,7 +284,7 @@ def moves(model: Model, case: Case) -> dict[str, Any] | None:
     }
 
 
-def _moved(following: Following, put_ns: int, model: Model) -> dict[str, float]:
+def _moved(following: Following, put_ns: int, model: ModelHead) -> dict[str, float]:
     windows = (following.stamps - put_ns) / (model.window * model.period_ns)
     known, inside = following.known(), following.inside(0, 1)
     tracking = following.tracking & known
@@ -293,7 +298,7 @@ def _moved(following: Following, put_ns: int, model: Model) -> dict[str, float]:
     }
 
 
-def stops(model: Model, case: Case, drive: Drive) -> Iterator[dict[str, Any]]:
+def stops(model: ModelHead, case: Case, drive: Drive) -> Iterator[dict[str, Any]]:
     """Yield how the filter fared while the vehicle stood and after it."""
     following = follow(model, drive)
     errors, known, told = following.errors(), following.known(), following.told

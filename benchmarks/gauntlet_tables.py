@@ -16,6 +16,9 @@ Results: TypeAlias = dict[str, dict[str, dict[str, Any]]]
 PLAIN = 'route'
 """The method that is used where none is asked for."""
 
+OTHERS = ('places', 'spectral')
+"""Methods whose counts stand beside those of the plain one."""
+
 WIDE, NARROW = (0.90, 0.99), (0.60, 0.78)
 """What the 95 % and the 68 % ellipse may hold and still mean what they say."""
 
@@ -131,8 +134,9 @@ def show_targets(results: Results) -> None:
             continue
         beside = ''
         if target.method == PLAIN:
-            others, theirs = judged(results, target, 'spectral')
-            beside = f'  (spectral {others - _number(theirs)}/{others})' if others else ''
+            for method in OTHERS:
+                others, theirs = judged(results, target, method)
+                beside += f'  ({method} {others - _number(theirs)}/{others})' if others else ''
         words = (' '.join([case, *names]).strip() for case, names in missed.items())
         not_met = f'  not: {", ".join(words)}' if missed else ''
         print(f'  {target.words:50s}{count - _number(missed):4d}/{count:<4d}{beside}{not_met}')
