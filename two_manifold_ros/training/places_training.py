@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.places_model import PlacesModel
 from two_manifold_ros.route.fitting import fit
 from two_manifold_ros.route.learning import lay_out, learn_route, memory_of, Tuning
-from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.dataset import build_dataset, LEAST_WINDOW
 from two_manifold_ros.training.drive_summary import (
     count_all_laps,
     lag_summary,
@@ -41,6 +42,22 @@ One degree of mounting turns so much of gravity into a level axis, and cheap gyr
 half a degree a second. At 0 the simulated AGV, whose mounting turns by two degrees between days,
 is lost on 98 % of its way; at twice as much two runs on another track pass for the trained one.
 """
+
+TICKS_IN_MEMORY = 10.0
+"""
+Ticks in the memory of the observations: a slow vehicle does the same for many ticks.
+
+Twice and half as many change the errors of the simulated cars and the tram by less than a fifth.
+"""
+
+LEAST_RATE_HZ = 5.0
+"""Of a slow vehicle: predictions are wanted in steps of a fraction of a second."""
+
+WINDOW_MEMORIES = 5.0
+"""Memories of the observations in a window: some bends, which tell one place from another."""
+
+LARGEST_WINDOW = 0.02
+"""Share of the longest drive that a window above the usual one may take: laps are needed."""
 
 LEAST_MET_AGAIN = 0.5
 """Share of the steps of the drives at places met more than once, below which nothing is fitted."""
@@ -72,7 +89,7 @@ def train_places(
     report = progress or (lambda *_: None)
     streams = position_streams(recordings)
     report('averaging samples over ticks', 0.0)
-    dataset = build_dataset(recordings, settings)
+    dataset = build_dataset(recordings, _with_time_scales(recordings, settings))
     channels, period_s = dataset.channels, dataset.period_ns * 1e-9
     live = channels.live
     observations = [channels.standardise(segment.values) for segment in dataset.segments]
@@ -124,6 +141,28 @@ def train_places(
         highest=high,
         most_still=max(longest_stillness(each.T) for each in observations),
     )
+
+
+def _with_time_scales(
+    recordings: Sequence[Recording], settings: TrainingSettings
+) -> TrainingSettings:
+    """Return the settings with a rate and a window that suit the memory of the observations."""
+    if settings.rate_hz is not None and settings.window is not None:
+        return settings
+    usual = build_dataset(recordings, settings)
+    observations = [usual.channels.standardise(each.values) for each in usual.segments]
+    memory_s = memory_of(observations, usual.period_ns * 1e-9)
+    rate_hz = usual.rate_hz
+    slower_hz = max(TICKS_IN_MEMORY / memory_s, LEAST_RATE_HZ)
+    # A little slower changes nothing but that ticks are no whole samples any more.
+    if settings.rate_hz is None and slower_hz < rate_hz / 1.5:
+        rate_hz = float(math.ceil(slower_hz))
+    if settings.window is not None:
+        return replace(settings, rate_hz=rate_hz)
+    longest_s = max(map(len, usual.segments)) / usual.rate_hz
+    window_s = min(WINDOW_MEMORIES * memory_s, LARGEST_WINDOW * longest_s)
+    window_s = max(window_s, usual.window / usual.rate_hz)
+    return replace(settings, rate_hz=rate_hz, window=max(round(window_s * rate_hz), LEAST_WINDOW))
 
 
 def _window_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:
