@@ -37,6 +37,7 @@ def altered(places_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
     return altering(places_path, tmp_path / 'altered.npz')
 
 
+@pytest.mark.long
 def test_the_same_recording_gives_the_same_bytes(
     places_path: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
 ) -> None:

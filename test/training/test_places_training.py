@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
+@pytest.mark.long
 def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
     places_model: PlacesModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
@@ -28,6 +29,7 @@ def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
     assert len(places_model.route.noise) <= 1.1 * len(half.route.noise)
 
 
+@pytest.mark.long
 def test_more_laps_of_another_recording_are_merged(
     slot_car_laps: tuple[Recording, Recording], places_model: PlacesModel
 ) -> None:
