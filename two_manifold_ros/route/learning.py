@@ -140,7 +140,7 @@ LEAST_VARIANCE = 1e-4
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers that a rehearsal chooses."""
+    """Numbers that are fitted by following parts of the drives, see `fitting`."""
 
     sharpness: float = 0.2
     persistence: float = 0.5
@@ -155,20 +155,20 @@ class Passes:
     ----------
     places
         Of the route.
-    observations
-        Of each segment (T, d), standardised.
     features : (V, f), settled : (V,) bool
         Of the visits, and whether their slow means had settled.
     log_paces : (V,)
         Logarithm of the speed over the usual one of the place.
     targets : (V, H + 1, 2)
         Positions at the horizons and the velocity; NaN where unknown.
-    ticks_in_place : (P,)
-        Usual stay, ticks.
     rest, series : (n, f)
         Features of ticks at rest, and of all others.
-    horizons, period_s, gains
+    horizons, period_s, gains, channels
         As in the model.
+    at_rest, shifts : (d,)
+        The observation of no motion, and what a channel may be off from one day to another.
+    memory_s
+        Of the observations, see `memory_of`.
 
     """
 
@@ -212,6 +212,8 @@ def lay_out(
         The observation when every channel is 0 in its own units.
     shifts : (d,)
         Standard deviation of what a channel may be off from one day to another.
+    memory_s
+        Of the observations, see `memory_of`.
 
     """
     places = merge_passes(tracks, period_s)
