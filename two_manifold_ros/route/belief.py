@@ -3,11 +3,13 @@
 """
 Belief over where the vehicle is: on the route at a place and a pace, or elsewhere.
 
-A Bayes filter over six hypotheses: driving, standing or doing something that training never saw,
-each of them on the route or off it. Driving off the route means a road made of the same pieces in
-another order: any place may follow any other. On the route that predicts worse than the route
-itself, by the pieces that do not end; on another road, or after the vehicle was moved, it predicts
-better. Only the likelihood of the observations decides between the hypotheses.
+A Bayes filter over hypotheses: on the route or off it, the vehicle drives, stands, or does what
+training never saw. Driving off the route means a road made of the same pieces in another order:
+any place may follow any other. On the route that predicts worse than the route itself, by the
+pieces that do not end; on another road it predicts better. Driving is *settled* where the slow
+means of the observations are those of the road behind, and *new* where they are not yet: after a
+start, a gap, a move or a piece of another road. Only the likelihood of the observations decides
+between all of them.
 """
 
 from __future__ import annotations
@@ -25,23 +27,35 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.typing import Floats, Ints
 
-FAINT = 1e-7
-"""
-Probability of a place below which it does not move on, and of a cell below which it is dropped.
+ON, ON_NEW, OFF, OFF_NEW = 0, 1, 2, 3
+"""Rows of driving: on the route or off it, settled or new there."""
 
-What jumps to a place in a tick lies below; where it fits it grows beyond at the next observation.
+STANDING, UNLIKE = 0, 1
+"""Columns of what else a vehicle does, on the route (row 0) or off it (row 1)."""
+
+FAINT = 1e-6
+"""
+Probability of a place below which it is dropped, at the most.
+
+Twice a tenth of it changes no error; at ten times as much a moved vehicle is found on half of the
+occasions only.
 """
 
-ACTIVE = 1e-6
+PACED = 1e-4
 """Probability of a place below which all paces share the likelihood of the usual one."""
+
+FAINTLY, PLAINLY = 1, 2
+"""How a place is reached: with less probability than that, or with more."""
 
 FARTHEST = 1e4
 """Squared whitened distance beyond which an observation fits no worse."""
 
-ON, OFF = 0, 1
-"""Rows of the hypotheses: on the route and off it."""
+BEGINS_AT_BEGINNING, STANDS_AT_BEGINNING = 0.5, 0.9
+"""
+Shares of vehicles that start, rolling or standing, where a drive of the training began.
 
-DRIVING, STANDING, UNLIKE = 0, 1, 2
+A route has its pit, garage or depot; the rest starts anywhere.
+"""
 
 
 class RouteBelief:
@@ -55,11 +69,14 @@ class RouteBelief:
 
     Attributes
     ----------
-    cells : (P, 2, r + 2)
-        Probabilities at each place, on the route and off it, of driving at each pace, of standing,
-        and of doing what training never saw.
+    cells : (P, 4, r)
+        Probabilities of driving at each place and pace: on the route settled and new, off it
+        settled and new.
+    others : (P, 2, 2)
+        Probabilities at each place, on the route and off it, of standing and of doing what
+        training never saw.
     log_evidence
-        Logarithm of the predicted density of the last observation; 0 while slow means settle.
+        Logarithm of the predicted density of the last observation.
     state : (k,)
         Mean two-manifold state under the belief on the route, the constant first.
 
@@ -69,22 +86,29 @@ class RouteBelief:
         self._route = route
         self._stream = FeatureStream(route.channels, route.gains)
         paces, places = len(route.log_paces), len(route.noise)
-        self.cells = np.zeros((places, 2, paces + 2))
+        self.cells = np.zeros((places, 4, paces))
+        self.others = np.zeros((places, 2, 2))
         self._moved = np.zeros_like(self.cells)
-        self._logs = np.zeros((places, paces))
-        self._totals = np.zeros(places)
+        self._moved_others = np.zeros_like(self.others)
+        self._active = np.arange(places)
+        self._count = places
+        self._reached = np.zeros(places, dtype=np.int64)
+        self._order = np.zeros(places, dtype=np.int64)
+        self._logs = np.zeros((places, 2, paces))
+        self._totals = np.zeros((3, 2))
+        self._jumped = np.zeros(2)
         self._rates = route.rates.as_array()
         self._steps = np.ascontiguousarray(route.moves.T)
         hidden = route.means.shape[1] - route.channels
         weights = np.concatenate([np.full(hidden, route.persistence), np.ones(route.channels)])
         self._scale = np.sqrt(weights)
+        self._freedom = float(weights.sum())
         self._means = np.ascontiguousarray(route.means * self._scale)
         self._slopes = np.ascontiguousarray(route.slopes * self._scale)
         self._squares = np.square(self._slopes).sum(axis=1)
-        self._all_squares = np.square(route.slopes).sum(axis=1)
-        self._freedom = float(weights.sum())
+        self._new_squares = np.square(route.new_slopes).sum(axis=1)
         self._levels = -0.5 * np.log(route.noise)
-        self._even = np.full(places, 1.0 / places)
+        self._numbers = np.array([route.tail, self._freedom, 0.0, route.sharpness])
         count = route.targets.shape[1]
         self._sums = np.zeros((count, 2)), np.zeros((count, 2, 2))
         self.log_evidence = 0.0
@@ -92,59 +116,62 @@ class RouteBelief:
         self.start()
 
     def start(self) -> None:
-        """Start anywhere, on the route as likely as not."""
+        """Start at the beginning of a drive or anywhere, on the route or off it."""
         self._stream.start()
-        paces = len(self._route.log_paces)
-        prior, even = self._route.pace_prior, self._even[:, None]
+        prior, begun = self._route.pace_prior, self._route.beginnings
+        places = len(begun)
+        even = 1.0 / places
+        rolling = BEGINS_AT_BEGINNING * begun + (1.0 - BEGINS_AT_BEGINNING) * even
+        standing = STANDS_AT_BEGINNING * begun + (1.0 - STANDS_AT_BEGINNING) * even
         self.cells[:] = 0.0
-        self.cells[:, ON, :paces] = 0.5 * prior * even
-        self.cells[:, OFF, :paces] = 0.25 * prior * even
-        self.cells[:, OFF, paces + 1] = 0.25 * self._even
-        np.sum(self.cells, axis=(1, 2), out=self._totals)
+        self.cells[:, ON_NEW] = rolling[:, None] * prior / 6.0
+        self.cells[:, OFF_NEW] = even * prior / 3.0
+        self.others[:, 0, STANDING] = standing / 6.0
+        self.others[:, 0, UNLIKE] = 0.0
+        self.others[:, 1] = even / 6.0
+        self._active[:] = np.arange(places)
+        self._count = places
+        self._totals[:] = [[1.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
+        self._totals /= 6.0
         self.log_evidence = 0.0
         self._tell_state()
-
-    def hide(self, begin: int, end: int) -> None:
-        """Start anywhere but at the places from begin to end."""
-        even = np.ones(len(self._even))
-        even[begin:end] = 0.0
-        self._even = even / even.sum()
-        self.start()
 
     @property
     def on_route(self) -> float:
         """Probability that the vehicle is on the route."""
-        return float(self.cells[:, ON].sum())
+        return float(self._totals[:, 0].sum())
 
     @property
     def driving(self) -> float:
         """Probability that the vehicle drives on the route as in training."""
-        return float(self.cells[:, ON, :-2].sum())
-
-    @property
-    def unlike(self) -> float:
-        """Probability of something that training never saw."""
-        return float(self.cells[:, :, -1].sum())
+        return float(self._totals[0, 0])
 
     @property
     def standing(self) -> float:
         """Probability that the vehicle stands."""
-        return float(self.cells[:, :, -2].sum())
+        return float(self._totals[1].sum())
+
+    @property
+    def unlike(self) -> float:
+        """Probability of something that training never saw."""
+        return float(self._totals[2].sum())
 
     @property
     def weights(self) -> Floats:
         """Probabilities of the places, given that the vehicle is on the route: (P,)."""
-        weights: Floats = self.cells[:, ON].sum(axis=1)
+        weights: Floats = self.cells[:, :OFF].sum(axis=(1, 2)) + self.others[:, 0].sum(axis=1)
         total = float(weights.sum())
-        return np.divide(weights, total) if total > 0.0 else self._even.copy()
+        if total > 0.0:
+            return weights / total
+        return np.full(len(weights), 1.0 / len(weights))
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
         route = self._route
         means, covariances = self._sums
         sum_targets(
-            self.cells, route.log_paces, route.targets, route.drifts, route.covariances,
-            means, covariances,
+            self.cells, self.others, self._active[: self._count], route.log_paces, route.targets,
+            route.drifts, route.covariances, means, covariances,
         )  # fmt: skip
         return means.copy(), covariances * route.factors[:, None, None]
 
@@ -156,45 +183,29 @@ class RouteBelief:
         -------
         float
             Evidence in (0, 1]: mean likelihood under the belief before it, relative to the largest
-            of all hypotheses; 1 while slow means settle.
+            of all hypotheses.
 
         """
         route = self._route
         features = self._stream.push(observation)
         self._predict()
-        if self._stream.age < route.settle:
-            self.log_evidence = 0.0
-            self._tell_state()
-            return 1.0
-        whitened = route.whitening @ features
-        if self._stream.age == route.settle:
-            # All that was seen until now, at once.
-            largest = fill_logs(
-                whitened, route.means, route.slopes, self._all_squares, route.noise,
-                self._levels,
-                route.log_paces, self._totals, route.tail, float(len(whitened)),
-                0.5 * route.sharpness, self._logs,
-            )  # fmt: skip
-            rest = unlike = largest - 20.0
-        else:
-            largest = fill_logs(
-                whitened * self._scale, self._means, self._slopes, self._squares, route.noise,
-                self._levels, route.log_paces, self._totals, route.tail, self._freedom,
-                route.sharpness, self._logs,
-            )  # fmt: skip
-            means, nothing = features[: -route.channels], features[:0]
-            rest = route.sharpness * (
-                route.rest.log_density(observation, means)
-                + route.persistence * route.rest_means.log_density(means, nothing)
-            )
-            unlike = route.sharpness * (
-                route.other.log_density(observation, means)
-                + route.persistence * route.other_means.log_density(means, nothing)
-            )
-        shift = max(largest, rest, unlike)
-        evidence = weigh(
-            self.cells, self._totals, self._logs, shift, math.exp(rest - shift),
-            math.exp(unlike - shift),
+        means, nothing = features[: -route.channels], features[:0]
+        lasting = route.persistence * route.other_means.log_density(means, nothing)
+        rest = route.rest.log_density(observation, means)
+        rest += route.persistence * route.rest_means.log_density(means, nothing)
+        unlike = route.other.log_density(observation, means) + lasting
+        self._numbers[2] = lasting + route.new_level
+        largest = fill_logs(
+            (route.whitening @ features) * self._scale, self._means, self._slopes, self._squares,
+            route.new_whitening @ observation, route.new_means, route.new_slopes,
+            self._new_squares, route.noise, self._levels, route.log_paces, self._reached,
+            self._numbers, self._logs,
+        )  # fmt: skip
+        shift = max(largest, route.sharpness * rest, route.sharpness * unlike)
+        evidence, self._count = weigh(
+            self.cells, self.others, self._order, self._reached, self._count, self._jumped,
+            route.pace_prior, self._logs, shift,
+            np.exp(route.sharpness * np.array([rest, unlike]) - shift), self._active, self._totals,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
@@ -204,250 +215,310 @@ class RouteBelief:
         return min(evidence, 1.0)
 
     def skip(self, ticks: int) -> None:
-        """Predict some ticks without observations."""
-        self._stream.start()
+        """Predict some ticks without observations: the slow means know nothing of them."""
         for _ in range(ticks):
             self._predict()
+            reached = np.flatnonzero(self._reached)
+            self._count = len(reached)
+            self._active[: self._count] = reached
+            self._reached[:] = 0
+        missed = 1.0 - (1.0 - self._route.rates.settle) ** ticks
+        for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
+            self.cells[:, new] += missed * self.cells[:, settled]
+            self.cells[:, settled] *= 1.0 - missed
+        # What jumped anywhere is no part of it: less than a thousandth in a tick.
+        total = self.cells.sum() + self.others.sum()
+        self.cells /= total
+        self.others /= total
+        self._totals[0] = self.cells[:, :OFF].sum(), self.cells[:, OFF:].sum()
+        self._totals[1:] = self.others.sum(axis=0).T
+        self._tell_state()
 
     def _tell_state(self) -> None:
-        mean_state(self.cells, self._route.states, self.state)
+        mean_state(
+            self.cells, self.others, self._active[: self._count], self._route.states, self.state
+        )
 
     def _predict(self) -> None:
         route = self._route
-        move(
-            self.cells, self._totals, route.begins, route.targets_of, route.steps_of,
-            route.shares_of, self._steps, self._moved,
-        )  # fmt: skip
-        exchange(
-            self._moved, route.pace_changes, route.pace_prior, self._even, self._rates,
-            self.cells, self._totals,
+        self._count = predict(
+            self.cells, self.others, self._active, self._count, route.begins, route.targets_of,
+            route.steps_of, route.shares_of, self._steps, route.pace_changes, route.pace_prior,
+            self._rates, self._moved, self._moved_others, self._reached, self._order,
+            self._jumped,
         )  # fmt: skip
 
 
 @compiled
-def _move_loops(
-    cells: Floats, totals: Floats, begins: Ints, targets: Ints, steps: Ints, shares: Floats,
-    moves: Floats, moved: Floats,
-) -> None:  # fmt: skip
-    places, modes, rows = cells.shape
+def _predict_loops(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
+    cells: Floats, others: Floats, active: Ints, count: int, begins: Ints, targets: Ints,
+    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, rates: Floats,
+    moved: Floats, moved_others: Floats, reached: Ints, order: Ints, jumped: Floats,
+) -> int:  # fmt: skip
+    leave, carried, enter, piece, settle = rates[0], rates[1], rates[2], rates[3], rates[4]
+    stop, go, odd, odd_off, odd_ends, astray = (
+        rates[5], rates[6], rates[7], rates[8], rates[9], rates[10],
+    )  # fmt: skip
+    places, _, paces = cells.shape
+    found = 0
+    for a in range(count):
+        i = active[a]
+        for way in range(begins[i], begins[i + 1]):
+            target, step, share = targets[way], steps[way], shares[way]
+            if not reached[target]:
+                reached[target] = FAINTLY
+                order[found] = target
+                found += 1
+                moved[target] = 0.0
+                moved_others[target] = 0.0
+            for m in range(4):
+                for r in range(paces):
+                    moved[target, m, r] += cells[i, m, r] * moves[step, r] * share
+            for m in range(2):
+                for r in range(2):
+                    moved_others[target, m, r] += others[i, m, r] * moves[step, paces + r] * share
+    on, off, odd_on, gone = 0.0, 0.0, 0.0, 0.0
+    for a in range(found):
+        i = order[a]
+        for r in range(paces):
+            on += moved[i, 0, r]
+            off += moved[i, 2, r] + moved[i, 3, r]
+        odd_on += moved_others[i, 0, 1]
+        gone += moved_others[i, 1, 1]
+    put = (carried * (on + odd_on) + enter * gone) / places
+    apart = (piece * off + 0.5 * odd_ends * gone) / places
+    jumped[0], jumped[1] = put, apart
+    for a in range(found):
+        i = order[a]
+        on, new, off, off_new = 0.0, 0.0, 0.0, 0.0
+        for r in range(paces):
+            on += moved[i, 0, r]
+            new += moved[i, 1, r]
+            off += moved[i, 2, r]
+            off_new += moved[i, 3, r]
+        rest, odd_on = moved_others[i, 0, 0], moved_others[i, 0, 1]
+        rest_off, gone = moved_others[i, 1, 0], moved_others[i, 1, 1]
+        start = put + 0.5 * (go * rest + odd_ends * odd_on)
+        start_off = 0.5 * apart + 0.5 * go * rest_off
+        for r in range(paces):
+            kept, kept_new, kept_off, kept_off_new = 0.0, 0.0, 0.0, 0.0
+            for q in range(max(r - 1, 0), min(r + 2, paces)):
+                kept += moved[i, 0, q] * changes[q, r]
+                kept_new += moved[i, 1, q] * changes[q, r]
+                kept_off += moved[i, 2, q] * changes[q, r]
+                kept_off_new += moved[i, 3, q] * changes[q, r]
+            cells[i, 0, r] = (
+                (1.0 - leave - carried - stop - odd) * kept + settle * kept_new + enter * kept_off
+            )
+            cells[i, 1, r] = (
+                (1.0 - settle - stop - odd) * kept_new + enter * kept_off_new + prior[r] * start
+            )
+            cells[i, 2, r] = (
+                (1.0 - enter - piece - stop - odd_off) * kept_off
+                + 0.5 * leave * kept
+                + settle * kept_off_new
+                + 0.5 * prior[r] * apart
+            )
+            cells[i, 3, r] = (
+                1.0 - settle - enter - piece - stop - odd_off
+            ) * kept_off_new + prior[r] * start_off
+        others[i, 0, 0] = (1.0 - go) * rest + stop * (on + new) + 0.5 * odd_ends * odd_on
+        others[i, 1, 0] = (1.0 - go) * rest_off + stop * (off + off_new) + 0.5 * odd_ends * gone
+        others[i, 0, 1] = (
+            (1.0 - odd_ends - astray - carried) * odd_on + odd * (on + new) + 0.5 * go * rest
+        )
+        others[i, 1, 1] = (
+            (1.0 - odd_ends - enter) * gone
+            + odd_off * (off + off_new)
+            + astray * odd_on
+            + 0.5 * leave * on
+            + 0.5 * go * rest_off
+        )
+        if on + new + off + off_new > PACED:
+            reached[i] = PLAINLY
+    return found
+
+
+def _predict_arrays(
+    cells: Floats, others: Floats, active: Ints, count: int, begins: Ints, targets: Ints,
+    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, rates: Floats,
+    moved: Floats, moved_others: Floats, reached: Ints, order: Ints, jumped: Floats,
+) -> int:  # fmt: skip
+    leave, carried, enter, piece, settle, stop, go, odd, odd_off, odd_ends, astray = rates
+    places, _, paces = cells.shape
     moved[:] = 0.0
-    for i in range(places):
-        if totals[i] > FAINT:
-            for way in range(begins[i], begins[i + 1]):
-                target, step, share = targets[way], steps[way], shares[way]
-                for m in range(modes):
-                    for r in range(rows):
-                        moved[target, m, r] += cells[i, m, r] * moves[step, r] * share
+    moved_others[:] = 0.0
+    sources = np.repeat(np.arange(places), np.diff(begins))
+    ways = np.flatnonzero(np.isin(sources, active[:count]))
+    chances = moves[steps[ways]] * shares[ways, None]
+    np.add.at(moved, targets[ways], cells[sources[ways]] * chances[:, None, :paces])
+    np.add.at(moved_others, targets[ways], others[sources[ways]] * chances[:, None, paces:])
+    reached[targets[ways]] = FAINTLY
+    here = np.flatnonzero(reached)
+    order[: len(here)] = here
+    on, new, off, off_new = moved[here].sum(axis=2).T
+    (rest, odd_on), (rest_off, gone) = moved_others[here].transpose(1, 2, 0)
+    put = (carried * (on.sum() + odd_on.sum()) + enter * gone.sum()) / places
+    apart = (piece * (off.sum() + off_new.sum()) + 0.5 * odd_ends * gone.sum()) / places
+    jumped[:] = put, apart
+    start = put + 0.5 * (go * rest + odd_ends * odd_on)
+    start_off = 0.5 * apart + 0.5 * go * rest_off
+    kept, kept_new, kept_off, kept_off_new = (moved[here] @ changes).transpose(1, 0, 2)
+    cells[here, 0] = (1.0 - leave - carried - stop - odd) * kept
+    cells[here, 0] += settle * kept_new + enter * kept_off
+    cells[here, 1] = (1.0 - settle - stop - odd) * kept_new + enter * kept_off_new
+    cells[here, 1] += start[:, None] * prior
+    cells[here, 2] = (1.0 - enter - piece - stop - odd_off) * kept_off + 0.5 * leave * kept
+    cells[here, 2] += settle * kept_off_new + 0.5 * apart * prior
+    cells[here, 3] = (1.0 - settle - enter - piece - stop - odd_off) * kept_off_new
+    cells[here, 3] += start_off[:, None] * prior
+    others[here, 0, 0] = (1.0 - go) * rest + stop * (on + new) + 0.5 * odd_ends * odd_on
+    others[here, 1, 0] = (1.0 - go) * rest_off + stop * (off + off_new) + 0.5 * odd_ends * gone
+    others[here, 0, 1] = (1.0 - odd_ends - astray - carried) * odd_on + odd * (on + new)
+    others[here, 0, 1] += 0.5 * go * rest
+    others[here, 1, 1] = (1.0 - odd_ends - enter) * gone + odd_off * (off + off_new)
+    others[here, 1, 1] += astray * odd_on + 0.5 * leave * on + 0.5 * go * rest_off
+    reached[here[on + new + off + off_new > PACED]] = PLAINLY
+    return len(here)
 
 
-def _move_arrays(
-    cells: Floats, totals: Floats, begins: Ints, targets: Ints, steps: Ints, shares: Floats,
-    moves: Floats, moved: Floats,
-) -> None:  # fmt: skip
-    moved[:] = 0.0
-    sources = np.repeat(np.arange(len(cells)), np.diff(begins))
-    ways = np.flatnonzero(totals[sources] > FAINT)
-    flows = cells[sources[ways]] * (moves[steps[ways]] * shares[ways, None])[:, None, :]
-    np.add.at(moved, targets[ways], flows)
-
-
-move = _move_loops if HAVE_NUMBA else _move_arrays
+predict = _predict_loops if HAVE_NUMBA else _predict_arrays
 """
-Move every probability along the map, each row at its pace.
+Move every probability along the map, each at its pace, and go over between hypotheses.
 
 Parameters
 ----------
-cells, moved : (P, 2, r + 2)
-    Before and after; ``moved`` is filled.
-totals : (P,)
-    Probability of each place; those below ``FAINT`` do not move on.
+cells : (P, 4, r), others : (P, 2, 2)
+    See ``RouteBelief``; filled at the places that are reached.
+active : (P,) int64, count
+    The first ``count`` are the places that have any probability.
 begins : (P + 1,) int64, targets, steps : (L,) int64, shares : (L,)
     Of place i the ways ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
     and which share of the drives went there.
 moves : (M + 1, r + 2)
     Chances to move by 0 to M steps in a tick: at each pace, standing, and unlike in training.
-
-"""
-
-
-@compiled
-def _exchange_loops(  # noqa: C901 - one loop for numba
-    moved: Floats, changes: Floats, prior: Floats, even: Floats, rates: Floats, cells: Floats,
-    totals: Floats,
-) -> None:  # fmt: skip
-    leave, enter, piece, stop, go = rates[0], rates[1], rates[2], rates[3], rates[4]
-    odd, odd_ends, odd_off_ends, astray = rates[5], rates[6], rates[7], rates[8]
-    paces = len(prior)
-    places = moved.shape[0]
-    drive_off, odd_off = 0.0, 0.0
-    for i in range(places):
-        for r in range(paces):
-            drive_off += moved[i, 1, r]
-        odd_off += moved[i, 1, paces + 1]
-    jumped = piece * drive_off + odd_off_ends * odd_off
-    for i in range(places):
-        on, off = 0.0, 0.0
-        for r in range(paces):
-            on += moved[i, 0, r]
-            off += moved[i, 1, r]
-        rest_on, rest_off = moved[i, 0, paces], moved[i, 1, paces]
-        odd_on, gone = moved[i, 0, paces + 1], moved[i, 1, paces + 1]
-        start_on = go * rest_on + odd_ends * odd_on
-        start_off = go * rest_off + jumped * even[i]
-        if on + off + rest_on + rest_off + odd_on + gone == 0.0:
-            # Nothing moved here: all there is came by a jump.
-            for r in range(paces):
-                cells[i, 0, r] = 0.0
-                cells[i, 1, r] = prior[r] * start_off
-            for m in range(2):
-                cells[i, m, paces] = 0.0
-                cells[i, m, paces + 1] = 0.0
-            totals[i] = start_off
-            continue
-        total = 0.0
-        for r in range(paces):
-            kept_on, kept_off = 0.0, 0.0
-            if on + off > 0.0:
-                for q in range(max(r - 1, 0), min(r + 2, paces)):
-                    kept_on += moved[i, 0, q] * changes[q, r]
-                    kept_off += moved[i, 1, q] * changes[q, r]
-            driving = (1.0 - leave - stop - odd) * kept_on + enter * kept_off + prior[r] * start_on
-            apart = (
-                (1.0 - enter - piece - stop - odd) * kept_off
-                + 0.5 * leave * kept_on
-                + prior[r] * start_off
-            )
-            cells[i, 0, r] = driving
-            cells[i, 1, r] = apart
-            total += driving + apart
-        cells[i, 0, paces] = (1.0 - go) * rest_on + stop * on
-        cells[i, 1, paces] = (1.0 - go) * rest_off + stop * off
-        cells[i, 0, paces + 1] = (1.0 - odd_ends - astray) * odd_on + odd * on
-        cells[i, 1, paces + 1] = (
-            (1.0 - odd_off_ends) * gone + odd * off + astray * odd_on + 0.5 * leave * on
-        )
-        for m in range(2):
-            total += cells[i, m, paces] + cells[i, m, paces + 1]
-        totals[i] = total
-
-
-def _exchange_arrays(
-    moved: Floats, changes: Floats, prior: Floats, even: Floats, rates: Floats, cells: Floats,
-    totals: Floats,
-) -> None:  # fmt: skip
-    leave, enter, piece, stop, go, odd, odd_ends, odd_off_ends, astray = rates
-    paces = len(prior)
-    on, off = moved[:, 0, :paces].sum(axis=1), moved[:, 1, :paces].sum(axis=1)
-    rest_on, rest_off = moved[:, 0, paces], moved[:, 1, paces]
-    odd_on, gone = moved[:, 0, paces + 1], moved[:, 1, paces + 1]
-    jumped = piece * off.sum() + odd_off_ends * gone.sum()
-    start_on = go * rest_on + odd_ends * odd_on
-    start_off = go * rest_off + jumped * even
-    kept_on, kept_off = moved[:, 0, :paces] @ changes, moved[:, 1, :paces] @ changes
-    cells[:, 0, :paces] = (1.0 - leave - stop - odd) * kept_on + enter * kept_off
-    cells[:, 0, :paces] += start_on[:, None] * prior
-    cells[:, 1, :paces] = (1.0 - enter - piece - stop - odd) * kept_off + 0.5 * leave * kept_on
-    cells[:, 1, :paces] += start_off[:, None] * prior
-    cells[:, 0, paces] = (1.0 - go) * rest_on + stop * on
-    cells[:, 1, paces] = (1.0 - go) * rest_off + stop * off
-    cells[:, 0, paces + 1] = (1.0 - odd_ends - astray) * odd_on + odd * on
-    cells[:, 1, paces + 1] = (1.0 - odd_off_ends) * gone + odd * off
-    cells[:, 1, paces + 1] += astray * odd_on + 0.5 * leave * on
-    np.sum(cells, axis=(1, 2), out=totals)
-
-
-exchange = _exchange_loops if HAVE_NUMBA else _exchange_arrays
-"""
-Go over between paces and between hypotheses.
-
-Parameters
-----------
-moved, cells : (P, 2, r + 2)
-    Before and after; ``cells`` is filled.
 changes : (r, r), prior : (r,)
     Chances to go over to the next slower or faster pace, and paces of who starts to drive.
-even : (P,)
-    Places after a jump.
-rates : (9,)
+rates : (11,)
     From ``Rates.as_array``.
-totals : (P,)
-    Filled with the probability of each place.
+moved : (P, 4, r), moved_others : (P, 2, 2)
+    Room for what has moved and has not gone over yet.
+reached, order : (P,) int64
+    Filled with how places are reached (not at all, faintly or plainly), and with those that are.
+jumped : (2,)
+    Filled with what jumps to each place, on the route and off it; places that are not reached
+    are not filled with it.
+
+Returns
+-------
+int
+    How many places are reached.
 
 """
 
 
 @compiled
-def _fill_logs_loops(
-    whitened: Floats, means: Floats, slopes: Floats, squares: Floats, noise: Floats,
-    levels: Floats,
-    log_paces: Floats, totals: Floats, tail: float, freedom: float, sharpness: float,
-    logs: Floats,
+def _fill_logs_loops(  # noqa: C901 - one loop for numba
+    whitened: Floats, means: Floats, slopes: Floats, squares: Floats, newest: Floats,
+    new_means: Floats, new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats,
+    log_paces: Floats, reached: Ints, numbers: Floats, logs: Floats,
 ) -> float:  # fmt: skip
-    places, features = means.shape
+    tail, freedom, offset, sharpness = numbers[0], numbers[1], numbers[2], numbers[3]
+    channels, features, paces = len(newest), len(whitened), len(log_paces)
+    power, new_power = 0.5 * (tail + freedom) * sharpness, 0.5 * (tail + channels) * sharpness
     largest = -1e300
-    power = 0.5 * (tail + freedom)
-    for i in range(places):
+    for i in range(len(means)):
+        inverse = 1.0 / (tail * noise[i])
+        square, product = 0.0, 0.0
+        for k in range(channels):
+            difference = newest[k] - new_means[i, k]
+            square += difference * difference
+            product += difference * new_slopes[i, k]
+        level = sharpness * (channels * levels[i] + offset)
+        value = level - new_power * math.log(1.0 + min(square, FARTHEST) * inverse)
+        logs[i, 1, 0] = value
+        largest = max(largest, value)
+        if not reached[i]:
+            continue
+        if reached[i] == PLAINLY:
+            for r in range(paces):
+                pace = log_paces[r]
+                here = square + pace * (pace * new_squares[i] - 2.0 * product)
+                here = min(max(here, 0.0), FARTHEST)
+                value = level - new_power * math.log(1.0 + here * inverse)
+                logs[i, 1, r] = value
+                largest = max(largest, value)
         square, product = 0.0, 0.0
         for k in range(features):
             difference = whitened[k] - means[i, k]
             square += difference * difference
             product += difference * slopes[i, k]
-        level = freedom * levels[i]
-        inverse = 1.0 / (tail * noise[i])
-        if totals[i] < ACTIVE:
-            value = level - power * math.log(1.0 + min(square, FARTHEST) * inverse)
-            logs[i, 0] = sharpness * value
-            largest = max(largest, logs[i, 0])
-        else:
-            for r in range(len(log_paces)):
+        level = sharpness * freedom * levels[i]
+        if reached[i] == PLAINLY:
+            for r in range(paces):
                 pace = log_paces[r]
-                here = max(square - 2.0 * pace * product + pace * pace * squares[i], 0.0)
-                value = level - power * math.log(1.0 + min(here, FARTHEST) * inverse)
-                logs[i, r] = sharpness * value
-                largest = max(largest, logs[i, r])
+                here = square + pace * (pace * squares[i] - 2.0 * product)
+                here = min(max(here, 0.0), FARTHEST)
+                value = level - power * math.log(1.0 + here * inverse)
+                logs[i, 0, r] = value
+                largest = max(largest, value)
+        else:
+            value = level - power * math.log(1.0 + min(square, FARTHEST) * inverse)
+            logs[i, 0, 0] = value
+            largest = max(largest, value)
     return largest
 
 
 def _fill_logs_arrays(
-    whitened: Floats, means: Floats, slopes: Floats, squares: Floats, noise: Floats,
-    levels: Floats,
-    log_paces: Floats, totals: Floats, tail: float, freedom: float, sharpness: float,
-    logs: Floats,
+    whitened: Floats, means: Floats, slopes: Floats, squares: Floats, newest: Floats,
+    new_means: Floats, new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats,
+    log_paces: Floats, reached: Ints, numbers: Floats, logs: Floats,
 ) -> float:  # fmt: skip
-    differences = whitened - means
-    square = np.square(differences).sum(axis=1)[:, None]
-    product = (differences * slopes).sum(axis=1)[:, None]
-    here = np.maximum(square - 2.0 * log_paces * product + log_paces**2 * squares[:, None], 0.0)
-    here = np.where(totals[:, None] < ACTIVE, square, here)
+    tail, freedom, offset, sharpness = numbers
     inverse = 1.0 / (tail * noise[:, None])
-    logs[:] = np.log(1.0 + np.minimum(here, FARTHEST) * inverse)
-    logs *= -0.5 * (tail + freedom)
-    logs += freedom * levels[:, None]
-    logs *= sharpness
-    return float(logs.max())
+    kinds = (
+        (whitened, means, slopes, squares, freedom, 0.0),
+        (newest, new_means, new_slopes, new_squares, float(len(newest)), offset),
+    )
+    for kind, (seen, mean, slope, own, count, more) in enumerate(kinds):
+        apart = seen - mean
+        square = np.square(apart).sum(axis=1)[:, None]
+        product = (apart * slope).sum(axis=1)[:, None]
+        here = np.maximum(square - 2.0 * log_paces * product + log_paces**2 * own[:, None], 0.0)
+        here = np.where((reached == PLAINLY)[:, None], here, square)
+        value = np.log(1.0 + np.minimum(here, FARTHEST) * inverse)
+        value = count * levels[:, None] - 0.5 * (tail + count) * value
+        logs[:, kind] = sharpness * (value + more)
+    return max(float(logs[:, 1].max()), float(logs[reached > 0].max(initial=-1e300)))
 
 
 fill_logs = _fill_logs_loops if HAVE_NUMBA else _fill_logs_arrays
 """
 Fill the tempered log-likelihoods of an observation at each place and pace.
 
-A Student-t density of the whitened difference to what is usual at the place and pace.
+Student-t densities of the whitened difference to what is usual at the place and pace: of the
+observation given its slow means and, weighing less, of these, where the vehicle is settled; and
+of the observation alone where it is new.
 
 Parameters
 ----------
-whitened : (f,)
-    Features of the tick.
+whitened : (f,), newest : (d,)
+    Features of the tick, and the observation alone.
 means, slopes : (P, f), squares : (P,)
     Usual features, what they gain per unit of log-pace, and the squared norm of the latter.
+new_means, new_slopes : (P, d), new_squares : (P,)
+    The same for the observation alone.
 noise, levels : (P,)
     Variance at each place over the usual one, and minus half its logarithm.
 log_paces : (r,)
-totals : (P,)
-    Probability of each place; below ``ACTIVE`` only the first column is filled, with the
-    likelihood at the usual pace.
-tail, freedom, sharpness
-    Degrees of freedom of the density, number of features that count, and its exponent.
-logs : (P, r)
+reached : (P,) int64
+    From ``predict``; where it is faint only the likelihoods at the usual pace are filled, and
+    where it is none only that of who is new there.
+numbers : (4,)
+    Degrees of freedom of the densities; number of features that count of who is settled; what is
+    added of who is new; exponent of the likelihood.
+logs : (P, 2, r)
+    Settled, and new.
 
 Returns
 -------
@@ -459,51 +530,102 @@ float
 
 @compiled
 def _weigh_loops(  # noqa: C901, PLR0912 - one loop for numba
-    cells: Floats, totals: Floats, logs: Floats, shift: float, standing: float, unlike: float
-) -> float:
-    places, modes, rows = cells.shape
-    paces = rows - 2
+    cells: Floats, others: Floats, order: Ints, reached: Ints, count: int, jumped: Floats,
+    prior: Floats, logs: Floats, shift: float, factors: Floats, active: Ints, totals: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    places, _, paces = cells.shape
     evidence = 0.0
+    for a in range(count):
+        i = order[a]
+        settled, new = math.exp(logs[i, 0, 0] - shift), math.exp(logs[i, 1, 0] - shift)
+        for r in range(paces):
+            if r > 0 and reached[i] == PLAINLY:
+                settled, new = math.exp(logs[i, 0, r] - shift), math.exp(logs[i, 1, r] - shift)
+            cells[i, 0, r] *= settled
+            cells[i, 1, r] *= new
+            cells[i, 2, r] *= settled
+            cells[i, 3, r] *= new
+            evidence += cells[i, 0, r] + cells[i, 1, r] + cells[i, 2, r] + cells[i, 3, r]
+        for m in range(2):
+            for k in range(2):
+                others[i, m, k] *= factors[k]
+                evidence += others[i, m, k]
+    jump = jumped[0] + jumped[1]
     for i in range(places):
-        total = 0.0
-        if totals[i] < ACTIVE:
-            factor = math.exp(logs[i, 0] - shift)
-            for m in range(modes):
+        if not reached[i]:
+            logs[i, 0, 0] = jump * math.exp(logs[i, 1, 0] - shift)
+            evidence += logs[i, 0, 0]
+    if not evidence > 0.0:
+        return 0.0, count
+    inverse = 1.0 / evidence
+    least = min(jump, FAINT)
+    totals[:] = 0.0
+    kept = 0
+    for i in range(places):
+        if reached[i]:
+            reached[i] = 0
+            total = 0.0
+            for m in range(4):
                 for r in range(paces):
-                    cells[i, m, r] *= factor
-        else:
-            for r in range(paces):
-                factor = math.exp(logs[i, r] - shift)
-                for m in range(modes):
-                    cells[i, m, r] *= factor
-        for m in range(modes):
-            cells[i, m, paces] *= standing
-            cells[i, m, paces + 1] *= unlike
-            for r in range(rows):
-                total += cells[i, m, r]
-        totals[i] = total
-        evidence += total
-    if evidence > 0.0:
-        inverse = 1.0 / evidence
-        for i in range(places):
-            totals[i] *= inverse
-            for m in range(modes):
-                for r in range(rows):
                     cells[i, m, r] *= inverse
-    return evidence
+                    total += cells[i, m, r]
+            for m in range(2):
+                for k in range(2):
+                    others[i, m, k] *= inverse
+                    total += others[i, m, k]
+            if not total > least:
+                cells[i] = 0.0
+                others[i] = 0.0
+                continue
+        else:
+            mass = logs[i, 0, 0] * inverse
+            if not mass > least:
+                continue
+            for r in range(paces):
+                cells[i, 1, r] = mass * jumped[0] / jump * prior[r]
+                cells[i, 3, r] = mass * jumped[1] / jump * prior[r]
+        active[kept] = i
+        kept += 1
+        for r in range(paces):
+            totals[0, 0] += cells[i, 0, r] + cells[i, 1, r]
+            totals[0, 1] += cells[i, 2, r] + cells[i, 3, r]
+        for m in range(2):
+            for k in range(2):
+                totals[1 + k, m] += others[i, m, k]
+    return evidence, kept
 
 
 def _weigh_arrays(
-    cells: Floats, totals: Floats, logs: Floats, shift: float, standing: float, unlike: float
-) -> float:
-    cells[:, :, :-2] *= np.exp(logs - shift)[:, None, :]
-    cells[:, :, -2] *= standing
-    cells[:, :, -1] *= unlike
-    evidence = float(cells.sum())
-    if evidence > 0.0:
-        cells /= evidence
-    np.sum(cells, axis=(1, 2), out=totals)
-    return evidence
+    cells: Floats, others: Floats, order: Ints, reached: Ints, count: int, jumped: Floats,
+    prior: Floats, logs: Floats, shift: float, factors: Floats, active: Ints, totals: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    here = order[:count]
+    likelihoods = np.exp(logs[here] - shift)
+    cells[here] *= likelihoods[:, [0, 1, 0, 1]]
+    others[here] *= factors
+    jump = float(jumped.sum())
+    masses = np.where(reached > 0, 0.0, jump * np.exp(logs[:, 1, 0] - shift))
+    evidence = float(cells.sum() + others.sum() + masses.sum())
+    if not evidence > 0.0:
+        return 0.0, count
+    cells /= evidence
+    others /= evidence
+    masses /= evidence
+    least = min(jump, FAINT)
+    new = np.flatnonzero(masses > least)
+    if len(new):
+        cells[new, 1] = (masses[new] * jumped[0] / jump)[:, None] * prior
+        cells[new, 3] = (masses[new] * jumped[1] / jump)[:, None] * prior
+    whole = cells.sum(axis=(1, 2)) + others.sum(axis=(1, 2))
+    gone = ~(whole > least)
+    cells[gone] = 0.0
+    others[gone] = 0.0
+    reached[:] = 0
+    kept = np.flatnonzero(~gone)
+    active[: len(kept)] = kept
+    totals[0] = cells[:, :OFF].sum(), cells[:, OFF:].sum()
+    totals[1:] = others.sum(axis=0).T
+    return evidence, len(kept)
 
 
 weigh = _weigh_loops if HAVE_NUMBA else _weigh_arrays
@@ -512,20 +634,26 @@ Multiply every probability by its likelihood and normalise.
 
 Parameters
 ----------
-cells : (P, 2, r + 2)
-    Changed in place; sums to one afterwards.
-totals : (P,)
-    Probability of each place before, and filled with that after.
-logs : (P, r)
-    From ``fill_logs``.
-shift
-    Taken from each of them.
-standing, unlike
-    Likelihoods of the other hypotheses, at any place.
+cells : (P, 4, r), others : (P, 2, 2)
+    Changed in place.
+order, reached, count, jumped, prior
+    From and as ``predict``; ``reached`` is cleared.
+logs : (P, 2, r), shift
+    From ``fill_logs``, and what is taken from each of them.
+factors : (2,)
+    Likelihoods of standing and of what training never saw, at any place.
+active : (P,) int64
+    Filled with the places that have more than ``FAINT``, or than what jumped there; all others
+    are dropped.
+totals : (3, 2)
+    Filled with the probabilities of driving, standing and what training never saw, on the route
+    and off it.
 
 Returns
 -------
-float
+evidence : float
     Mean likelihood, the shift left out; 0 where nothing is left.
+count : int
+    Of the active places.
 
 """

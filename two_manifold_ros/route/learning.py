@@ -101,7 +101,7 @@ With 30 the end of ipz10, where the car brakes hard, errs three times as much, o
 SHRINKAGE = 0.02
 """Of the correlations of features, so that few visits do not make a direction free of noise."""
 
-LEAVE, ENTER = 2000.0, 40.0
+LEAVE, ENTER = 2000.0, 200.0
 """
 Memories of the observations, see `memory_of`, between leaving the route, and until it is back.
 
@@ -122,6 +122,7 @@ Memories that a piece of another road lasts, that anything unseen lasts, and unt
 With shorter pieces other roads pass for the route, with longer ones stop-and-go for another road.
 """
 
+REST_PRIOR = 20.0
 FEWEST_AT_REST = 50
 """Ticks at rest from which it is learned what a standing vehicle looks like."""
 
@@ -504,12 +505,12 @@ class _Learner:
         log_paces = np.linspace(-step, step, 2 * PACES_EACH_WAY + 1) * PACES_EACH_WAY
         moves = _moves(log_paces)
         reach = self._reach(moves.shape[1] - 1)
-        means, slopes, whitening, noise = self._features()
+        means, slopes, whitening, noise, alone = self._features()
         targets, drifts, covariances = self._targets()
         hidden = passes.features.shape[1] - passes.channels
         own = whitening[hidden:, hidden:]
         lasting = whitening[:hidden, :hidden]
-        rest, rest_means = self._densities(passes.rest, own, lasting, TAIL, 1.0)
+        rest, rest_means = self._at_rest(own, lasting)
         other, other_means = self._densities(passes.series, own, lasting, OTHER_TAIL, OTHER_WIDTH)
         prior = np.exp(-0.5 * np.square(log_paces / spread))
         count = len(passes.horizons) + 1
@@ -518,10 +519,13 @@ class _Learner:
         return Route(
             passes.channels,
             passes.gains,
-            round(SETTLED / float(passes.gains.min())),
             whitening,
             means @ whitening.T,
             slopes @ whitening.T,
+            alone,
+            means[:, hidden:] @ alone.T,
+            slopes[:, hidden:] @ alone.T,
+            float(np.log(np.diag(alone)).sum() - np.log(np.diag(own)).sum()),
             noise,
             *reach,
             log_paces,
@@ -541,7 +545,15 @@ class _Learner:
             covariances,
             np.ones(count),
             states,
+            self._beginnings(),
         )
+
+    def _beginnings(self) -> Floats:
+        """Return how often a drive began at each place: (P,)."""
+        places = self.passes.places
+        first = np.diff(places.segments, prepend=-1) != 0
+        counts = np.bincount(places.visited[first], minlength=self.count).astype(np.float64)
+        return counts / counts.sum()
 
     def _features(self) -> tuple[Floats, Floats, Floats, Floats]:
         passes, visited = self.passes, self.visited
@@ -587,7 +599,8 @@ class _Learner:
         level[blank] = np.median(level[~blank], axis=0) if (~blank).any() else 0.0
         slope[blank] = 0.0
         noise[blank] = 100.0 * float(np.median(noise))
-        return level, slope, whitening, noise
+        alone = np.tril(np.linalg.inv(np.linalg.cholesky(scatter[-passes.channels :, -passes.channels :])))
+        return level, slope, whitening, noise, alone
 
     def _usual_slopes(self, level: Floats, slope: Floats, counts: Floats) -> Floats:
         """Return the slope as a line in the level, per feature: faster turns are turned faster."""
@@ -674,6 +687,28 @@ class _Learner:
             wanted, weights, min(max(share, 0.0), 1.2) * prior, DRIFT_PRIOR, beside
         )
 
+    def _at_rest(self, own: Floats, lasting: Floats) -> tuple[Density, Density]:
+        """Return densities of an observation and of the slow means of a standing vehicle."""
+        passes = self.passes
+        seen, channels, hidden = passes.rest, passes.channels, len(lasting)
+        calm = np.linalg.inv(own.T @ own) * REST_CALM**2
+        times = hidden // channels
+        centre = np.tile(passes.at_rest, times + 1)
+        spread = REST_SPREAD**2 * np.eye(hidden + channels)
+        spread[hidden:, hidden:] += calm
+        if len(seen):
+            share = len(seen) / (len(seen) + REST_PRIOR)
+            median = np.median(seen, axis=0)
+            apart = seen - median
+            centre = centre + share * (median - centre)
+            spread = (1 - share) * spread + share * (apart.T @ apart / len(apart))
+        spread += _shared(passes.shifts, times + 1) + LEAST_VARIANCE * np.eye(len(spread))
+        none = np.zeros((channels, hidden))
+        return (
+            _density(none, centre[hidden:], spread[hidden:, hidden:], own, TAIL),
+            _density(np.zeros((hidden, 0)), centre[:hidden], spread[:hidden, :hidden], lasting, TAIL),
+        )
+
     def _densities(
         self, seen: Floats, own: Floats, lasting: Floats, tail: float, width: float
     ) -> tuple[Density, Density]:
@@ -692,24 +727,6 @@ class _Learner:
         """
         channels = self.passes.channels
         hidden = len(lasting)
-        if len(seen) < FEWEST_AT_REST:
-            # Never seen at rest: the slow means are those of no motion, and stay.
-            spread = np.full(channels, REST_SPREAD**2)
-            slopes = np.zeros((channels, hidden))
-            slopes[:, hidden - channels :] = np.eye(channels)
-            calm = np.linalg.inv(own.T @ own) * REST_CALM**2
-            still = np.tile(self.passes.at_rest, hidden // channels)
-            return (
-                _density(slopes, np.zeros(channels), calm, own, tail),
-                _density(
-                    np.zeros((hidden, 0)),
-                    still,
-                    np.diag(np.tile(spread, hidden // channels))
-                    + _shared(self.passes.shifts, hidden // channels),
-                    lasting,
-                    tail,
-                ),
-            )
         design = np.column_stack([seen[:, :hidden], np.ones(len(seen))])
         wanted = seen[:, hidden:]
         normal = design.T @ design + 1e-3 * len(design) * np.eye(hidden + 1)
@@ -790,12 +807,14 @@ def _rates(period_s: float, memory_s: float) -> Rates:
 
     return Rates(
         leave=each(LEAVE * memory_s),
+        carried=each(ENTER * memory_s),
         enter=each(ENTER * memory_s),
         piece=each(PIECE * memory_s),
+        settle=each(SETTLED * MEMORIES[-1] * memory_s),
         stop=each(STOP_S),
         go=each(GO_S),
         unlike=each(UNLIKE_S),
+        unlike_off=each(UNLIKE_LASTS * memory_s),
         unlike_ends=each(UNLIKE_LASTS * memory_s),
-        unlike_off_ends=each(ENTER * memory_s),
-        astray=each(UNLIKE_ASTRAY * memory_s),
+        astray=each(UNLIKE_LASTS * memory_s),
     )

@@ -98,29 +98,35 @@ class Rates:
 
     Parameters
     ----------
-    leave, enter
-        From the route to elsewhere, and back.
+    leave
+        From the route to elsewhere.
+    carried
+        To be put down anywhere on the route.
+    enter
+        Back to the route.
     piece
         That a piece of road off the route ends, and any other follows.
+    settle
+        That the slow means have become those of the road behind.
     stop, go
         To stand, and to drive on.
-    unlike, unlike_ends
-        To start something that training never saw, and to end it on the route.
-    unlike_off_ends
-        To end it off the route, anywhere.
+    unlike, unlike_off, unlike_ends
+        To start something that training never saw, on the route and off it, and to end it.
     astray
         That it leads off the route.
 
     """
 
     leave: float
+    carried: float
     enter: float
     piece: float
+    settle: float
     stop: float
     go: float
     unlike: float
+    unlike_off: float
     unlike_ends: float
-    unlike_off_ends: float
     astray: float
 
     def as_array(self) -> Floats:
@@ -139,13 +145,16 @@ class Route:
         Of an observation, d.
     gains : (m,)
         Of the slow means among the features.
-    settle
-        Ticks after which slow means count.
     whitening : (f, f)
         Lower triangular; multiplied to the left of features. The last d whitened features are
         those of the observation given its slow means.
     means, slopes : (P, f)
         Whitened features that are usual at a place, and what they gain per unit of log-pace.
+    new_whitening : (d, d), new_means, new_slopes : (P, d)
+        The same of the observation alone, whatever the slow means.
+    new_level
+        Logarithm of the density of the observation alone at its centre, less that of the
+        observation given its slow means.
     noise : (P,)
         Variance of the features at a place over the usual one.
     begins : (P + 1,), targets_of, steps_of : (L,) int64, shares_of : (L,)
@@ -175,15 +184,20 @@ class Route:
         Calibration of the covariances.
     states : (P, k)
         Mean two-manifold state at each place, the constant first.
+    beginnings : (P,)
+        Share of the drives that began at each place.
 
     """
 
     channels: int
     gains: Floats
-    settle: int
     whitening: Floats
     means: Floats
     slopes: Floats
+    new_whitening: Floats
+    new_means: Floats
+    new_slopes: Floats
+    new_level: float
     noise: Floats
     begins: Ints
     targets_of: Ints
@@ -206,17 +220,30 @@ class Route:
     covariances: Floats
     factors: Floats
     states: Floats
+    beginnings: Floats
 
 
 @compiled
-def _mean_state_loops(cells: Floats, states: Floats, state: Floats) -> None:
-    places, _, rows = cells.shape
+def _weight_on_route(cells: Floats, others: Floats, i: int) -> float:
+    weight = others[i, 0, 0] + others[i, 0, 1]
+    for r in range(cells.shape[2]):
+        weight += cells[i, 0, r] + cells[i, 1, r]
+    return float(weight)
+
+
+def _weights_on_route(cells: Floats, others: Floats, active: Ints) -> Floats:
+    weights: Floats = cells[active, :2].sum(axis=(1, 2)) + others[active, 0].sum(axis=1)
+    return weights
+
+
+@compiled
+def _mean_state_loops(
+    cells: Floats, others: Floats, active: Ints, states: Floats, state: Floats
+) -> None:
     state[:] = 0.0
     total = 0.0
-    for i in range(places):
-        weight = 0.0
-        for r in range(rows):
-            weight += cells[i, 0, r]
+    for i in active:
+        weight = _weight_on_route(cells, others, i)
         if weight > LEAST_SHARE:
             total += weight
             for k in range(len(state)):
@@ -226,11 +253,13 @@ def _mean_state_loops(cells: Floats, states: Floats, state: Floats) -> None:
     state[0] = 1.0
 
 
-def _mean_state_arrays(cells: Floats, states: Floats, state: Floats) -> None:
-    weights = cells[:, 0].sum(axis=1)
+def _mean_state_arrays(
+    cells: Floats, others: Floats, active: Ints, states: Floats, state: Floats
+) -> None:
+    weights = _weights_on_route(cells, others, active)
     chosen = np.flatnonzero(weights > LEAST_SHARE)
     total = weights[chosen].sum()
-    state[:] = weights[chosen] @ states[chosen] / total if len(chosen) else 0.0
+    state[:] = weights[chosen] @ states[active[chosen]] / total if len(chosen) else 0.0
     state[0] = 1.0
 
 
@@ -240,8 +269,10 @@ Fill the mean state under a belief on the route.
 
 Parameters
 ----------
-cells : (P, 2, r + 2)
+cells : (P, 4, r), others : (P, 2, 2)
     See ``RouteBelief``.
+active : (a,) int64
+    Places that have any probability.
 states : (P, k)
     The constant first.
 state : (k,)
@@ -251,30 +282,25 @@ state : (k,)
 
 
 @compiled
-def _sum_targets_loops(  # noqa: C901 - one loop for numba
-    cells: Floats, log_paces: Floats, targets: Floats, drifts: Floats, covariances: Floats,
-    means: Floats, sums: Floats,
+def _sum_targets_loops(  # noqa: C901, PLR0912 - one loop for numba
+    cells: Floats, others: Floats, active: Ints, log_paces: Floats, targets: Floats,
+    drifts: Floats, covariances: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
-    places, _, rows = cells.shape
-    paces, count = len(log_paces), targets.shape[1]
+    places, paces, count = len(cells), len(log_paces), targets.shape[1]
     means[:] = 0.0
     sums[:] = 0.0
     largest, total = 0.0, 0.0
-    for i in range(places):
-        weight = 0.0
-        for r in range(rows):
-            weight += cells[i, 0, r]
-        largest = max(largest, weight)
+    for i in active:
+        largest = max(largest, _weight_on_route(cells, others, i))
     least = LEAST_SHARE * largest
-    for i in range(places):
-        weight, pace, square = 0.0, 0.0, 0.0
-        for r in range(rows):
-            weight += cells[i, 0, r]
+    for i in active:
+        weight, pace, square = _weight_on_route(cells, others, i), 0.0, 0.0
         if weight < least or not weight > 0.0:
             continue
         for r in range(paces):
-            pace += cells[i, 0, r] * log_paces[r]
-            square += cells[i, 0, r] * log_paces[r] * log_paces[r]
+            here = cells[i, 0, r] + cells[i, 1, r]
+            pace += here * log_paces[r]
+            square += here * log_paces[r] * log_paces[r]
         pace /= weight
         spread = max(square / weight - pace * pace, 0.0)
         total += weight
@@ -308,18 +334,19 @@ def _sum_targets_loops(  # noqa: C901 - one loop for numba
 
 
 def _sum_targets_arrays(
-    cells: Floats, log_paces: Floats, targets: Floats, drifts: Floats, covariances: Floats,
-    means: Floats, sums: Floats,
+    cells: Floats, others: Floats, active: Ints, log_paces: Floats, targets: Floats,
+    drifts: Floats, covariances: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
-    weights = cells[:, 0].sum(axis=1)
-    chosen = np.flatnonzero((weights >= LEAST_SHARE * weights.max()) & (weights > 0.0))
+    weights = _weights_on_route(cells, others, active)
+    largest = weights.max(initial=0.0)
+    chosen = np.flatnonzero((weights >= LEAST_SHARE * largest) & (weights > 0.0))
     if len(chosen):
-        shares = weights[chosen]
-        driving = cells[chosen, 0, : len(log_paces)]
+        shares, chosen = weights[chosen], active[chosen]
+        driving = cells[chosen, :2].sum(axis=1)
         paces, squares = driving @ log_paces / shares, driving @ log_paces**2 / shares
     else:
-        chosen = np.arange(len(weights))
-        shares, paces, squares = (np.full(len(weights), value) for value in (1.0, 0.0, 0.0))
+        chosen = np.arange(len(cells))
+        shares, paces, squares = (np.full(len(cells), value) for value in (1.0, 0.0, 0.0))
     shares = shares / shares.sum()
     spreads = np.maximum(squares - paces**2, 0.0)
     each = targets[chosen] + paces[:, None, None] * drifts[chosen]
@@ -340,8 +367,8 @@ Fill mean and covariance of each target under a belief on the route.
 
 Parameters
 ----------
-cells : (P, 2, r + 2)
-    See ``RouteBelief``.
+cells, others, active
+    As in ``mean_state``.
 log_paces : (r,)
 targets, drifts : (P, c, 2), covariances : (P, c, 2, 2)
     See ``Route``.
