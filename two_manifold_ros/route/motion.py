@@ -1,0 +1,166 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""How a belief moves: where places lead, how far in a tick, and between hypotheses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.route.merging import FINENESS
+from two_manifold_ros.route.passes import MEMORIES, SETTLED
+from two_manifold_ros.route.route import Rates
+
+if TYPE_CHECKING:
+    from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+    Ways = dict[int, list[tuple[int, float]]]
+
+UNSTEADY = 0.36
+"""Variance of the move in a tick, places: of the grid itself, and of what one tick differs."""
+
+UNLIKE_PACE, UNLIKE_UNSTEADY = 0.9, 2.0
+"""Mean pace, and variance in places, of a vehicle that does what training never saw."""
+
+LEAVE, ENTER = 2000.0, 200.0
+"""
+Memories of the observations, see `memory_of`, between leaving the route, and until it is back.
+
+About a quarter of an hour on a small track, and ten laps. A vehicle is put down elsewhere on the
+route as often as it comes back to it. Observations outweigh all of it: ten times either costs or
+saves about three pieces of road.
+"""
+
+STOP_S, GO_S = 100.0, 10.0
+"""Between two stops, and how long one lasts: what is observed soon outweighs them."""
+
+UNLIKE_S = 200.0
+"""Between two times at which the vehicle does on the route what training never saw."""
+
+PIECE, UNLIKE_LASTS = 1.2, 6.0
+"""
+Memories that a piece of another road lasts, and anything unseen; off the route it is as rare.
+
+With shorter pieces other roads pass for the route, with longer ones stop-and-go for another road.
+"""
+
+
+def ways_of(places: Places, kept: Bools) -> Ways:
+    """Return where the kept visits (V,) bool went on to from each place, and in which shares."""
+    counts: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    runs, visited = places.runs, places.visited
+    going = np.flatnonzero((runs[1:] == runs[:-1]) & (visited[1:] != visited[:-1]))
+    going = going[kept[going] & kept[going + 1]]
+    for a, b in zip(visited[going].tolist(), visited[going + 1].tolist(), strict=True):
+        counts[a][b] += 1.0
+    main = {a: max(to, key=lambda b: (to[b] + 0.5 * (b == a + 1), -b)) for a, to in counts.items()}
+
+    def follows(a: int, b: int) -> bool:
+        for _ in range(6):
+            a = main.get(a, -1)
+            if a == b:
+                return True
+        return False
+
+    ways = {}
+    for a, to in counts.items():
+        # Who skips a place, or slips back to it by noise, is still on the same way.
+        real = {
+            b: n for b, n in to.items() if b == main[a] or not (follows(a, b) or follows(b, a))
+        }
+        total = sum(real.values())
+        ways[a] = [(b, n / total) for b, n in sorted(real.items())]
+    return ways
+
+
+def main_ways(ways: Ways, count: int) -> Ints:
+    """Return the place that most drives went on to from each: (P,), itself at a dead end."""
+    after = np.arange(count)
+    for a, to in ways.items():
+        after[a] = max(to, key=lambda each: each[1])[0]
+    return after
+
+
+def reach(ways: Ways, count: int, most: int) -> tuple[Ints, Ints, Ints, Floats]:
+    """Return where each place leads in up to ``most`` steps, see ``Route``."""
+    begins, targets, steps, shares = [0], [], [], []
+    for place in range(count):
+        front = {place: 1.0}
+        for step in range(most + 1):
+            if step:
+                beyond: dict[int, float] = defaultdict(float)
+                for a, share in front.items():
+                    for b, part in ways.get(a, [(a, 1.0)]):
+                        if share * part > 1e-4:
+                            beyond[b] += share * part
+                front = beyond
+            for b, share in sorted(front.items()):
+                targets.append(b)
+                steps.append(step)
+                shares.append(share)
+        begins.append(len(targets))
+    return (
+        np.array(begins, dtype=np.int64),
+        np.array(targets, dtype=np.int64),
+        np.array(steps, dtype=np.int64),
+        np.array(shares),
+    )
+
+
+def chances_to_move(log_paces: Floats) -> Floats:
+    """Return the chances to move by 0, 1, ... places: normal, tilted until the mean is right."""
+    wanted = np.append(FINENESS * np.exp(log_paces), UNLIKE_PACE * FINENESS)
+    variances = np.append(np.full(len(log_paces), UNSTEADY), UNLIKE_UNSTEADY)
+    steps = np.arange(math.ceil(wanted.max() + 3.0 * UNSTEADY**0.5) + 1)
+    moves = np.zeros((len(wanted), len(steps)))
+    for row, mean, variance in zip(moves, wanted, variances, strict=True):
+        logs = -0.5 * np.square(steps - mean) / variance
+        for _ in range(100):
+            chances = np.exp(logs - logs.max())
+            chances /= chances.sum()
+            logs += (mean - chances @ steps) / variance * steps
+        row[:] = chances
+    standing = np.eye(len(steps))[:1]
+    return np.concatenate([moves[:-1], standing, moves[-1:]])
+
+
+def pace_changes(log_paces: Floats, spread: float, memory: float) -> Floats:
+    """Return the chances to change paces in a tick: a process that forgets in ``memory`` ticks."""
+    step = log_paces[1] - log_paces[0]
+    keep = math.exp(-1.0 / memory)
+    changes = np.zeros((len(log_paces), len(log_paces)))
+    last = len(log_paces) - 1
+    diffused = 0.5 * (1.0 - keep**2) * (spread / step) ** 2
+    for row, pace in enumerate(log_paces):
+        pulled = (1.0 - keep) * pace / step
+        up, down = diffused + max(-pulled, 0.0), diffused + max(pulled, 0.0)
+        total = max(up + down, 1.0)
+        changes[row, min(row + 1, last)] += up / total
+        changes[row, max(row - 1, 0)] += down / total
+        changes[row, row] += 1.0 - (up + down) / total
+    return changes
+
+
+def rates_for(period_s: float, memory_s: float) -> Rates:
+    """Return the chances in a tick of what happens once in so many seconds."""
+
+    def each(seconds: float) -> float:
+        return -math.expm1(-period_s / max(seconds, 2.0 * period_s))
+
+    return Rates(
+        leave=each(LEAVE * memory_s),
+        carried=each(ENTER * memory_s),
+        enter=each(ENTER * memory_s),
+        piece=each(PIECE * memory_s),
+        settle=each(SETTLED * MEMORIES[-1] * memory_s),
+        stop=each(STOP_S),
+        go=each(GO_S),
+        unlike=each(UNLIKE_S),
+        unlike_off=each(UNLIKE_LASTS * memory_s),
+        unlike_ends=each(UNLIKE_LASTS * memory_s),
+        astray=each(UNLIKE_LASTS * memory_s),
+    )

@@ -1,0 +1,244 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What every pass of a place saw, how fast it was, and where it led to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import constants
+
+from two_manifold_ros.readout.targets import segment_targets
+from two_manifold_ros.route.features import features_along, gains_for
+from two_manifold_ros.route.merging import merge_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+MEMORIES = (0.5, 1.5)
+"""
+Time constants of the slow means, in memories of the observations, see `memory_of`.
+
+The shorter predicts the next observation, the longer carries what is off on this lap.
+"""
+
+LEAST_MEMORY = 4.0
+"""Ticks of the memory at least: means over less than a tick are the observation itself."""
+
+LONGEST_LAG_S = 12.0
+"""Up to which autocorrelations are looked at: no slow mean may take longer to settle."""
+
+SETTLED = 2.0
+"""Time constants after which a slow mean hardly remembers where it began: 14 % of it."""
+
+AROUND = 8
+"""
+Places before and behind over which the pace of a visit is measured: four ticks each way.
+
+With half of them the noise of positions passes for pace: ipz20 errs by a tenth more.
+"""
+
+
+@dataclass(frozen=True)
+class Passes:
+    """
+    What each visit of a place saw, and where it led to.
+
+    Parameters
+    ----------
+    places
+        Of the route.
+    features : (V, f), settled : (V,) bool
+        Of the visits, and whether their slow means had settled.
+    log_paces : (V,)
+        Logarithm of the speed over the usual one of the place.
+    targets : (V, H + 1, 2)
+        Positions at the horizons and the velocity; NaN where unknown.
+    rest, series : (n, f)
+        Features of ticks at rest, and of all others.
+    horizons, period_s, gains, channels
+        As in the model.
+    at_rest, shifts : (d,)
+        The observation of no motion, and what a channel may be off from one day to another.
+    memory_s
+        Of the observations, see `memory_of`.
+
+    """
+
+    places: Places
+    features: Floats
+    settled: Bools
+    log_paces: Floats
+    targets: Floats
+    rest: Floats
+    series: Floats
+    horizons: tuple[int, ...]
+    period_s: float
+    gains: Floats
+    channels: int
+    at_rest: Floats
+    shifts: Floats
+    memory_s: float
+
+
+def lay_out(
+    observations: Sequence[Floats],
+    tracks: Sequence[Floats],
+    horizons: Sequence[int],
+    period_s: float,
+    at_rest: Floats,
+    shifts: Floats,
+    memory_s: float,
+) -> Passes | None:
+    """
+    Collect the passes of the training drives.
+
+    Parameters
+    ----------
+    observations, tracks
+        Of each segment (T, d), standardised, and (T, 2), metres, NaN where unknown.
+    horizons
+        Ticks ahead.
+    period_s
+        Length of a tick.
+    at_rest : (d,)
+        The observation of no motion, see `motionless`.
+    shifts : (d,)
+        Standard deviation of what a channel may be off from one day to another.
+    memory_s
+        Of the observations, see `memory_of`.
+
+    """
+    places = merge_passes(tracks, period_s)
+    if places is None:
+        return None
+    memories_s = tuple(each * memory_s for each in MEMORIES)
+    gains = gains_for(memories_s, period_s)
+    along = [features_along(each, gains) for each in observations]
+    targets = [segment_targets(each, horizons, period_s) for each in tracks]
+    lengths = np.array([len(each) for each in tracks])
+    times = np.clip(places.times, 0.0, lengths[places.segments] - 1.0)
+    features = np.empty((len(times), along[0].shape[1]))
+    led = np.empty((len(times), len(horizons) + 1, 2))
+    for index, (seen, to) in enumerate(zip(along, targets, strict=True)):
+        mine = places.segments == index
+        features[mine] = _between(seen, times[mine])
+        led[mine] = _between(to, times[mine])
+    warm = round(SETTLED * max(memories_s) / period_s)
+    standing = [_standing(track, places.usual_mps, period_s) for track in tracks]
+    seen = np.concatenate([each[warm:] for each in along])
+    still = np.concatenate([each[warm:] for each in standing])
+    return Passes(
+        places,
+        features,
+        times > warm,
+        _log_paces(places),
+        led,
+        seen[still],
+        seen[~still],
+        tuple(horizons),
+        period_s,
+        gains,
+        observations[0].shape[1],
+        at_rest,
+        shifts,
+        max(memories_s) / MEMORIES[-1],
+    )
+
+
+def motionless(means: Floats) -> Floats:
+    """
+    Return what an IMU tells that does not move, from its means (6,) while driving.
+
+    Gravity is where the mean acceleration is above half of it: an axis that points up, or down.
+    Where no axis has it the driver has taken it away.
+    """
+    still = np.zeros(len(means))
+    vertical = np.flatnonzero(np.abs(means[:3]) > 0.5 * constants.g)
+    still[vertical] = np.copysign(constants.g, means[vertical])
+    return still
+
+
+def memory_of(observations: Sequence[Floats], period_s: float) -> float:
+    """
+    Return the memory of the observations: for how long the slowest channel stays alike, seconds.
+
+    Parameters
+    ----------
+    observations
+        Of each segment (T, d), standardised.
+    period_s
+        Length of a tick.
+
+    Returns
+    -------
+    float
+        Lag at which its autocorrelation has fallen to 1 / e.
+
+    """
+    longest = max(min(round(LONGEST_LAG_S / period_s), max(map(len, observations)) // 3), 1)
+    sums = np.zeros((longest + 1, observations[0].shape[1]))
+    for each in observations:
+        if len(each) > 2 * longest:
+            left = len(each) - longest
+            for lag in range(longest + 1):
+                sums[lag] += (each[:left] * each[lag : lag + left]).sum(axis=0)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        alike = np.nan_to_num(sums / sums[0], nan=0.0) > math.exp(-1.0)
+    lags = [int(np.argmin(column)) if not column.all() else longest for column in alike.T]
+    return max(float(max(lags)), LEAST_MEMORY) * period_s
+
+
+def _between(rows: Floats, times: Floats) -> Floats:
+    """Return rows of a series between its ticks."""
+    before = np.floor(times).astype(np.int64)
+    share = (times - before).reshape(-1, *[1] * (rows.ndim - 1))
+    after = np.minimum(before + 1, len(rows) - 1)
+    between: Floats = rows[before] * (1.0 - share) + rows[after] * share
+    return between
+
+
+def _standing(track: Floats, usual_mps: float, period_s: float) -> Bools:
+    """Return at which ticks the vehicle did not move for half a second before and after: (T,)."""
+    half = max(round(0.5 / period_s), 1)
+    still: Bools = np.zeros(len(track), dtype=np.bool_)
+    if len(track) <= 2 * half:
+        return still
+    moved = np.linalg.norm(track[2 * half :] - track[: -2 * half], axis=1)
+    still[half:-half] = moved < 0.1 * usual_mps * 2 * half * period_s
+    return still
+
+
+def _log_paces(places: Places) -> Floats:
+    """Return the logarithm of the usual stay around each visit over its own: (V,)."""
+    stays = np.empty(len(places.times))
+    for begin, end in _stretches(places.runs):
+        index = np.arange(begin, end)
+        low, high = np.maximum(index - AROUND, begin), np.minimum(index + AROUND, end - 1)
+        stays[begin:end] = (places.times[high] - places.times[low]) / np.maximum(high - low, 1)
+    logs = np.log(np.clip(stays, 0.01, 50.0))
+    # Of half of the passes, so that one which stopped does not make all others fast.
+    usual = _median_by(places.visited, logs, len(places))
+    return np.clip(usual[places.visited] - logs, -1.0, 1.0)
+
+
+def _stretches(labels: Ints) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(labels)) + 1
+    return list(zip([0, *edges.tolist()], [*edges.tolist(), len(labels)], strict=True))
+
+
+def _median_by(groups: Ints, values: Floats, count: int) -> Floats:
+    order = np.lexsort((values, groups))
+    counts = np.bincount(groups, minlength=count)
+    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    low = begins + np.maximum(counts - 1, 0) // 2
+    high = begins + counts // 2
+    sorted_values = np.append(values[order], 0.0)
+    medians: Floats = 0.5 * (sorted_values[low] + sorted_values[np.minimum(high, len(values))])
+    return medians
