@@ -28,10 +28,10 @@ from kidnappings import (
 )
 import numpy as np
 from surprises import surprises
+from two_manifold_ros.localisation.surprise import LIMITS
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.localisation.surprise import LIMITS
 from two_manifold_ros.readout.calibration import CHI_SQUARE
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings

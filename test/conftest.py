@@ -16,20 +16,21 @@ from frozen_tpsr import learn_tpsr
 import hypothesis
 import numpy as np
 import pytest
+from two_manifold_ros.training.places_training import train_places
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.model import Model
     from two_manifold_ros.model.places_model import PlacesModel
+
+    from two_manifold_ros.model.model import Model
     from two_manifold_ros.model.tpsr_model import TpsrModel
 
 # The same examples every time, and no deadline: the first example compiles loops.

@@ -12,11 +12,11 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
+from two_manifold_ros.readout.forecast import ForecastReadout
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.recordings.reading import read_recording
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from two_manifold_ros.localisation.pace import make_paces
+from two_manifold_ros.training.route_assembly import RouteCandidate
 
 from two_manifold_ros.cli.main import main
-from two_manifold_ros.localisation.pace import make_paces
 from two_manifold_ros.model.model_file import header_of, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.training.route_assembly import RouteCandidate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,12 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
+from two_manifold_ros.training.route_assembly import RouteCandidate
 
 from two_manifold_ros.training import validation
 from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
-from two_manifold_ros.training.route_assembly import RouteCandidate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.validation import usual_candidate, validate
 

@@ -29,9 +29,6 @@ _KINDS = {
     'begins': np.dtype(np.int64),
     'targets_of': np.dtype(np.int64),
     'steps_of': np.dtype(np.int64),
-    'since_begin': np.dtype(np.int64),
-    'passes': np.dtype(np.int64),
-    'shifts': np.dtype(np.int64),
     'live': np.dtype(np.bool_),
 }
 

@@ -9,10 +9,10 @@ from typing import Any, TYPE_CHECKING
 from altered_models import altering, refusal
 import numpy as np
 import pytest
+from two_manifold_ros.training.places_training import train_places
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from altered_models import Change
-
     from two_manifold_ros.model.places_model import PlacesModel
+
     from two_manifold_ros.recordings.recording import Recording
 
 

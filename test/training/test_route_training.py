@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from two_manifold_ros.training.places_training import train_places
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.places_model import PlacesModel
+
     from two_manifold_ros.recordings.recording import Recording
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
