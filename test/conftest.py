@@ -16,7 +16,6 @@ from frozen_tpsr import learn_tpsr
 import hypothesis
 import numpy as np
 import pytest
-from two_manifold_ros.training.places_training import train_places
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
@@ -28,7 +27,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.route_model import RouteModel
 
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.model.tpsr_model import TpsrModel
@@ -80,15 +79,9 @@ def slot_car_laps() -> tuple[Recording, Recording]:
 
 
 @pytest.fixture(scope='session')
-def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
+def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> RouteModel:
     """Return a model of the slot car: 10 Hz, windows of 20 ticks, horizons 0, 5 and 20."""
     return train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
-
-
-@pytest.fixture(scope='session')
-def places_model(slot_car_laps: tuple[Recording, Recording]) -> PlacesModel:
-    """Return a map of places of the same laps, windows and horizons."""
-    return train_places([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
 
 
 @pytest.fixture(scope='session')

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A map of places in its file: the same after reading, and refused where it cannot be run."""
+"""A route in its file: the same after reading, and refused where it cannot be run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TYPE_CHECKING
 from altered_models import altering, refusal
 import numpy as np
 import pytest
-from two_manifold_ros.training.places_training import train_places
+from two_manifold_ros.training.train import train_model
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from altered_models import Change
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.route_model import RouteModel
 
     from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='module')
-def places_path(places_model: PlacesModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('models') / 'places.npz'
-    save_model(places_model, path)
+def route_path(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('models') / 'route.npz'
+    save_model(slot_car_model, path)
     return path
 
 
 @pytest.fixture
-def altered(places_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
-    return altering(places_path, tmp_path / 'altered.npz')
+def altered(route_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
+    return altering(route_path, tmp_path / 'altered.npz')
 
 
 @pytest.mark.long
 def test_the_same_recording_gives_the_same_bytes(
-    places_path: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
+    route_path: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
 ) -> None:
-    again = train_places([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
+    again = train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
     save_model(again, tmp_path / 'again.npz')
-    assert (tmp_path / 'again.npz').read_bytes() == places_path.read_bytes()
+    assert (tmp_path / 'again.npz').read_bytes() == route_path.read_bytes()
 
 
 def test_a_model_filters_the_same_after_reading(
-    places_model: PlacesModel, places_path: Path, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, route_path: Path, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    read = load_model(places_path)
-    runs = [evaluate(model, [slot_car_laps[1]]).runs[0] for model in (places_model, read)]
+    read = load_model(route_path)
+    runs = [evaluate(model, [slot_car_laps[1]]).runs[0] for model in (slot_car_model, read)]
     np.testing.assert_array_equal(runs[0].positions, runs[1].positions)
     np.testing.assert_array_equal(runs[0].covariances, runs[1].covariances)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Training a map of places."""
+"""Training the belief about the place on a route."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from two_manifold_ros.training.places_training import train_places
+from two_manifold_ros.training.train import train_model
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.route_model import RouteModel
 
     from two_manifold_ros.recordings.recording import Recording
 
@@ -24,33 +24,38 @@ SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 @pytest.mark.long
 def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
-    places_model: PlacesModel, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    half = train_places([slot_car_laps[0].between(None, 75.0)], SETTINGS)
-    assert len(places_model.route.noise) <= 1.1 * len(half.route.noise)
+    half = train_model([slot_car_laps[0].between(None, 75.0)], SETTINGS)
+    assert len(slot_car_model.route.noise) <= 1.1 * len(half.route.noise)
 
 
 @pytest.mark.long
 def test_more_laps_of_another_recording_are_merged(
-    slot_car_laps: tuple[Recording, Recording], places_model: PlacesModel
+    slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
 ) -> None:
     first, second = slot_car_laps
-    both = train_places([first, second], SETTINGS)
+    both = train_model([first, second], SETTINGS)
     assert both.summary['segments'] == 2
-    assert len(both.route.noise) <= 1.1 * len(places_model.route.noise)
+    assert len(both.route.noise) <= 1.1 * len(slot_car_model.route.noise)
 
 
-def test_what_was_fitted_is_remembered(places_model: PlacesModel) -> None:
-    summary = places_model.summary
-    assert summary['method'] == 'places'
-    assert summary['places'] == len(places_model.route.noise)
-    assert 0.0 < summary['mean_error_m'] < 0.2
+def test_what_was_fitted_is_remembered(slot_car_model: RouteModel) -> None:
+    summary = slot_car_model.summary
+    assert summary['method'] == 'route'
+    assert summary['places'] == len(slot_car_model.route.noise)
+    compared = summary['validation']['compared']
+    best = max(compared, key=lambda row: row['log_score'])
+    assert {name: best[name] for name in ('sharpness', 'persistence')}.items() <= (
+        summary['chosen'].items()
+    )
+    assert 0.0 < best['score_m'] < 0.2
     assert len(summary['covariance_factors']) == 4
 
 
 def test_too_short_for_leaving_a_part_out(slot_car_laps: tuple[Recording, Recording]) -> None:
-    model = train_places([slot_car_laps[0].between(None, 8.0)], SETTINGS)
-    assert model.summary['mean_error_m'] is None
+    model = train_model([slot_car_laps[0].between(None, 8.0)], SETTINGS)
+    assert model.summary['validation'] is None
     assert any('not calibrated' in note for note in model.summary['notes'])
 
 
@@ -59,4 +64,4 @@ def test_a_vehicle_that_never_moves(slot_car_laps: tuple[Recording, Recording]) 
     assert parked.positions is not None
     still = replace(parked.positions, positions=np.ones_like(parked.positions.positions))
     with pytest.raises(InputError, match='never moves'):
-        train_places([replace(parked, positions=still)], SETTINGS)
+        train_model([replace(parked, positions=still)], SETTINGS)

@@ -95,7 +95,7 @@ TRAINER = (
     Parameter(
         name='method',
         default=_USUAL.method,
-        description='What filters: a belief over the training drives, or the spectral filter.',
+        description='What filters: a belief over the places of the route, or the spectral filter.',
         settable=Settable.BEFORE_TRAINING,
         choices=METHODS,
     ),
