@@ -27,9 +27,8 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.route_model import RouteModel
-
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.model.tpsr_model import TpsrModel
 
 # The same examples every time, and no deadline: the first example compiles loops.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 pytestmark = pytest.mark.usefixtures('no_progress')
@@ -60,7 +61,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_the_json_is_what_the_library_says(
     model_file: Path,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     slot_car_bag: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -78,7 +79,7 @@ def test_the_json_is_what_the_library_says(
 
 def test_from_and_until_are_seconds_from_the_first_imu_stamp(
     model_file: Path,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     slot_car_bag: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -280,7 +281,7 @@ def doubts(
 
 
 def test_it_says_that_the_bag_was_trained_on(
-    slot_car_model: Model, slot_car_bag: Path, doubts: Callable[..., str]
+    slot_car_model: RouteModel, slot_car_bag: Path, doubts: Callable[..., str]
 ) -> None:
     summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)]}
     model = replace(slot_car_model, summary=summary)
@@ -289,7 +290,7 @@ def test_it_says_that_the_bag_was_trained_on(
 
 
 def test_it_says_that_the_mean_is_better(
-    slot_car_model: Model, doubts: Callable[..., str]
+    slot_car_model: RouteModel, doubts: Callable[..., str]
 ) -> None:
     readout = slot_car_model.readout
     assert isinstance(readout, ForecastReadout)

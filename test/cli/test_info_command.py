@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 
 def text_of(model: Model, path: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -38,7 +39,7 @@ def test_the_json_is_the_header(model_file: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
-    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = text_of(slot_car_model, tmp_path / 'm', capsys)
     for words in (
@@ -77,7 +78,7 @@ def test_what_was_chosen_of_the_belief(
     candidate: RouteCandidate,
     belief: str,
     row: str,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -116,7 +117,7 @@ def test_what_was_chosen_of_the_spectral_filter(
 
 
 def test_notes_origin_and_no_validation(
-    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = replace(
         slot_car_model,
@@ -158,7 +159,7 @@ def test_no_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_the_lag_of_the_bags_and_what_was_undone(
     rows: list[tuple[float | None, float | None, float]],
     words: str,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -169,7 +170,7 @@ def test_the_lag_of_the_bags_and_what_was_undone(
 
 
 def test_a_summary_that_tells_nothing_is_no_traceback(
-    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
     assert main(['info', str(tmp_path / 'm')]) == 2

@@ -19,7 +19,7 @@ from two_manifold_ros.windows.window_set import WindowSet
 
 if TYPE_CHECKING:
     from two_manifold_ros.kernels.learner import Embedding
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 WIDTH = 5
 
@@ -60,7 +60,7 @@ def test_windows_that_resemble_nothing() -> None:
         made.transform(rows[:, 1:])
 
 
-def test_of_a_trained_model(slot_car_model: Model) -> None:
+def test_of_a_trained_model(slot_car_model: RouteModel) -> None:
     made = eigenmap_features(slot_car_model)
     assert made.size == slot_car_model.states - 1
     window = made.windows.rows(np.array([7]))

@@ -14,9 +14,9 @@ from two_manifold_ros.filtering.filter import Filter
 
 if TYPE_CHECKING:
     from filter_runs import Stream
-    from two_manifold_ros.model.route_model import RouteModel
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 WINDOW = 20

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from altered_models import Change
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 
 @pytest.fixture(scope='session')
-def model_path(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_path(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
     save_model(slot_car_model, path)
     return path

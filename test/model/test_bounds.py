@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from altered_models import Change
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.model.tpsr_model import TpsrModel
 
 FAR = GeodeticOrigin(1.0, float('inf'), 0.0)
@@ -49,7 +50,7 @@ FAR = GeodeticOrigin(1.0, float('inf'), 0.0)
     ],
 )
 def test_what_a_filter_could_not_take(
-    changes: dict[str, Any], words: str, slot_car_model: Model
+    changes: dict[str, Any], words: str, slot_car_model: RouteModel
 ) -> None:
     with pytest.raises(InputError) as caught:
         check_model(replace(slot_car_model, **changes))
@@ -71,7 +72,7 @@ def test_what_a_filter_could_not_take(
     ],
 )
 def test_parts_that_a_filter_could_not_take(
-    part: str, changes: dict[str, Any], words: str, slot_car_model: Model
+    part: str, changes: dict[str, Any], words: str, slot_car_model: RouteModel
 ) -> None:
     other = replace(getattr(slot_car_model, part), **changes)
     with pytest.raises(InputError) as caught:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from altered_models import Change
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -63,7 +64,7 @@ def run_of(model: Model, recording: Recording) -> list[bytes]:
 
 
 def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
-    slot_car_model: Model, model_path: Path, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, model_path: Path, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     test = slot_car_laps[1].between(0, 15)
     trained = run_of(slot_car_model, test)
@@ -100,13 +101,13 @@ def test_saving_what_was_loaded_gives_the_same_file(model_path: Path, tmp_path: 
     assert (tmp_path / 'again').read_bytes() == model_path.read_bytes()
 
 
-def test_the_origin_of_the_plane_is_kept(slot_car_model: Model, tmp_path: Path) -> None:
+def test_the_origin_of_the_plane_is_kept(slot_car_model: RouteModel, tmp_path: Path) -> None:
     origin = GeodeticOrigin(49.0123456789, -8.4, 115.25)
     save_model(replace(slot_car_model, origin=origin), tmp_path / 'model')
     assert load_model(tmp_path / 'model').origin == origin
 
 
-def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: Model) -> None:
+def test_the_header_tells_people_what_it_is(model_path: Path, slot_car_model: RouteModel) -> None:
     header = header_of(model_path)
     assert header['format'] == 'two_manifold_ros model'
     assert header['version'] == 6

@@ -9,19 +9,19 @@ from typing import Any, TYPE_CHECKING
 from altered_models import altering, refusal
 import numpy as np
 import pytest
-from two_manifold_ros.training.train import train_model
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from altered_models import Change
-    from two_manifold_ros.model.route_model import RouteModel
 
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 

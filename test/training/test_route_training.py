@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from two_manifold_ros.training.train import train_model
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.route_model import RouteModel
-
     from two_manifold_ros.recordings.recording import Recording
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))

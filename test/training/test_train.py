@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
@@ -56,7 +56,7 @@ def refusal(recordings: list[Recording], settings: TrainingSettings = QUICK) -> 
 
 
 def test_two_trainings_give_the_same_file(
-    laps: Recording, slot_car_model: Model, tmp_path: Path
+    laps: Recording, slot_car_model: RouteModel, tmp_path: Path
 ) -> None:
     again = train_model([laps], TrainingSettings(window=20, horizons=(0, 5, 20)))
     save_model(slot_car_model, tmp_path / 'one')
@@ -64,7 +64,7 @@ def test_two_trainings_give_the_same_file(
     assert (tmp_path / 'one').read_bytes() == (tmp_path / 'two').read_bytes()
 
 
-def test_what_the_model_says_of_its_training(slot_car_model: Model, laps: Recording) -> None:
+def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: Recording) -> None:
     model, summary = slot_car_model, slot_car_model.summary
     assert model.rate_hz == 10.0
     assert model.window == 20

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 6))
@@ -172,7 +172,7 @@ def test_the_summary_tells_what_changed(laps: list[Recording]) -> None:
 
 def test_it_starts_from_what_is_trained_without_it(
     slot_car_laps: tuple[Recording, Recording],
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And where nothing is better, that is what is trained."""
