@@ -12,7 +12,6 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
-from two_manifold_ros.readout.forecast import ForecastReadout
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -292,10 +291,8 @@ def test_it_says_that_the_bag_was_trained_on(
 def test_it_says_that_the_mean_is_better(
     slot_car_model: RouteModel, doubts: Callable[..., str]
 ) -> None:
-    readout = slot_car_model.readout
-    assert isinstance(readout, ForecastReadout)
-    other = ForecastReadout(-readout.targets, readout.drift, readout.factors)
-    mirrored = replace(slot_car_model, readout=other)
+    route = slot_car_model.route
+    mirrored = replace(slot_car_model, route=replace(route, targets=-route.targets))
     assert 'worse than always answering the mean' in doubts(mirrored)
 
 
