@@ -24,6 +24,7 @@ from two_manifold_ros.comparison.protocol import plan_bags
 from two_manifold_ros.comparison.scoring import grade
 from two_manifold_ros.comparison.trial import Trial
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.comparison.outcome import Result
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
@@ -185,7 +185,7 @@ def test_each_is_trained_with_its_changes(
     model = (usual if method == default() else method.fit(lesson))._model
     assert model.kernel == kernel
     assert model.summary['method'] == filtering
-    assert (model.route is not None) == (filtering == 'route')
+    assert isinstance(model, RouteModel) == (filtering == 'route')
     assert model.summary['readout'] == readout
     assert model.summary['coupling'] == coupling
     assert model.horizons == (0, 5, 20)

@@ -19,7 +19,7 @@ from two_manifold_ros.evaluation.filter_run import (
     UNUSABLE,
 )
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.filtering.route_tracker import RouteTracker
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
@@ -182,9 +182,9 @@ def test_for_a_position_that_is_none_the_mean_stands(
     part = laps.between(0, 6)
     sane = run_filter(slot_car_model, part, quiet)
     # The limits of the ellipse are read before the first tick.
-    read, ticks = Tracker.read, iter(range(-1, 1000))
+    read, ticks = RouteTracker.read, iter(range(-1, 1000))
 
-    def spoilt(tracker: Tracker) -> tuple[Floats, Floats]:
+    def spoilt(tracker: RouteTracker) -> tuple[Floats, Floats]:
         means, covariances = read(tracker)
         tick = next(ticks)
         if tick == 30:
@@ -194,7 +194,7 @@ def test_for_a_position_that_is_none_the_mean_stands(
         return means, covariances
 
     monkeypatch.setattr(Filter, 'warm_up', lambda _: None)
-    monkeypatch.setattr(Tracker, 'read', spoilt)
+    monkeypatch.setattr(RouteTracker, 'read', spoilt)
     run = run_filter(slot_car_model, part, quiet)
     assert run.counters[UNUSABLE] == 3
     row = 30 - slot_car_model.window + 1
