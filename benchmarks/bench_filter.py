@@ -3,8 +3,8 @@
 """
 The time of one filter step: one IMU sample in, eight horizons with covariances out.
 
-Run `python benchmarks/bench_filter.py`. First the belief about the place on a route, the default, compiled and in the
-NumPy forms that run where there is no numba. Then the spectral filter; beside it, measured in the
+Run `python benchmarks/bench_filter.py`. First the default, compiled and in the NumPy
+forms that run where there is no numba. Then the spectral filter; beside it, measured in the
 same run: the same step written in plain NumPy with window distances computed anew (naive), and a
 copy of the bytes that the step has to read (the memory bound).
 """

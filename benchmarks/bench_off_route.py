@@ -40,7 +40,7 @@ def off_route_along(model: ModelHead, recording: Recording) -> Floats:
 
 
 def area(own: Floats, other: Floats) -> float:
-    """Return how often a tick of another track is surer to be off the route than one of the own."""
+    """Return how often a tick of another track looks more off the route than one of the own."""
     wins = mannwhitneyu(other, own).statistic
     return float(wins) / (len(own) * len(other))
 
