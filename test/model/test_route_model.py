@@ -89,6 +89,7 @@ def test_a_model_filters_the_same_after_reading(
         ('route.steps_of', 3, -(2**63), 'route.steps_of names what is not there'),
         ('starts', 3, -1, 'its windows lie outside its series'),
         ('starts', 3, 10**6, 'its windows lie outside its series'),
+        ('still', 2, -1, 'still is -1, not a number of ticks'),
         ('lowest', 0, 1e6, 'means whose least is above the largest'),
     ],
     ids=str,
@@ -144,8 +145,8 @@ def test_its_header_tells_people_what_it_is(route_path: Path, slot_car_model: Ro
 @pytest.mark.parametrize(
     'name',
     [
-        'series', 'starts', 'lowest', 'highest', 'route.means', 'route.whitening', 'route.begins',
-        'route.targets_of', 'route.targets', 'route.covariances', 'route.states', 'rest.offset',
+        'series', 'starts', 'lowest', 'highest', 'still', 'route.means', 'route.whitening',
+        'route.begins', 'route.targets_of', 'route.targets', 'route.covariances', 'route.states', 'rest.offset',
         'other_means.root',
     ],
 )  # fmt: skip

@@ -26,6 +26,7 @@ ROUNDING = 1e-9
 _REALS = np.dtype(np.float64)
 _KINDS = {
     'starts': np.dtype(np.int64),
+    'still': np.dtype(np.int64),
     'begins': np.dtype(np.int64),
     'targets_of': np.dtype(np.int64),
     'steps_of': np.dtype(np.int64),

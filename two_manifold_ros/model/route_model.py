@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,8 @@ class RouteModel(TrainedModel):
         The map.
     lowest, highest : (d,)
         Least and largest mean of a training window, of each live channel, standardised.
+    still : (d,) int64
+        Most ticks in a row of training in which each live channel did not change.
     most_still
         Most ticks in a row of training in which no channel changed at all.
 
@@ -48,6 +50,7 @@ class RouteModel(TrainedModel):
     route: Route
     lowest: Floats
     highest: Floats
+    still: Ints
     most_still: int
 
     @property
@@ -65,7 +68,7 @@ _KINDS: dict[str, type[Any]] = {
 }
 """Parts of a route that are kept as groups of their own, by the field's name."""
 
-_ARRAYS = ('series', 'starts', 'lowest', 'highest')
+_ARRAYS = ('series', 'starts', 'lowest', 'highest', 'still')
 
 _WHOLE = ('channels', 'settle')
 """Numbers of a route that count something; all others are reals, however they are written."""
@@ -115,6 +118,7 @@ def route_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Route
         route=Route(**parts),
         lowest=arrays['lowest'],
         highest=arrays['highest'],
+        still=arrays['still'],
         most_still=header['most_still'],
     )
 
@@ -136,9 +140,12 @@ def check_route_model(model: RouteModel) -> None:
     shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
         'lowest': (model.lowest, (live,)),
         'highest': (model.highest, (live,)),
+        'still': (model.still, (live,)),
     }
     check_shapes(shapes | route_shapes(model.route, live, len(model.horizons) + 1))
     check_finite([model, *_groups(model.route).values()])
+    for count in model.still.tolist():
+        check_count('still', count)
     if not (model.lowest <= model.highest).all():
         refuse('its windows have means whose least is above the largest')
     check_route(model.route)

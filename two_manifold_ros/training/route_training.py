@@ -23,7 +23,7 @@ from two_manifold_ros.training.stretches import choose_stretches
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import Learned, summarise
 from two_manifold_ros.training.time_scales import with_time_scales
-from two_manifold_ros.windows.stillness import longest_stillness
+from two_manifold_ros.windows.stillness import longest_runs, longest_stillness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -199,6 +199,7 @@ def train_route(
         route=route,
         lowest=low,
         highest=high,
+        still=np.max([longest_runs(each.T) for each in observations], axis=0),
         most_still=max(longest_stillness(each.T) for each in observations),
     )
 
