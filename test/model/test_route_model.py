@@ -146,8 +146,8 @@ def test_its_header_tells_people_what_it_is(route_path: Path, slot_car_model: Ro
     'name',
     [
         'series', 'starts', 'lowest', 'highest', 'still', 'route.means', 'route.whitening',
-        'route.begins', 'route.targets_of', 'route.targets', 'route.covariances', 'route.states', 'rest.offset',
-        'other_means.root',
+        'route.begins', 'route.targets_of', 'route.targets', 'route.covariances', 'route.states',
+        'rest.offset', 'other_means.root',
     ],
 )  # fmt: skip
 class TestArraysOfARoute:

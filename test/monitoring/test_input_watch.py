@@ -113,11 +113,11 @@ def test_what_was_coarse_in_training_is_no_fault(
 def test_what_stood_still_in_training_may_do_so_again(
     slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
-    stood = slot_car_model.series.copy()
-    stood[5, 300:306] = 0.0
+    stood = slot_car_model.still.copy()
+    stood[5] = 5
     dead = channel(5, np.zeros_like)(samples)
     begins = causes_along(InputWatch(slot_car_model), dead).index('channel_stuck')
-    later = causes_along(InputWatch(replace(slot_car_model, series=stood)), dead)
+    later = causes_along(InputWatch(replace(slot_car_model, still=stood)), dead)
     assert later.index('channel_stuck') > begins + 0.7 * RATE_HZ
 
 
@@ -201,7 +201,10 @@ def test_what_is_missing_in_training_may_be_missing(
     channels = slot_car_model.channels
     live = np.array([True, True, False, False, False, True])
     planar = replace(
-        slot_car_model, channels=replace(channels, live=live), series=slot_car_model.series[live]
+        slot_car_model,
+        channels=replace(channels, live=live),
+        series=slot_car_model.series[live],
+        still=slot_car_model.still[live],
     )
     missing = samples.copy()
     missing[:, ~live] = np.nan
