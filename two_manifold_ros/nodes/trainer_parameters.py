@@ -100,6 +100,23 @@ TRAINER = (
         choices=METHODS,
     ),
     Parameter(
+        name='sharpness',
+        default=0.0,
+        description='Exponent of the likelihood of an observation, of method route; 0 means '
+        'fitted.',
+        settable=Settable.BEFORE_TRAINING,
+        low=0.0,
+        high=100.0,
+    ),
+    Parameter(
+        name='persistence',
+        default=0.0,
+        description='Weight of what lasts in that likelihood, of method route; 0 means fitted.',
+        settable=Settable.BEFORE_TRAINING,
+        low=0.0,
+        high=100.0,
+    ),
+    Parameter(
         name='kernel',
         default=_USUAL.kernel,
         description='Manifold learner that makes coordinates of windows.',

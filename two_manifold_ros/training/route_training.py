@@ -83,7 +83,9 @@ class Drives:
         if np.mean(np.bincount(visited)[visited] > 1) < LEAST_MET_AGAIN:
             return None
         given = (settings.sharpness, settings.persistence)
-        return fit(self.passes, self.observations, self.tracks, window, given)
+        fitted = fit(self.passes, self.observations, self.tracks, window, given)
+        # Nothing is scored where no position is known in any of the parts.
+        return fitted if fitted is not None and np.isfinite(fitted.score_m) else None
 
 
 def lay_out_drives(
