@@ -3,8 +3,8 @@
 """
 The time of one filter step: one IMU sample in, eight horizons with covariances out.
 
-Run `python benchmarks/bench_filter.py`. First the route belief, the default, compiled and in the
-NumPy forms that run where there is no numba. Then the spectral filter; beside it, measured in the
+Run `python benchmarks/bench_filter.py`. First the default, compiled and in the NumPy
+forms that run where there is no numba. Then the spectral filter; beside it, measured in the
 same run: the same step written in plain NumPy with window distances computed anew (naive), and a
 copy of the bytes that the step has to read (the memory bound).
 """
@@ -124,7 +124,7 @@ def measure_route() -> None:
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     arrays_us = float(done.stdout)
     print(
-        f'route: N = {model.series.shape[1]}, d = {len(model.series)}, k = {model.states}, '
+        f'route: P = {len(model.route.noise)}, d = {len(model.series)}, k = {model.states}, '
         f'{len(HORIZONS)} horizons: ours {ours_us:6.1f} us (99 %: {ours_p99:.1f}), '
         f'NumPy {arrays_us:8.1f} us ({arrays_us / ours_us:.0f} x ours)'
     )

@@ -38,9 +38,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     names = case_names()
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'some of {", ".join(names)}')
-    parser.add_argument(
-        '--methods', default='route,places,spectral', help='(default: %(default)s)'
-    )
+    parser.add_argument('--methods', default='route,spectral', help='(default: %(default)s)')
     parser.add_argument(
         '--blocks', default=','.join(BLOCKS), help='what to go through (default: %(default)s)'
     )

@@ -27,11 +27,9 @@ from kidnappings import (
     spliced_drives,
 )
 import numpy as np
-from surprises import surprises
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.localisation.surprise import LIMITS
 from two_manifold_ros.readout.calibration import CHI_SQUARE
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
     from kidnappings import Case
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats
 
@@ -103,7 +101,7 @@ class Run:
         return float(self.windows[doubt][0] - begin) if doubt.any() else np.inf
 
 
-def follow(model: Model, case: Case) -> Run:
+def follow(model: ModelHead, case: Case) -> Run:
     live = Filter(model)
     pairs = zip(case.stamps.tolist(), case.samples, strict=True)
     estimates = [each for stamp, sample in pairs for each in live.push(stamp, sample)]
@@ -154,16 +152,6 @@ def show_ordinary(name: str, runs: Sequence[Run], window: int) -> float:
     return usual
 
 
-def show_surprise(model: Model, case: Case) -> None:
-    """Print how much of an ordinary drive lies above each limit, from which they are chosen."""
-    means = surprises(model, case)[model.window + 10 :]
-    told = [
-        f'{limit:g}: {100 * np.mean(column > limit):.1f} % ({np.quantile(column, 0.99):.2f})'
-        for limit, column in zip(LIMITS, means.T, strict=False)
-    ]
-    print(f'  {"":16s}      ticks above limits of surprise (99 % are below): {", ".join(told)}')
-
-
 def share_within(values: Sequence[float], limit: float) -> float:
     return 100.0 * float(np.mean(np.array(values) <= limit))
 
@@ -202,7 +190,6 @@ def slot_car_runs() -> tuple[list[Run], list[float], list[Run]]:
         model = train_model([drive_to_train_on(car, TRAINED_S)], TrainingSettings())
         ordinary = ordinary_drive(car, ORDINARY_S)
         error = show_ordinary(f'slot car {seed}', [follow(model, ordinary)], model.window)
-        show_surprise(model, ordinary)
         random = np.random.default_rng(seed)
         for kind in KINDS * OF_EACH_KIND:
             kidnapped.append(follow(model, kidnapped_drive(car, kind, random)))
@@ -212,7 +199,7 @@ def slot_car_runs() -> tuple[list[Run], list[float], list[Run]]:
     return kidnapped, usual, reversed_
 
 
-def real_cars() -> Iterator[tuple[str, Model, Case, float]]:
+def real_cars() -> Iterator[tuple[str, ModelHead, Case, float]]:
     """Yield name, model, a held-out drive, and how long a part of it has to be."""
     whole = read_recording(RECORDINGS / 'f1tenth_ipz10')
     seconds = float(whole.imu.stamps[-1] - whole.imu.stamps[0]) * 1e-9
@@ -226,7 +213,7 @@ def real_cars() -> Iterator[tuple[str, Model, Case, float]]:
     yield f'ipz20 run_{held}', _trained(others), _placed(recorded_drive(runs[held - 1])), 5.0
 
 
-def _trained(recordings: list[Recording]) -> Model:
+def _trained(recordings: list[Recording]) -> ModelHead:
     return train_model(recordings, TrainingSettings())
 
 
@@ -239,7 +226,6 @@ def _placed(case: Case) -> Case:
 def show_real_cars() -> None:
     for name, model, drive, least_s in real_cars():
         usual = show_ordinary(name, [follow(model, drive)], model.window)
-        show_surprise(model, drive)
         random = np.random.default_rng(0)
         spliced = [follow(model, each) for each in spliced_drives(drive, SPLICED, least_s, random)]
         show_heading()
@@ -249,7 +235,7 @@ def show_real_cars() -> None:
             show_other_track(model)
 
 
-def show_other_track(model: Model) -> None:
+def show_other_track(model: ModelHead) -> None:
     runs = []
     for run in IPZ8_RUNS:
         recording = read_recording(RECORDINGS / 'f1tenth_ipz8' / f'run_{run}')

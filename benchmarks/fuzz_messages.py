@@ -132,8 +132,7 @@ def _model() -> tuple[ModelHead, object]:
 
     run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=4)
     settings = TrainingSettings(
-        window=4, states=4, dimension=6, horizons=(0, 3), sharpness=1.0, paces_each_way=1,
-        averaged=True,
+        window=4, states=4, dimension=6, horizons=(0, 3), sharpness=0.2, persistence=0.5,
     )  # fmt: skip
     return train_model([run_to_recording(run)], settings), run
 

@@ -135,8 +135,7 @@ def _models() -> list[ModelHead]:
     spectral = common | {'method': 'spectral', 'bandwidth_factor': 1.0, 'neighbours': 9}
     chosen = [spectral | {'kernel': kernel} for kernel in KERNELS]
     chosen.append(spectral | {'observation': 'ridge', 'ridge': 0.1, 'readout': 'ridge'})
-    route = {'sharpness': 1.0, 'paces_each_way': 1, 'averaged': True, 'neighbours': 9}
-    chosen.append(common | route)
+    chosen.append(common | {'sharpness': 0.2, 'persistence': 0.5, 'neighbours': 9})
     models: list[ModelHead] = [
         train_model([recording], TrainingSettings(**settings)) for settings in chosen
     ]

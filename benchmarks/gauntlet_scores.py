@@ -17,7 +17,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
-from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -137,11 +136,7 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
     """Train with one method and go through the blocks; return numbers for tables and JSON."""
     began = time.perf_counter()
     try:
-        model: ModelHead = (
-            train_places(case.training, TrainingSettings())
-            if method == 'places'
-            else train_model(case.training, TrainingSettings(method=method))
-        )
+        model = train_model(case.training, TrainingSettings(method=method))
     except InputError as error:
         return {'refused': str(error)}
     found: dict[str, Any] = {

@@ -16,7 +16,7 @@ Results: TypeAlias = dict[str, dict[str, dict[str, Any]]]
 PLAIN = 'route'
 """The method that is used where none is asked for."""
 
-OTHERS = ('places', 'spectral')
+OTHERS = ('spectral',)
 """Methods whose counts stand beside those of the plain one."""
 
 WIDE, NARROW = (0.90, 0.99), (0.60, 0.78)

@@ -21,7 +21,6 @@ from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Rec
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.model.tpsr_model import TpsrModel
 
 # The same examples every time, and no deadline: the first example compiles loops.
@@ -79,15 +78,9 @@ def slot_car_laps() -> tuple[Recording, Recording]:
 
 
 @pytest.fixture(scope='session')
-def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
+def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> RouteModel:
     """Return a model of the slot car: 10 Hz, windows of 20 ticks, horizons 0, 5 and 20."""
     return train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
-
-
-@pytest.fixture(scope='session')
-def places_model(slot_car_laps: tuple[Recording, Recording]) -> PlacesModel:
-    """Return a map of places of the same laps, windows and horizons."""
-    return train_places([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
 
 
 @pytest.fixture(scope='session')

@@ -53,35 +53,27 @@ def naive_judgement(
     usable = before in {Status.TRACKING, Status.UNSURE}
     nowhere = Status.LOST if knew(said) else Status.LOCALISING
     unknown = math.isnan(signs.familiarity) or signs.familiarity > 1.68
-    unfamiliar = signs.window_full and unknown and not signs.excused
+    unfamiliar = signs.window_full and unknown
     rejected = 0
     while rejected < len(history) and not history[-1 - rejected].accepted:
         rejected += 1
-    surprised = 0
-    while surprised < len(history) and surprises(history[-1 - surprised]):
-        surprised += 1
     refilling = signs.recovering and before is not Status.FILLING
     cured = before is Status.REFUSED and not signs.finding
     rules = [
         (not signs.window_full and not refilling, Status.FILLING),
         (signs.finding and (signs.finding.refuses or unfamiliar), Status.REFUSED),
         (math.isnan(signs.ellipse_m), nowhere),
-        (unfamiliar or rejected >= 10 or surprised >= 10, Status.LOST),
+        (unfamiliar or rejected >= 10 or signs.off_route > 0.5, Status.LOST),
         (signs.ellipse_m > limits.error_m, nowhere),
         (refilling and not signs.window_full and cured, nowhere),
         (not signs.window_full and not usable, before),
         (signs.finding or not signs.window_full or signs.restarted, Status.UNSURE),
         (rejected >= 3 or signs.ellipse_m > limits.warn_m, Status.UNSURE),
-        (signs.doubted, Status.UNSURE),
-        (signs.familiarity > 1.41 and math.isnan(signs.surprise), Status.UNSURE),
+        (signs.off_route > 0.1 or signs.unlike > 0.5, Status.UNSURE),
+        (signs.familiarity > 1.41, Status.UNSURE),
         (True, Status.TRACKING),
     ]
     return next(status for holds, status in rules if holds)
-
-
-def surprises(signs: Signs) -> bool:
-    """Return whether a tick of a vehicle in doubt surprises."""
-    return signs.doubted and signs.surprise > 2.6
 
 
 def knew(said: Sequence[Status]) -> bool:

@@ -16,7 +16,7 @@ from two_manifold_ros.adapting.rivals import make_rival, Rivals
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.model.tpsr_model import TpsrModel
     from two_manifold_ros.recordings.recording import Recording
 
@@ -84,7 +84,7 @@ def test_who_was_exchanged_is_measured_under_its_new_name(
 
 
 def test_models_of_other_kinds_rates_and_horizons_are_compared_where_they_meet(
-    slot_car_laps: Laps, slot_car_model: Model, tpsr_model: TpsrModel
+    slot_car_laps: Laps, slot_car_model: RouteModel, tpsr_model: TpsrModel
 ) -> None:
     """At 10 Hz 0, 0.5 and 2 s ahead; at 5 Hz 0, 2 and 3 s ahead: 0 and 2 s are in common."""
     slow = replace(
@@ -101,7 +101,7 @@ def test_models_of_other_kinds_rates_and_horizons_are_compared_where_they_meet(
 
 
 def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
-    slot_car_laps: Laps, slot_car_model: Model, tpsr_model: TpsrModel
+    slot_car_laps: Laps, slot_car_model: RouteModel, tpsr_model: TpsrModel
 ) -> None:
     rivals = begin(moved(tpsr_model, 1.5), replace(slot_car_model, horizons=(0, 7, 9)))
     rivals.contest.needed = 6

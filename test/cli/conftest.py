@@ -16,7 +16,7 @@ from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def slot_car_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope='session')
-def model_file(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_file(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of `slot_car_model`."""
     path: Path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
     save_model(slot_car_model, path)

@@ -16,7 +16,6 @@ import pytest
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.recordings.reading import read_recording
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 pytestmark = pytest.mark.usefixtures('no_progress')
@@ -60,7 +60,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_the_json_is_what_the_library_says(
     model_file: Path,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     slot_car_bag: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -78,7 +78,7 @@ def test_the_json_is_what_the_library_says(
 
 def test_from_and_until_are_seconds_from_the_first_imu_stamp(
     model_file: Path,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     slot_car_bag: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -280,7 +280,7 @@ def doubts(
 
 
 def test_it_says_that_the_bag_was_trained_on(
-    slot_car_model: Model, slot_car_bag: Path, doubts: Callable[..., str]
+    slot_car_model: RouteModel, slot_car_bag: Path, doubts: Callable[..., str]
 ) -> None:
     summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)]}
     model = replace(slot_car_model, summary=summary)
@@ -289,12 +289,10 @@ def test_it_says_that_the_bag_was_trained_on(
 
 
 def test_it_says_that_the_mean_is_better(
-    slot_car_model: Model, doubts: Callable[..., str]
+    slot_car_model: RouteModel, doubts: Callable[..., str]
 ) -> None:
-    readout = slot_car_model.readout
-    assert isinstance(readout, ForecastReadout)
-    other = ForecastReadout(-readout.targets, readout.drift, readout.factors)
-    mirrored = replace(slot_car_model, readout=other)
+    route = slot_car_model.route
+    mirrored = replace(slot_car_model, route=replace(route, targets=-route.targets))
     assert 'worse than always answering the mean' in doubts(mirrored)
 
 

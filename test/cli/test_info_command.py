@@ -8,19 +8,17 @@ from dataclasses import replace
 import json
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from two_manifold_ros.cli.main import main
-from two_manifold_ros.localisation.pace import make_paces
 from two_manifold_ros.model.model_file import header_of, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.training.route_assembly import RouteCandidate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 
 def text_of(model: Model, path: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -38,7 +36,7 @@ def test_the_json_is_the_header(model_file: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
-    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = text_of(slot_car_model, tmp_path / 'm', capsys)
     for words in (
@@ -48,57 +46,17 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
         '/imu -> /reference',
         'frame map',
         'angular_velocity.z',
-        'method route, laplacian-eigenmap, cross-covariance belief',
+        'method route, laplacian-eigenmap, cross-covariance map',
+        ' places, paces -',
+        'belief sharpness 0.4, persistence 0.5 states 20',
         'held-out ticks',
-        'passes averaged neighbours paces each way sharpness states mean error (m)',
-        '-> the usual choice, but where another is clearly better',
+        'log score persistence sharpness mean error (m)',
+        ' 0.5 0.4 0.0',
+        '-> the best log score of the true position',
     ):
         assert words in text
     assert 'origin' not in text
     assert text.count('->') == 3
-
-
-@pytest.mark.parametrize(
-    ('candidate', 'belief', 'row'),
-    [
-        (
-            RouteCandidate(0.5, 3, True, 20, 30),
-            'belief sharpness 0.5, paces -14 to +16 %, averaged over passes',
-            '-> yes 30 3 0.5 20',
-        ),
-        (
-            RouteCandidate(2.0, 0, False, 20, 30),
-            'belief sharpness 2, paces one, not averaged over passes',
-            '-> no 30 0 2 20',
-        ),
-    ],
-)
-def test_what_was_chosen_of_the_belief(
-    candidate: RouteCandidate,
-    belief: str,
-    row: str,
-    slot_car_model: Model,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert slot_car_model.route is not None
-    each_way = candidate.paces_each_way
-    route = replace(
-        slot_car_model.route,
-        sharpness=candidate.sharpness,
-        paces=make_paces(each_way),
-        shifts=np.clip(slot_car_model.route.shifts, -each_way, each_way),
-    )
-    other = replace(candidate, neighbours=7)
-    compared = [each.as_json() | {'score_m': 0.25} for each in (candidate, other)]
-    summary = slot_car_model.summary | {
-        'chosen': candidate.as_json(),
-        'validation': slot_car_model.summary['validation'] | {'compared': compared},
-    }
-    text = text_of(replace(slot_car_model, route=route, summary=summary), tmp_path / 'm', capsys)
-    assert belief in text
-    assert f'{row} 0.250' in text
-    assert text.count('-> ') == 3
 
 
 def test_what_was_chosen_of_the_spectral_filter(
@@ -116,7 +74,7 @@ def test_what_was_chosen_of_the_spectral_filter(
 
 
 def test_notes_origin_and_no_validation(
-    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = replace(
         slot_car_model,
@@ -158,7 +116,7 @@ def test_no_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_the_lag_of_the_bags_and_what_was_undone(
     rows: list[tuple[float | None, float | None, float]],
     words: str,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -169,7 +127,7 @@ def test_the_lag_of_the_bags_and_what_was_undone(
 
 
 def test_a_summary_that_tells_nothing_is_no_traceback(
-    slot_car_model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slot_car_model: RouteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
     assert main(['info', str(tmp_path / 'm')]) == 2

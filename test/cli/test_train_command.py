@@ -99,6 +99,7 @@ def test_two_bags_and_a_table_for_people(
             TrainingSettings(method='spectral', readout='ridge'),
         ),
         ('--readout mkdr', TrainingSettings(readout='mkdr')),
+        ('--sharpness .3 --persistence .7', TrainingSettings(sharpness=0.3, persistence=0.7)),
         ('--method paper --rate 5', TrainingSettings(5.0, **PAPER)),
         ('--method paper --window 30', TrainingSettings(window=30, **PAPER)),
         ('--horizons 0,3,9', TrainingSettings(horizons=(0, 3, 9))),
@@ -158,6 +159,11 @@ def test_the_topics_asked_for_are_read(
             '--method paper --kernel gaussian --states 30',
             '--method paper settles everything itself: leave out --kernel, --states, or add',
         ),
+        (
+            '--method spectral --sharpness 0.3',
+            '--method spectral has no such choice: leave out --sharpness, or add --method route',
+        ),
+        ('--sharpness 0', 'sharpness is 0.0, but must be above 0'),
         ('--method best', "argument --method: invalid choice: 'best'"),
         ('--states 1', 'states is 1, but must be at least 2'),
     ],
@@ -350,22 +356,15 @@ def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(
     assert rates == [5.0]
 
 
-def test_a_map_of_places_is_trained_shown_and_run(
+def test_a_route_is_trained_shown_and_run(
     slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = str(tmp_path / 'places.npz')
-    options = ['--until', '60', '--window', '20', '--horizons', '0,5', '--method', 'places']
+    path = str(tmp_path / 'route.npz')
+    options = ['--until', '60', '--window', '20', '--horizons', '0,5', '--sharpness', '0.3']
     assert main(['train', str(slot_car_bag), '-o', path, *options]) == 0
     assert 'places' in capsys.readouterr().out
     assert main(['info', path, '--json']) == 0
-    assert json.loads(capsys.readouterr().out)['summary']['method'] == 'places'
+    summary = json.loads(capsys.readouterr().out)['summary']
+    assert (summary['method'], summary['chosen']['sharpness']) == ('route', 0.3)
     assert main(['evaluate', path, str(slot_car_bag), '--json']) == 0
     assert json.loads(capsys.readouterr().out)['horizons']['0']['rmse_m'] < 0.1
-
-
-@pytest.mark.parametrize('option', [['--kernel', 'gaussian'], ['--states', '9'], ['--tune']])
-def test_a_map_of_places_has_no_such_choice(
-    option: list[str], slot_car_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = [str(slot_car_bag), '-o', str(tmp_path / 'places.npz'), '--method', 'places']
-    assert option[0] in refused([*arguments, *option], capsys)

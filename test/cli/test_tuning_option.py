@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
 import pytest
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
 
 OPTIONS = [
-    *('--window', '10', '--horizons', '0,5', '--neighbours', '30', '--kernel', 'gaussian'),
-    *('--coupling', 'cross-covariance', '--dimension', '50', '--rate', '5'),
+    *('--window', '10', '--horizons', '0,5', '--kernel', 'gaussian', '--rate', '5'),
 ]
-"""So that a route's sharpness, paces, averaging and states are left."""
+"""So that sharpness and persistence of a route are left."""
 
 
 @pytest.fixture(scope='module')
@@ -41,7 +41,7 @@ def long_bag(
 
 
 class Trials:
-    """Made-up errors, lower with fewer states; a trial is interrupted when told so."""
+    """Made-up errors, lower with less persistence; a trial is interrupted when told so."""
 
     def __init__(self) -> None:
         self.tried: list[TrainingSettings] = []
@@ -51,9 +51,9 @@ class Trials:
         if len(self.tried) == self.interrupt_at:
             raise KeyboardInterrupt
         self.tried.append(settings)
-        if settings.averaged is False:
+        if settings.sharpness == 0.4:
             return Failure('not now')
-        error_m = 0.01 * (settings.states or 0)
+        error_m = 0.4 * (settings.persistence or 0.0)
         return Trial(error_m, ((0.99 * error_m, error_m), (error_m, 1.01 * error_m)))
 
 
@@ -62,6 +62,9 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
     """Return what is run in the place of real trials."""
     made_up = Trials()
     monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: made_up)
+    # What would be fitted without a tuning is then what is usual.
+    drives = SimpleNamespace(fitted=lambda *_: None)
+    monkeypatch.setattr(tune_module, 'RouteBench', lambda *_: SimpleNamespace(drives=drives))
     return made_up
 
 
@@ -71,18 +74,18 @@ def test_the_model_is_trained_with_what_was_found(
     path = str(tmp_path / 'm.npz')
     assert main(['train', str(long_bag), '-o', path, '--tune', *OPTIONS]) == 0
     said = ' '.join(capsys.readouterr().out.split())
-    sentence = 'tuning: states 20 -> 6: held-out error 0.200 -> 0.060 m (70 % less)'
+    sentence = 'tuning: persistence 0.5 -> 0.05: held-out error 0.200 -> 0.020 m (90 % less)'
     for words in (
         sentence,
-        '-> states 6 4 of 4 0.060',
+        '-> persistence 0.05 4 of 4 0.020',
         '(untuned) 0.200',
-        'failed: averaged no: not',
+        'failed: sharpness 0.4: not',
     ):
         assert words in said
     model = load_model(path)
-    assert model.summary['chosen']['states'] == 6
+    assert model.summary['chosen']['persistence'] == 0.05
     assert len(model.summary['validation']['compared']) == 1
-    assert len(model.summary['tuning']['trials']) == len(trials.tried) == 12
+    assert len(model.summary['tuning']['trials']) == len(trials.tried) == 9
     assert main(['info', path]) == 0
     assert sentence in ' '.join(capsys.readouterr().out.split())
 
@@ -90,13 +93,12 @@ def test_the_model_is_trained_with_what_was_found(
 def test_what_was_given_is_not_tuned_and_trials_are_counted(
     long_bag: Path, tmp_path: Path, trials: Trials, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ['--tune', '--trials', '3', '--states', '9', '--json', *OPTIONS]
+    options = ['--tune', '--trials', '3', '--sharpness', '0.3', '--json', *OPTIONS]
     assert main(['train', str(long_bag), '-o', str(tmp_path / 'm'), *options]) == 0
     content = json.loads(capsys.readouterr().out)
     assert len(content['tuning']['trials']) == len(trials.tried) == 3
-    assert {each.states for each in trials.tried} == {9}
+    assert {each.sharpness for each in trials.tried} == {0.3}
     assert {each.kernel for each in trials.tried} == {'gaussian'}
-    assert {each.dimension for each in trials.tried} == {50}
     assert {each.rate_hz for each in trials.tried} == {5.0}
 
 
@@ -185,9 +187,9 @@ def test_the_ten_best_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_changes_in_words() -> None:
-    changed = {'averaged': False, 'horizons': [0, 5], 'kernel': 'gaussian', 'sharpness': 0.25}
+    changed = {'refined': False, 'horizons': [0, 5], 'kernel': 'gaussian', 'sharpness': 0.25}
     assert in_a_sentence(summary_of(changed, 0)) == (
-        'tuning: averaged 1 -> no, horizons 1 -> 0,5, kernel 1 -> gaussian, sharpness 1 -> 0.25: '
+        'tuning: refined 1 -> no, horizons 1 -> 0,5, kernel 1 -> gaussian, sharpness 1 -> 0.25: '
         'held-out error 1.000 -> 0.800 m (20 % less)'
     )
     nothing = in_a_sentence(summary_of({}, 0))

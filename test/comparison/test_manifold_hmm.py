@@ -24,6 +24,7 @@ from two_manifold_ros.comparison.protocol import plan_bags
 from two_manifold_ros.comparison.scoring import grade
 from two_manifold_ros.comparison.trial import Trial
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.comparison.outcome import Result
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
@@ -77,7 +77,7 @@ def check_alike(result: Result, wanted: Evaluation) -> None:
 
 def test_the_scores_are_those_of_evaluate(
     slot_car_plan: Plan,
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     slot_car_laps: tuple[Recording, Recording],
     usual: FittedModel,
     monkeypatch: pytest.MonkeyPatch,
@@ -91,7 +91,7 @@ def test_the_scores_are_those_of_evaluate(
 
 
 def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
-    slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     """The IMU is turned over on the way; what is wrong with it shows in the samples only."""
     followed = replace(slot_car_laps[1], name='the rest')
@@ -111,7 +111,7 @@ def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
 
 
 def test_it_goes_on_over_a_gap_as_on_the_vehicle(
-    slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     followed = slot_car_laps[1].between(0, 20)
     elapsed = (followed.imu.stamps - followed.imu.stamps[0]) * 1e-9
@@ -129,7 +129,7 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(
 
 
 def test_a_tick_that_the_filter_never_saw_has_no_position(
-    slot_car_plan: Plan, slot_car_model: Model
+    slot_car_plan: Plan, slot_car_model: RouteModel
 ) -> None:
     (exam,) = slot_car_plan.exams
     segment, stamps = exam.segment, exam.segment.stamps.copy()
@@ -141,13 +141,15 @@ def test_a_tick_that_the_filter_never_saw_has_no_position(
     assert np.isfinite(np.delete(course.positions, 7, axis=0)).all()
 
 
-def test_of_ticks_alone_nothing_is_withheld(slot_car_plan: Plan, slot_car_model: Model) -> None:
+def test_of_ticks_alone_nothing_is_withheld(
+    slot_car_plan: Plan, slot_car_model: RouteModel
+) -> None:
     (exam,) = slot_car_plan.exams
     assert FittedModel(slot_car_model).follow(exam.segment.part(0, 30)).valid is None
 
 
 def test_it_is_causal_and_starts_at_the_first_tick(
-    slot_car_plan: Plan, slot_car_model: Model
+    slot_car_plan: Plan, slot_car_model: RouteModel
 ) -> None:
     fitted = FittedModel(slot_car_model)
     (exam,) = slot_car_plan.exams
@@ -183,7 +185,7 @@ def test_each_is_trained_with_its_changes(
     model = (usual if method == default() else method.fit(lesson))._model
     assert model.kernel == kernel
     assert model.summary['method'] == filtering
-    assert (model.route is not None) == (filtering == 'route')
+    assert isinstance(model, RouteModel) == (filtering == 'route')
     assert model.summary['readout'] == readout
     assert model.summary['coupling'] == coupling
     assert model.horizons == (0, 5, 20)

@@ -20,6 +20,7 @@ from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 SPEED = 3.0
@@ -33,7 +34,7 @@ def laps(slot_car_laps: tuple[Recording, Recording]) -> Recording:
 
 
 @pytest.fixture(scope='session')
-def evaluation(slot_car_model: Model, laps: Recording) -> Evaluation:
+def evaluation(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
     return evaluate(slot_car_model, [laps])
 
 
@@ -46,7 +47,7 @@ def on_a_line(recording: Recording, shift_s: float = 0.0) -> Recording:
 
 
 def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     """On a line at constant speed, a tick too many or too few is 0.3 m."""
     found = evaluate(slot_car_model, [on_a_line(laps)])
@@ -59,7 +60,7 @@ def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(
 
 
 def test_the_previous_baseline_is_behind_by_the_horizon(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     for each in evaluate(slot_car_model, [on_a_line(laps)]).scores:
         assert each.previous.rmse_m == pytest.approx(SPEED * 0.1 * each.horizon, abs=1e-6)
@@ -67,7 +68,7 @@ def test_the_previous_baseline_is_behind_by_the_horizon(
 
 
 def test_predictions_are_for_their_own_tick(
-    slot_car_model: Model, laps: Recording, evaluation: Evaluation
+    slot_car_model: RouteModel, laps: Recording, evaluation: Evaluation
 ) -> None:
     """At every horizon, the truth a tick before or after fits worse."""
     run = evaluation.runs[0]
@@ -85,7 +86,7 @@ def test_predictions_are_for_their_own_tick(
         assert right < 0.95 * min(error(index, horizon - 1), error(index, horizon + 1))
 
 
-def test_scores_are_over_all_recordings(slot_car_model: Model, laps: Recording) -> None:
+def test_scores_are_over_all_recordings(slot_car_model: RouteModel, laps: Recording) -> None:
     """Two recordings together: the mean of the squares, each counted by its length."""
     parts = [laps.between(0, 20), laps.between(20, 36)]
     alone = [evaluate(slot_car_model, [part]).scores for part in parts]
@@ -98,7 +99,7 @@ def test_scores_are_over_all_recordings(slot_car_model: Model, laps: Recording) 
 
 
 def test_the_mean_baseline_is_the_mean_of_training(
-    slot_car_model: Model, evaluation: Evaluation
+    slot_car_model: RouteModel, evaluation: Evaluation
 ) -> None:
     truth = evaluation.truths[0][:, 0]
     distances = np.linalg.norm(truth - slot_car_model.mean_position, axis=1)
@@ -117,7 +118,7 @@ def test_the_model_is_far_ahead_and_its_ellipses_honest(evaluation: Evaluation) 
         assert each.model.coverage95 > 0.85
 
 
-def test_a_cold_start_for_every_recording(slot_car_model: Model, laps: Recording) -> None:
+def test_a_cold_start_for_every_recording(slot_car_model: RouteModel, laps: Recording) -> None:
     parts = [laps.between(0, 10), laps.between(10, 20)]
     both = evaluate(slot_car_model, parts).runs
     for part, run in zip(parts, both, strict=True):
@@ -147,7 +148,9 @@ def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
     assert content['samples']['received'] == len(laps.imu.stamps)
 
 
-def test_a_horizon_without_truth_has_no_numbers(slot_car_model: Model, laps: Recording) -> None:
+def test_a_horizon_without_truth_has_no_numbers(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
     content = evaluate(slot_car_model, [laps.between(0, 3)]).to_json()['horizons']
     assert content['0']['n'] > 0
     nothing = dict.fromkeys(SUMMARY_KEYS) | {'n': 0}
@@ -170,13 +173,13 @@ def strange_for_a_while(recording: Recording) -> Recording:
 
 
 @pytest.fixture(scope='session')
-def withheld(slot_car_model: Model, laps: Recording) -> Evaluation:
+def withheld(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
     """Return the evaluation of a drive that is refused on the way."""
     return evaluate(slot_car_model, [strange_for_a_while(laps)])
 
 
 def test_every_number_by_plain_loops(
-    slot_car_model: Model, laps: Recording, withheld: Evaluation
+    slot_car_model: RouteModel, laps: Recording, withheld: Evaluation
 ) -> None:
     (run,) = withheld.runs
     assert 20 < np.count_nonzero(~run.told) < len(run.told) - 100
@@ -219,7 +222,7 @@ def test_withholding_does_not_flatter(withheld: Evaluation) -> None:
 
 @pytest.mark.parametrize('seed', range(5))
 def test_withholding_never_changes_the_numbers_over_all(
-    seed: int, slot_car_model: Model, laps: Recording, withheld: Evaluation
+    seed: int, slot_car_model: RouteModel, laps: Recording, withheld: Evaluation
 ) -> None:
     (run,) = withheld.runs
     told = np.random.default_rng(seed).random(len(run.told)) < seed / 4
@@ -233,7 +236,7 @@ def test_withholding_never_changes_the_numbers_over_all(
 
 
 def test_along_and_cross_tell_ahead_from_beside(
-    slot_car_model: Model, laps: Recording, evaluation: Evaluation
+    slot_car_model: RouteModel, laps: Recording, evaluation: Evaluation
 ) -> None:
     """On a line to the east, 0.5 m ahead and 0.2 m beside are what they are."""
     east = on_a_line(laps)
@@ -260,7 +263,7 @@ def refusal(model: Model, recording: Recording) -> str:
     return str(caught.value)
 
 
-def test_too_short_to_compare_is_refused(slot_car_model: Model, laps: Recording) -> None:
+def test_too_short_to_compare_is_refused(slot_car_model: RouteModel, laps: Recording) -> None:
     message = refusal(slot_car_model, laps.between(0, 1.5))
     assert (
         'no estimate has a true position to compare with; give more than one window of 2.0 s'
@@ -268,12 +271,14 @@ def test_too_short_to_compare_is_refused(slot_car_model: Model, laps: Recording)
     )
 
 
-def test_a_single_sample_is_refused(slot_car_model: Model, laps: Recording) -> None:
+def test_a_single_sample_is_refused(slot_car_model: RouteModel, laps: Recording) -> None:
     message = refusal(slot_car_model, laps.between(0, 0.05))
     assert 'there are no two IMU samples to filter; give a longer part' in message
 
 
-def test_positions_of_another_time_are_refused(slot_car_model: Model, laps: Recording) -> None:
+def test_positions_of_another_time_are_refused(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
     assert laps.positions is not None
     later = replace(laps.positions, stamps=laps.positions.stamps + 10**12)
     message = refusal(slot_car_model, replace(laps, positions=later))
@@ -281,7 +286,7 @@ def test_positions_of_another_time_are_refused(slot_car_model: Model, laps: Reco
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     found = evaluate(slot_car_model, [strange(laps)])
     assert found.told == 0
@@ -304,7 +309,7 @@ def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
 
 
 def test_a_drive_on_which_it_never_knew_where_it_was_is_explained_as_that(
-    slot_car_model: Model, laps: Recording, monkeypatch: pytest.MonkeyPatch
+    slot_car_model: RouteModel, laps: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(filter_module, 'limits_of', lambda _: EllipseLimits(1e-6, 1e-6))
     found = evaluate(slot_car_model, [laps])
@@ -319,7 +324,7 @@ def test_nothing_withheld_needs_no_words(evaluation: Evaluation) -> None:
 
 
 def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     found = evaluate(slot_car_model, [strange(laps), laps])
     assert [bool(run.told.any()) for run in found.runs] == [False, True]

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='session')
-def short(slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]) -> Evaluation:
+def short(slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]) -> Evaluation:
     """Return the evaluation of 3 s, in which the longest horizon has no truth."""
     return evaluate(slot_car_model, [slot_car_laps[1].between(0, 3)])
 
@@ -35,7 +35,7 @@ def short(slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]) -> 
     ('name', 'start'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
 )
 def test_it_is_written_in_the_format_of_its_name(
-    name: str, start: bytes, short: Evaluation, slot_car_model: Model, tmp_path: Path
+    name: str, start: bytes, short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
 ) -> None:
     draw_evaluation(short, slot_car_model, tmp_path / name, 'a title')
     content = (tmp_path / name).read_bytes()
@@ -44,7 +44,7 @@ def test_it_is_written_in_the_format_of_its_name(
 
 
 def test_the_title_is_in_the_picture(
-    short: Evaluation, slot_car_model: Model, tmp_path: Path
+    short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
 ) -> None:
     draw_evaluation(short, slot_car_model, tmp_path / 'one.png')
     draw_evaluation(short, slot_car_model, tmp_path / 'same.png')
@@ -56,7 +56,7 @@ def test_the_title_is_in_the_picture(
 
 @pytest.mark.parametrize('name', ['figure', 'figure.docx'])
 def test_another_format_is_refused(
-    name: str, short: Evaluation, slot_car_model: Model, tmp_path: Path
+    name: str, short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=r'use a name in \.png, \.pdf, \.svg'):
         draw_evaluation(short, slot_car_model, tmp_path / name)
@@ -64,7 +64,7 @@ def test_another_format_is_refused(
 
 
 def test_what_was_withheld_is_drawn_apart(
-    short: Evaluation, slot_car_model: Model, tmp_path: Path
+    short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
 ) -> None:
     """In the lighter colours, and the share in the legend; the words of an SVG are glyphs."""
     (run,) = short.runs

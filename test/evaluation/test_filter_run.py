@@ -19,11 +19,12 @@ from two_manifold_ros.evaluation.filter_run import (
     UNUSABLE,
 )
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.filtering.route_tracker import RouteTracker
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
@@ -52,18 +53,18 @@ def refusal(model: Model, recording: Recording) -> str:
     return str(caught.value)
 
 
-def test_the_recording_it_was_made_for(slot_car_model: Model, laps: Recording) -> None:
+def test_the_recording_it_was_made_for(slot_car_model: RouteModel, laps: Recording) -> None:
     check_fit(slot_car_model, laps)
 
 
-def test_a_slower_imu_is_refused(slot_car_model: Model, laps: Recording) -> None:
+def test_a_slower_imu_is_refused(slot_car_model: RouteModel, laps: Recording) -> None:
     assert refusal(slot_car_model, thinned(laps, 2)).endswith(
         'runs at 5.0 Hz, but the model needs at least its own rate of 10 Hz; train a model at a '
         'lower --rate'
     )
 
 
-def test_a_faster_imu_is_averaged(slot_car_model: Model, laps: Recording) -> None:
+def test_a_faster_imu_is_averaged(slot_car_model: RouteModel, laps: Recording) -> None:
     quick = replace(
         laps.imu, stamps=laps.imu.stamps[0] + (laps.imu.stamps - laps.imu.stamps[0]) // 9
     )
@@ -72,42 +73,44 @@ def test_a_faster_imu_is_averaged(slot_car_model: Model, laps: Recording) -> Non
 
 @pytest.mark.parametrize('value', [0.0, 9.81])
 def test_a_dead_channel_that_the_model_uses_is_refused_and_named(
-    value: float, slot_car_model: Model, laps: Recording
+    value: float, slot_car_model: RouteModel, laps: Recording
 ) -> None:
     message = refusal(slot_car_model, constant(laps, 5, value))
     assert 'has no signal on angular_velocity.z, which the model uses' in message
 
 
 def test_a_dead_channel_that_the_model_does_not_use(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     channels = slot_car_model.channels
     planar = replace(channels, live=channels.live & (np.arange(6) != 3))
     check_fit(replace(slot_car_model, channels=planar), constant(laps, 3))
 
 
-def test_a_few_constant_samples_prove_nothing(slot_car_model: Model, laps: Recording) -> None:
+def test_a_few_constant_samples_prove_nothing(slot_car_model: RouteModel, laps: Recording) -> None:
     check_fit(slot_car_model, constant(laps.between(0, 1), 5))
 
 
-def test_a_model_of_a_camera_is_refused(slot_car_model: Model, laps: Recording) -> None:
+def test_a_model_of_a_camera_is_refused(slot_car_model: RouteModel, laps: Recording) -> None:
     channels = replace(slot_car_model.channels, names=tuple(f'pixel.{n}' for n in range(6)))
     camera = replace(slot_car_model, channels=channels)
     assert 'the model takes pixel.0 and its like' in refusal(camera, laps)
 
 
-def test_an_empty_part_is_refused(slot_car_model: Model, laps: Recording) -> None:
+def test_an_empty_part_is_refused(slot_car_model: RouteModel, laps: Recording) -> None:
     message = refusal(slot_car_model, laps.between(1000, None))
     assert message.endswith('has no IMU sample in the part asked for; check --from and --until')
 
 
 def test_a_channel_of_nan_that_the_model_uses_is_refused_and_named(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     assert 'angular_velocity.z' in refusal(slot_car_model, constant(laps, 5, np.nan))
 
 
-def test_positions_in_another_frame_are_refused(slot_car_model: Model, laps: Recording) -> None:
+def test_positions_in_another_frame_are_refused(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
     assert laps.positions is not None
     moved = replace(laps, positions=replace(laps.positions, frame_id='odom'))
     with pytest.raises(InputError, match="in the frame 'odom', but the model gives them in 'map'"):
@@ -138,7 +141,7 @@ def estimates_of(model: Model, recording: Recording) -> list[Estimate]:
 
 
 def test_a_run_keeps_every_estimate_after_the_first_window(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     faulty = with_a_fault(laps)
     run, found = run_filter(slot_car_model, faulty, quiet), estimates_of(slot_car_model, faulty)
@@ -162,7 +165,7 @@ def test_a_run_keeps_every_estimate_after_the_first_window(
 
 
 def test_only_the_first_filling_of_the_window_is_left_out(
-    slot_car_model: Model, laps: Recording
+    slot_car_model: RouteModel, laps: Recording
 ) -> None:
     """After a gap longer than a window the filter starts anew, and that counts."""
     elapsed = (laps.imu.stamps - laps.imu.stamps[0]) * 1e-9
@@ -174,14 +177,14 @@ def test_only_the_first_filling_of_the_window_is_left_out(
 
 
 def test_for_a_position_that_is_none_the_mean_stands(
-    slot_car_model: Model, laps: Recording, monkeypatch: pytest.MonkeyPatch
+    slot_car_model: RouteModel, laps: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = laps.between(0, 6)
     sane = run_filter(slot_car_model, part, quiet)
     # The limits of the ellipse are read before the first tick.
-    read, ticks = Tracker.read, iter(range(-1, 1000))
+    read, ticks = RouteTracker.read, iter(range(-1, 1000))
 
-    def spoilt(tracker: Tracker) -> tuple[Floats, Floats]:
+    def spoilt(tracker: RouteTracker) -> tuple[Floats, Floats]:
         means, covariances = read(tracker)
         tick = next(ticks)
         if tick == 30:
@@ -191,7 +194,7 @@ def test_for_a_position_that_is_none_the_mean_stands(
         return means, covariances
 
     monkeypatch.setattr(Filter, 'warm_up', lambda _: None)
-    monkeypatch.setattr(Tracker, 'read', spoilt)
+    monkeypatch.setattr(RouteTracker, 'read', spoilt)
     run = run_filter(slot_car_model, part, quiet)
     assert run.counters[UNUSABLE] == 3
     row = 30 - slot_car_model.window + 1
@@ -204,13 +207,15 @@ def test_for_a_position_that_is_none_the_mean_stands(
     assert np.isfinite(run.positions).all()
 
 
-def test_progress_is_reported(slot_car_model: Model, laps: Recording) -> None:
+def test_progress_is_reported(slot_car_model: RouteModel, laps: Recording) -> None:
     reported: list[tuple[str, float]] = []
     run_filter(slot_car_model, laps, lambda *each: reported.append(each))
     assert reported == [(f'filtering {laps.name}', 0.0)]
 
 
-def test_a_run_without_a_window_keeps_its_shapes(slot_car_model: Model, laps: Recording) -> None:
+def test_a_run_without_a_window_keeps_its_shapes(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
     run: FilterRun = run_filter(slot_car_model, laps.between(0, 1), quiet)
     shapes = [run.stamps.shape, run.told.shape, run.positions.shape, run.covariances.shape]
     assert shapes == [(0,), (0,), (0, 3, 2), (0, 3, 2, 2)]

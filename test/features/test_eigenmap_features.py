@@ -60,12 +60,12 @@ def test_windows_that_resemble_nothing() -> None:
         made.transform(rows[:, 1:])
 
 
-def test_of_a_trained_model(slot_car_model: Model) -> None:
-    made = eigenmap_features(slot_car_model)
-    assert made.size == slot_car_model.states - 1
+def test_of_a_trained_model(spectral_model: Model) -> None:
+    made = eigenmap_features(spectral_model)
+    assert made.size == spectral_model.states - 1
     window = made.windows.rows(np.array([7]))
     squared = made.windows.distances_from(window)[:, 0]
-    expected = slot_car_model.warm_start.transform(squared)
+    expected = spectral_model.warm_start.transform(squared)
     np.testing.assert_allclose(made.transform(window)[0], expected, atol=1e-9)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 PERIOD = 100_000_000
 WINDOW = 20
@@ -35,7 +35,9 @@ def with_gap(stream: Stream, ticks: int) -> tuple[Stream, Stream]:
     return stream[:CUT], stream[CUT + ticks - 1 :]
 
 
-def test_nothing_is_valid_until_a_window_is_full(slot_car_model: Model, stream: Stream) -> None:
+def test_nothing_is_valid_until_a_window_is_full(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
     found = feed(Filter(slot_car_model), stream)
     wanted = [Status.FILLING] * (WINDOW - 1) + [Status.TRACKING] * (len(found) - WINDOW + 1)
     assert statuses(found) == wanted
@@ -48,7 +50,7 @@ def test_nothing_is_valid_until_a_window_is_full(slot_car_model: Model, stream: 
 
 @pytest.mark.parametrize('ticks', [4, 10, WINDOW])
 def test_after_a_short_gap_the_belief_goes_on(
-    ticks: int, slot_car_model: Model, stream: Stream
+    ticks: int, slot_car_model: RouteModel, stream: Stream
 ) -> None:
     before, after = with_gap(stream, ticks)
     live = Filter(slot_car_model)
@@ -68,7 +70,7 @@ def test_after_a_short_gap_the_belief_goes_on(
     assert live.counters['resets'] == 0
 
 
-def test_coasting_moves_on_along_the_track(slot_car_model: Model, stream: Stream) -> None:
+def test_coasting_moves_on_along_the_track(slot_car_model: RouteModel, stream: Stream) -> None:
     """After the gap the filter is about where it would have been without one."""
     whole = {each.stamp_ns: each for each in feed(Filter(slot_car_model), stream)}
     before, after = with_gap(stream, 8)
@@ -80,14 +82,16 @@ def test_coasting_moves_on_along_the_track(slot_car_model: Model, stream: Stream
     assert np.linalg.norm(last.positions[0] - there) > 0.8
 
 
-def test_a_gap_while_the_window_fills(slot_car_model: Model, stream: Stream) -> None:
+def test_a_gap_while_the_window_fills(slot_car_model: RouteModel, stream: Stream) -> None:
     live = Filter(slot_car_model)
     feed(live, stream[:10])
     found = feed(live, stream[15:50])
     assert statuses(found[:WINDOW]) == [Status.FILLING] * (WINDOW - 1) + [Status.TRACKING]
 
 
-def test_two_gaps_in_a_row_are_still_recovering(slot_car_model: Model, stream: Stream) -> None:
+def test_two_gaps_in_a_row_are_still_recovering(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
     live = Filter(slot_car_model)
     feed(live, stream[:100])
     feed(live, stream[105:110])
@@ -95,7 +99,7 @@ def test_two_gaps_in_a_row_are_still_recovering(slot_car_model: Model, stream: S
 
 
 def test_a_clock_that_is_set_back_by_less_than_a_jump_is_a_gap_of_as_much(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     """What is then told is right: where the vehicle is now, not where it was by the new clock."""
     step = 4 * PERIOD + PERIOD // 2
@@ -119,7 +123,7 @@ def test_a_clock_that_is_set_back_by_less_than_a_jump_is_a_gap_of_as_much(
 
 @pytest.mark.parametrize(('ticks', 'resets'), [(4, 0), (WINDOW // 2 + 1, 1)])
 def test_gaps_with_less_than_a_tick_between_them_are_one(
-    ticks: int, resets: int, slot_car_model: Model, stream: Stream
+    ticks: int, resets: int, slot_car_model: RouteModel, stream: Stream
 ) -> None:
     before, after = with_gap(stream, ticks)
     live = Filter(slot_car_model)
@@ -129,7 +133,7 @@ def test_gaps_with_less_than_a_tick_between_them_are_one(
 
 
 @pytest.mark.parametrize('ticks', [WINDOW + 1, 60])
-def test_a_longer_gap_starts_anew(ticks: int, slot_car_model: Model, stream: Stream) -> None:
+def test_a_longer_gap_starts_anew(ticks: int, slot_car_model: RouteModel, stream: Stream) -> None:
     before, after = with_gap(stream, ticks)
     live = Filter(slot_car_model)
     feed(live, before)
@@ -140,7 +144,9 @@ def test_a_longer_gap_starts_anew(ticks: int, slot_car_model: Model, stream: Str
     assert live.counters['gaps'] == live.counters['resets'] == 1
 
 
-def test_a_step_that_is_no_gap_holds_the_sample(slot_car_model: Model, stream: Stream) -> None:
+def test_a_step_that_is_no_gap_holds_the_sample(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
     assert slot_car_model.max_gap_ns == 3 * PERIOD
     before, after = with_gap(stream, 3)
     live = Filter(slot_car_model)
@@ -151,7 +157,7 @@ def test_a_step_that_is_no_gap_holds_the_sample(slot_car_model: Model, stream: S
     assert live.counters['ticks'] == len(stream) - 1
 
 
-def test_a_bag_played_twice_resets_once(slot_car_model: Model, stream: Stream) -> None:
+def test_a_bag_played_twice_resets_once(slot_car_model: RouteModel, stream: Stream) -> None:
     live = Filter(slot_car_model)
     first = feed(live, stream)
     second = feed(live, stream)
@@ -161,7 +167,7 @@ def test_a_bag_played_twice_resets_once(slot_car_model: Model, stream: Stream) -
     assert live.counters['used'] == 2 * len(stream)
 
 
-def test_a_jump_back_while_the_window_fills(slot_car_model: Model, stream: Stream) -> None:
+def test_a_jump_back_while_the_window_fills(slot_car_model: RouteModel, stream: Stream) -> None:
     live = Filter(slot_car_model)
     feed(live, stream[:12])
     assert bits(feed(live, stream[:40])) == bits(feed(Filter(slot_car_model), stream[:40]))
@@ -170,7 +176,7 @@ def test_a_jump_back_while_the_window_fills(slot_car_model: Model, stream: Strea
 @pytest.mark.long
 @pytest.mark.parametrize('shift', [0, -(10**9), 10**12])
 def test_a_reset_forgets_everything_but_the_counters(
-    shift: int, slot_car_model: Model, stream: Stream
+    shift: int, slot_car_model: RouteModel, stream: Stream
 ) -> None:
     live = Filter(slot_car_model)
     feed(live, stream[:77])
@@ -182,7 +188,7 @@ def test_a_reset_forgets_everything_but_the_counters(
     assert live.counters['resets'] == 1
 
 
-def test_why_in_plain_words(slot_car_model: Model, stream: Stream) -> None:
+def test_why_in_plain_words(slot_car_model: RouteModel, stream: Stream) -> None:
     live = Filter(slot_car_model)
     assert live.why == 'waiting for the first IMU sample'
     feed(live, stream[:1])

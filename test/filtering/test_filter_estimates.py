@@ -13,12 +13,17 @@ from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
+
+
+WINDOW = 20
 
 
 def observations(model: Model, stream: Stream) -> np.ndarray:
@@ -52,7 +57,7 @@ def test_positions_lie_in_the_hull_of_the_training_positions(
 
 
 def test_horizon_0_is_where_the_car_is_at_the_stamp(
-    slot_car_model: Model, stream: Stream, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, stream: Stream, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     """A tick earlier or later fits the truth worse."""
     found = [each for each in feed(Filter(slot_car_model), stream) if each.valid]
@@ -69,7 +74,7 @@ def test_horizon_0_is_where_the_car_is_at_the_stamp(
 
 
 def test_the_velocity_is_that_of_the_car(
-    slot_car_model: Model, stream: Stream, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, stream: Stream, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     found = [each for each in feed(Filter(slot_car_model), stream) if each.valid]
     step = slot_car_model.period_ns
@@ -83,14 +88,14 @@ def test_the_velocity_is_that_of_the_car(
 
 
 def test_familiarity_is_the_mean_contrast_of_the_last_windows(
-    slot_car_model: Model, stream: Stream
+    spectral_model: Model, stream: Stream
 ) -> None:
-    width, anchors = slot_car_model.window, slot_car_model.familiarity
-    seen = observations(slot_car_model, stream)
-    found = feed(Filter(slot_car_model), stream)
+    width, anchors = spectral_model.window, spectral_model.familiarity
+    seen = observations(spectral_model, stream)
+    found = feed(Filter(spectral_model), stream)
     contrasts = np.full(len(found), np.nan)
     for tick in range(width - 1, len(found)):
-        squared = squared_distances(slot_car_model, seen[tick - width + 1 : tick + 1])
+        squared = squared_distances(spectral_model, seen[tick - width + 1 : tick + 1])
         contrasts[tick] = np.log(squared.min() / squared.mean())
     for tick in (width - 1, width, width + 57, len(found) - 1):
         last = contrasts[max(tick - width + 1, width - 1) : tick + 1]
@@ -99,18 +104,42 @@ def test_familiarity_is_the_mean_contrast_of_the_last_windows(
 
 
 @pytest.mark.long
-def test_garbage_is_less_familiar_than_the_track(slot_car_model: Model, stream: Stream) -> None:
+def test_garbage_is_less_familiar_than_the_track(spectral_model: Model, stream: Stream) -> None:
     order = np.random.default_rng(0).permutation(len(stream))
     garbage = [(stamp, stream[i][1]) for (stamp, _), i in zip(stream, order, strict=True)]
     usual, strange = (
-        np.array([each.familiarity for each in feed(Filter(slot_car_model), each_stream)
+        np.array([each.familiarity for each in feed(Filter(spectral_model), each_stream)
                   if np.isfinite(each.familiarity)])
         for each_stream in (stream, garbage)
     )  # fmt: skip
     assert usual.max() < strange.min()
 
 
-def test_estimates_never_look_ahead(slot_car_model: Model, stream: Stream) -> None:
+@pytest.mark.long
+def test_the_familiarity_of_a_route_tells_of_broken_input_alone(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    found = feed(Filter(slot_car_model), stream)[WINDOW:]
+    assert {each.familiarity for each in found} == {1.0}
+    levels = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 8.0])
+    turning = [(stamp, sample + levels) for stamp, sample in stream]
+    broken = feed(Filter(slot_car_model), turning)[WINDOW:]
+    assert min(each.familiarity for each in broken) > UNFAMILIAR
+
+
+@pytest.mark.long
+def test_samples_in_another_order_are_hardly_ever_told(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    order = np.random.default_rng(0).permutation(len(stream))
+    garbage = [(stamp, stream[i][1]) for (stamp, _), i in zip(stream, order, strict=True)]
+    usual, strange = (feed(Filter(slot_car_model), each)[WINDOW:] for each in (stream, garbage))
+    assert np.mean([each.off_route for each in usual]) < 0.1
+    assert np.mean([each.off_route for each in strange]) > 0.5
+    assert np.mean([each.valid for each in strange]) < 0.2
+
+
+def test_estimates_never_look_ahead(slot_car_model: RouteModel, stream: Stream) -> None:
     usual = feed(Filter(slot_car_model), stream)
     changed = [*stream[:120], *[(stamp, -sample) for stamp, sample in stream[120:]]]
     other = feed(Filter(slot_car_model), changed)
@@ -119,7 +148,7 @@ def test_estimates_never_look_ahead(slot_car_model: Model, stream: Stream) -> No
 
 
 def test_estimates_do_not_change_after_they_are_given(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     live = Filter(slot_car_model)
     early = feed(live, stream[:60])
@@ -128,7 +157,7 @@ def test_estimates_do_not_change_after_they_are_given(
     assert bits(early) == before
 
 
-def test_warming_up_leaves_no_trace(slot_car_model: Model, stream: Stream) -> None:
+def test_warming_up_leaves_no_trace(slot_car_model: RouteModel, stream: Stream) -> None:
     live = Filter(slot_car_model)
     live.warm_up()
     assert not live.counters
@@ -136,7 +165,9 @@ def test_warming_up_leaves_no_trace(slot_car_model: Model, stream: Stream) -> No
     assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))
 
 
-def test_warming_up_in_the_middle_leaves_no_trace(slot_car_model: Model, stream: Stream) -> None:
+def test_warming_up_in_the_middle_leaves_no_trace(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
     live = Filter(slot_car_model)
     found = feed(live, stream[:100])
     live.warm_up()
@@ -146,7 +177,7 @@ def test_warming_up_in_the_middle_leaves_no_trace(slot_car_model: Model, stream:
 
 @pytest.mark.long
 def test_filters_that_share_a_model_do_not_disturb_each_other(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     first, second = Filter(slot_car_model), Filter(slot_car_model)
     found, other = [], []

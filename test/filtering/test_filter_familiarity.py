@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.typing import Floats
 
 G = 9.81
@@ -51,13 +52,13 @@ def after_two_windows(estimates: list[Estimate]) -> list[Estimate]:
 
 @pytest.mark.long
 @pytest.mark.parametrize('fault', FAULTS)
-def test_faults_are_refused(fault: str, slot_car_model: Model, stream: Stream) -> None:
+def test_faults_are_refused(fault: str, slot_car_model: RouteModel, stream: Stream) -> None:
     found = after_two_windows(feed(Filter(slot_car_model), changed(stream, FAULTS[fault])))
     assert found
     assert not any(each.valid for each in found)
 
 
-def test_the_trained_route_is_typical(slot_car_model: Model, stream: Stream) -> None:
+def test_the_trained_route_is_typical(slot_car_model: RouteModel, stream: Stream) -> None:
     found = after_two_windows(feed(Filter(slot_car_model), stream))
     familiarity = np.array([each.familiarity for each in found])
     assert 0.5 < float(np.median(familiarity)) < 1.3
@@ -65,7 +66,7 @@ def test_the_trained_route_is_typical(slot_car_model: Model, stream: Stream) -> 
 
 
 def test_a_fault_on_the_way_is_seen_within_two_windows(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     wrong = changed(stream, FAULTS['yaw the wrong way'])
     found = feed(Filter(slot_car_model), [*stream[:100], *wrong[100:]])
@@ -77,16 +78,10 @@ def test_a_fault_on_the_way_is_seen_within_two_windows(
 
 @pytest.mark.long
 def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     """A window that is like training in everything but that it never changes."""
-    series = slot_car_model.series.copy()
-    series[:, :100] = 0.0
-    parked = replace(
-        slot_car_model,
-        series=series,
-        familiarity=replace(slot_car_model.familiarity, still=7),
-    )
+    parked = replace(slot_car_model, most_still=7)
     repeated = [(stamp, parked.channels.mean) for stamp, _ in stream]
     found = feed(Filter(parked), repeated)
     refused = [each.familiarity > UNFAMILIAR for each in found]
@@ -100,10 +95,10 @@ def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
 
 
 @pytest.mark.long
-def test_a_short_gap_does_not_forgive(slot_car_model: Model, stream: Stream) -> None:
+def test_a_short_gap_does_not_forgive(spectral_model: Model, stream: Stream) -> None:
     """After a gap the contrasts before it still count, after a reset they do not."""
     wrong = changed(stream, FAULTS['yaw the wrong way'])
-    patched, fresh = Filter(slot_car_model), Filter(slot_car_model)
+    patched, fresh = Filter(spectral_model), Filter(spectral_model)
     feed(patched, wrong[:100])
     feed(fresh, wrong[:100])
     fresh.reset('a new start')
@@ -113,7 +108,7 @@ def test_a_short_gap_does_not_forgive(slot_car_model: Model, stream: Stream) -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize('fault', ['yaw the wrong way', 'frozen at the mean'])
-def test_a_reset_leaves_no_trace(fault: str, slot_car_model: Model, stream: Stream) -> None:
+def test_a_reset_leaves_no_trace(fault: str, slot_car_model: RouteModel, stream: Stream) -> None:
     wrong = changed(stream, FAULTS[fault])
     live = Filter(slot_car_model)
     feed(live, wrong[:101])

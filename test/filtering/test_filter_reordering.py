@@ -15,7 +15,7 @@ from two_manifold_ros.filtering.filter import Filter
 if TYPE_CHECKING:
     from filter_runs import Stream
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 SPAN = 250_000_000
 SECOND = 10**9
@@ -29,7 +29,9 @@ def mixed(stream: Stream) -> Stream:
 
 
 @pytest.mark.long
-def test_disorder_within_the_span_changes_no_bit(slot_car_model: Model, stream: Stream) -> None:
+def test_disorder_within_the_span_changes_no_bit(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
     live = Filter(slot_car_model, reorder_ns=SPAN)
     disorder = mixed(stream)
     assert disorder != stream
@@ -46,7 +48,7 @@ def test_disorder_within_the_span_changes_no_bit(slot_car_model: Model, stream: 
 
 
 def test_it_costs_the_span_and_nothing_ends_a_tick_before_it_is_said(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     live = Filter(slot_car_model, reorder_ns=SPAN)
     for stamp, sample in mixed(stream):
@@ -57,7 +59,7 @@ def test_it_costs_the_span_and_nothing_ends_a_tick_before_it_is_said(
 
 
 def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     live = Filter(slot_car_model, reorder_ns=SPAN)
     feed(live, mixed(stream[:50]))
@@ -73,7 +75,7 @@ def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
 
 
 def test_any_sample_may_end_a_tick_while_a_jump_waits(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     live = Filter(slot_car_model)
     feed(live, stream[:50])

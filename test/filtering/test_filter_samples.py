@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
@@ -64,7 +65,7 @@ FAULTS: dict[str, list[Fault]] = {
 }
 
 
-def test_the_same_samples_give_the_same_bits(slot_car_model: Model, stream: Stream) -> None:
+def test_the_same_samples_give_the_same_bits(slot_car_model: RouteModel, stream: Stream) -> None:
     first = feed(Filter(slot_car_model), stream)
     second = feed(Filter(slot_car_model), stream)
     assert len(first) == len(stream) - 1
@@ -76,7 +77,7 @@ def test_the_same_samples_give_the_same_bits(slot_car_model: Model, stream: Stre
 @settings(max_examples=8)
 @given(st.integers(1 - 1_767_225_600 * SECOND, 7_000_000_000 * SECOND))
 def test_shifting_all_stamps_changes_the_stamps_only(
-    slot_car_model: Model, stream: Stream, shift: int
+    slot_car_model: RouteModel, stream: Stream, shift: int
 ) -> None:
     here, there = Filter(slot_car_model), Filter(slot_car_model)
     usual = feed(here, stream)
@@ -87,7 +88,9 @@ def test_shifting_all_stamps_changes_the_stamps_only(
 
 
 @pytest.mark.parametrize('kind', ['list', 'array', 'float32 array'])
-def test_samples_come_in_any_sequence(kind: str, slot_car_model: Model, stream: Stream) -> None:
+def test_samples_come_in_any_sequence(
+    kind: str, slot_car_model: RouteModel, stream: Stream
+) -> None:
     single = [(stamp, sample.astype(np.float32)) for stamp, sample in stream]
     wanted = feed(
         Filter(slot_car_model), [(stamp, sample.astype(float)) for stamp, sample in single]
@@ -100,7 +103,7 @@ def test_samples_come_in_any_sequence(kind: str, slot_car_model: Model, stream: 
 
 @pytest.mark.parametrize('cause', CAUSES)
 def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
-    cause: str, slot_car_model: Model, stream: Stream
+    cause: str, slot_car_model: RouteModel, stream: Stream
 ) -> None:
     clean, live = Filter(slot_car_model), Filter(slot_car_model)
     wanted = feed(clean, stream)
@@ -117,7 +120,7 @@ def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
     assert live.counters == clean.counters + Counter({'received': count, cause: count})
 
 
-def test_faults_before_the_first_good_sample(slot_car_model: Model, stream: Stream) -> None:
+def test_faults_before_the_first_good_sample(slot_car_model: RouteModel, stream: Stream) -> None:
     live = Filter(slot_car_model)
     stamp, sample = stream[0]
     for cause in ('non_finite', 'out_of_range', 'zero_stamp'):
@@ -127,7 +130,7 @@ def test_faults_before_the_first_good_sample(slot_car_model: Model, stream: Stre
     assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))
 
 
-def test_the_limit_itself_is_in_range(slot_car_model: Model) -> None:
+def test_the_limit_itself_is_in_range(slot_car_model: RouteModel) -> None:
     live = Filter(slot_car_model)
     channels = slot_car_model.channels
     live.push(SECOND, channels.mean + (1.0 - 1e-12) * channels.limit)
@@ -138,7 +141,7 @@ def test_the_limit_itself_is_in_range(slot_car_model: Model) -> None:
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400))
 def test_whatever_comes_every_number_is_sound(
-    slot_car_model: Model, seed: int, length: int
+    slot_car_model: RouteModel, seed: int, length: int
 ) -> None:
     """Garbage of all kinds mixed: values, stamps, gaps and jumps."""
     generator = np.random.default_rng(seed)
@@ -172,7 +175,7 @@ def test_whatever_comes_every_number_is_sound(
 
 
 def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     milli_g = np.array([1000 / 9.80665] * 3 + [1.0] * 3)
     live, silent = Filter(slot_car_model), Filter(slot_car_model)

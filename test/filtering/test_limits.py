@@ -23,7 +23,7 @@ from two_manifold_ros.filtering.tick_filter import make_tick_filter
 if TYPE_CHECKING:
     from filter_runs import Stream
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 KINDS = ('slot_car_model', 'spectral_model', 'tpsr_model')
 
@@ -40,7 +40,7 @@ def test_one_who_knows_nothing_is_beyond_them_and_a_usual_drive_is_not(
     assert all(each.ellipse_m < limits.warn_m for each in full)
 
 
-def test_what_is_given_counts(slot_car_model: Model, stream: Stream) -> None:
+def test_what_is_given_counts(slot_car_model: RouteModel, stream: Stream) -> None:
     usual = limits_of(slot_car_model)
     assert limits_of(slot_car_model, 0.1) == EllipseLimits(0.1, usual.error_m)
     assert limits_of(slot_car_model, 0.0, 0.1) == EllipseLimits(0.1, 0.1)
@@ -55,13 +55,15 @@ def test_what_is_given_counts(slot_car_model: Model, stream: Stream) -> None:
     'given', [(-1.0, 1.0), (2.0, 1.0), (1.0, -1.0), (1e9, 0.0), (math.nan, 1.0)]
 )
 def test_limits_that_make_no_sense_are_refused(
-    given: tuple[float, float], slot_car_model: Model
+    given: tuple[float, float], slot_car_model: RouteModel
 ) -> None:
     with pytest.raises(InputError, match='set both so that the first is above 0'):
         limits_of(slot_car_model, *given)
 
 
-def test_a_filter_that_learns_has_those_of_the_track_it_was_told(slot_car_model: Model) -> None:
+def test_a_filter_that_learns_has_those_of_the_track_it_was_told(
+    slot_car_model: RouteModel,
+) -> None:
     settings = AdaptingSettings()
     nothing = limits_of(make_head(settings))
     assert nothing == EllipseLimits(math.inf, math.inf)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 TRACK = np.array([[0.0, 0.0], [0.04, 0.02], [10.0, 4.0], [np.nan, 1.0], [9.97, 4.03], [5.0, 0.0]])
 
@@ -54,7 +55,7 @@ def test_a_vehicle_that_never_moved() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
 def test_they_are_told_as_often_as_asked(
-    places_hz: float, every: int, slot_car_model: Model, stream: Stream
+    places_hz: float, every: int, slot_car_model: RouteModel, stream: Stream
 ) -> None:
     found = feed(Filter(slot_car_model, places_hz), stream)
     told = [each.tick for each in found if each.places is not None]
@@ -63,7 +64,7 @@ def test_they_are_told_as_often_as_asked(
 
 
 def test_they_are_where_the_position_is_once_it_is_found(
-    slot_car_model: Model, stream: Stream
+    slot_car_model: RouteModel, stream: Stream
 ) -> None:
     found = feed(Filter(slot_car_model, 5.0), stream)
     first, later = found[0].places, [each for each in found[40:] if each.places is not None]
@@ -80,7 +81,7 @@ def test_they_are_where_the_position_is_once_it_is_found(
 
 
 def test_they_are_not_told_unasked_nor_by_the_spectral_filter(
-    slot_car_model: Model, spectral_model: Model, stream: Stream
+    slot_car_model: RouteModel, spectral_model: Model, stream: Stream
 ) -> None:
     for live in (Filter(slot_car_model), Filter(spectral_model, 5.0)):
         assert all(each.places is None for each in feed(live, stream[:60]))

@@ -49,9 +49,8 @@ signs = st.builds(
     ellipse_m=st.sampled_from([0.1, 0.1, 0.5, 0.7, 1.2, math.inf, math.nan]),
     finding=st.sampled_from([None, None, None, DOUBTFUL, REFUSING]),
     seen=st.integers(0, 20),
-    surprise=st.sampled_from([1.0, 1.0, 2.7, math.nan]),
-    doubted=st.sampled_from([False, False, True]),
-    excused=st.sampled_from([False, False, True]),
+    off_route=st.sampled_from([0.0, 0.0, 0.2, 0.6, math.nan]),
+    unlike=st.sampled_from([0.0, 0.0, 0.6, math.nan]),
 )
 histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
     lambda runs: [each for each, times in runs for _ in range(times)]
@@ -77,13 +76,15 @@ def test_no_status_is_better_than_its_signs(history: list[Signs]) -> None:
     for shown, verdict in zip(history, run(history), strict=True):
         if verdict.status in USABLE:
             assert shown.ellipse_m <= LIMITS.error_m
-            assert shown.familiarity <= 1.69 or not shown.window_full or shown.excused
+            assert shown.familiarity <= 1.69 or not shown.window_full
+            assert not shown.off_route > 0.5
             assert shown.finding is not REFUSING
         if verdict.status is Status.TRACKING:
             assert shown.ellipse_m <= LIMITS.warn_m
             assert shown.window_full
-            assert shown.familiarity <= 1.42 or not math.isnan(shown.surprise)
-            assert not shown.doubted
+            assert shown.familiarity <= 1.42
+            assert not shown.off_route > 0.1
+            assert not shown.unlike > 0.5
             assert shown.finding is None
 
 
@@ -94,7 +95,9 @@ def test_what_is_not_known_is_as_bad_as_can_be(history: list[Signs]) -> None:
             each._replace(**{name: math.inf}) if math.isnan(getattr(each, name)) else each
             for each in history
         ]
-        if name == 'familiarity' or not any(each.familiarity > 1.69 for each in worst):
+        if name == 'familiarity' or not any(
+            each.familiarity > 1.69 or each.off_route > 0.5 or not each.accepted for each in worst
+        ):
             assert statuses(worst) == statuses(history)
 
 
@@ -150,8 +153,9 @@ CASES = {
     'astray': ([GOOD, GOOD._replace(ellipse_m=1.2)], Status.LOST, '1.20 m, above 1.00 m'),
     'unfamiliar': ([GOOD._replace(familiarity=1.7)], Status.LOST, 'familiarity 1.7'),
     'contradicted': ([GOOD._replace(accepted=False)] * 10, Status.LOST, '10 by now'),
-    'surprised': ([GOOD._replace(doubted=True, surprise=2.0)], Status.UNSURE, 'surprise 2.0'),
-    'misplaced': ([GOOD._replace(doubted=True, surprise=4.0)] * 10, Status.LOST, 'surprise 4.0'),
+    'leaving': ([GOOD._replace(off_route=0.2)], Status.UNSURE, 'probability of 20%'),
+    'off_route': ([GOOD._replace(off_route=0.7)], Status.LOST, 'probability of 70%'),
+    'unseen': ([GOOD._replace(unlike=0.7)], Status.UNSURE, 'probability of 70%'),
     'reversed': ([GOOD._replace(finding=REFUSING)], Status.REFUSED, 'turn it back'),
     'biased': ([GOOD._replace(finding=DOUBTFUL)], Status.UNSURE, 'calibrate it'),
 }

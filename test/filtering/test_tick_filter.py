@@ -19,7 +19,7 @@ from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.ticks.channels import Channels
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 WINDOW = 3
 
@@ -61,7 +61,7 @@ class Adding:
 
 
 @pytest.fixture
-def pixels(slot_car_model: Model) -> OtherModel:
+def pixels(slot_car_model: RouteModel) -> OtherModel:
     """Return a model over ten channels at 10 Hz."""
     channels = Channels(
         np.zeros(10),
@@ -107,6 +107,8 @@ def test_an_unknown_kind_of_model_is_a_bug(pixels: OtherModel) -> None:
         make_tick_filter(pixels)
 
 
-def test_only_samples_of_an_imu_are_of_an_imu(pixels: OtherModel, slot_car_model: Model) -> None:
+def test_only_samples_of_an_imu_are_of_an_imu(
+    pixels: OtherModel, slot_car_model: RouteModel
+) -> None:
     assert slot_car_model.channels.of_imu
     assert not pixels.channels.of_imu

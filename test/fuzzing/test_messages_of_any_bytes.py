@@ -18,7 +18,7 @@ from two_manifold_ros.outputs.messages import publishable
 from two_manifold_ros.outputs.rejections import REJECTIONS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 INTEGERS = strategies.sampled_from([0, 1, 4, 9, 255, 2**31 - 1, 2**31, 2**32 - 1])
 NUMBERS = strategies.one_of(strategies.floats(-20.0, 20.0), strategies.floats())
@@ -45,7 +45,7 @@ def imu_messages(draw: strategies.DrawFn) -> list[bytes]:
 
 
 @pytest.fixture(scope='module')
-def session(slot_car_model: Model) -> Session:
+def session(slot_car_model: RouteModel) -> Session:
     return Session(slot_car_model)
 
 

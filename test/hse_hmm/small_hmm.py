@@ -88,7 +88,7 @@ def closed_loop() -> np.ndarray:
         belief = small.belief(ridge)
         for observation in observations:
             evidence = belief.update(observation)
-            means, covariances = readout.read(belief.weights, belief.state, belief.pace)
+            means, covariances = readout.read(belief.weights, belief.state)
             rows += [[evidence], belief.state, means.ravel(), covariances.ravel()]
     window = SlidingWindow(small.series, small.starts, WIDTH)
     for observation in observations:

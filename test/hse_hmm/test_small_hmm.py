@@ -30,9 +30,7 @@ def read_along(small: Small, ridge: float | None) -> tuple[np.ndarray, np.ndarra
     answers = []
     for observation in OBSERVATIONS:
         belief.update(observation)
-        answers.append(
-            (*readout.read(belief.weights, belief.state, belief.pace), belief.state.copy())
-        )
+        answers.append((*readout.read(belief.weights, belief.state), belief.state.copy()))
     means, covariances, states = zip(*answers, strict=True)
     return np.array(means), np.array(covariances), np.array(states)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A model in its file, as it is and altered."""
+"""A spectral model in its file, as it is and altered."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope='session')
-def model_path(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
-    save_model(slot_car_model, path)
+def model_path(spectral_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('models') / 'spectral.npz'
+    save_model(spectral_model, path)
     return path
 
 

@@ -49,10 +49,10 @@ FAR = GeodeticOrigin(1.0, float('inf'), 0.0)
     ],
 )
 def test_what_a_filter_could_not_take(
-    changes: dict[str, Any], words: str, slot_car_model: Model
+    changes: dict[str, Any], words: str, spectral_model: Model
 ) -> None:
     with pytest.raises(InputError) as caught:
-        check_model(replace(slot_car_model, **changes))
+        check_model(replace(spectral_model, **changes))
     assert words in str(caught.value)
 
 
@@ -67,15 +67,14 @@ def test_what_a_filter_could_not_take(
             'familiarity.still is 2147483648, not a number of ticks',
         ),
         ('familiarity', {'squared': 1e-200}, 'familiarity.squared is 1e-200, too large or too'),
-        ('route', {'sharpness': 1e-300}, 'route.sharpness is 1e-300, too large or too small'),
     ],
 )
 def test_parts_that_a_filter_could_not_take(
-    part: str, changes: dict[str, Any], words: str, slot_car_model: Model
+    part: str, changes: dict[str, Any], words: str, spectral_model: Model
 ) -> None:
-    other = replace(getattr(slot_car_model, part), **changes)
+    other = replace(getattr(spectral_model, part), **changes)
     with pytest.raises(InputError) as caught:
-        check_model(replace(slot_car_model, **{part: other}))
+        check_model(replace(spectral_model, **{part: other}))
     assert words in str(caught.value)
 
 
@@ -88,12 +87,6 @@ def test_parts_that_a_filter_could_not_take(
         ('tables.weights', lambda array: array[:3], 'states of 3 windows, more than'),
         ('tables.states', lambda array: array + 1.0, 'do not keep the sum of the weights'),
         ('readout.targets', lambda _: np.zeros((1, 5000, 2)), 'readout.targets has the shape'),
-        (
-            'route.shifts',
-            lambda array: np.full_like(array, -(2**63)),
-            'route.shifts names paces that are not',
-        ),
-        ('paces.moves', lambda array: np.ones((len(array), 10**6)), 'paces would take'),
     ],
 )
 def test_arrays_that_a_filter_could_not_take(

@@ -19,7 +19,7 @@ from two_manifold_ros.ticks.channels import LIMIT_FACTOR
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.model.tpsr_model import TpsrModel
 
     Change = Callable[[np.ndarray], np.ndarray]
@@ -65,7 +65,7 @@ def causes_along(watch: InputWatch, samples: np.ndarray, begin: int = 0) -> list
 
 @pytest.mark.parametrize('fault', FAULTS)
 def test_a_sensor_that_fails_is_named_until_it_is_well(
-    slot_car_model: Model, samples: np.ndarray, fault: str
+    slot_car_model: RouteModel, samples: np.ndarray, fault: str
 ) -> None:
     cause, within_s, change = FAULTS[fault]
     spoiled, end = samples.copy(), BEGIN + 8 * RATE_HZ
@@ -79,7 +79,7 @@ def test_a_sensor_that_fails_is_named_until_it_is_well(
 
 @pytest.mark.parametrize('tenths', [61, 66, 71, 76])
 def test_a_driver_that_repeated_itself_is_not_called_coarse(
-    slot_car_model: Model, samples: np.ndarray, tenths: int
+    slot_car_model: RouteModel, samples: np.ndarray, tenths: int
 ) -> None:
     """Whenever it goes on, little but repetitions is on record."""
     end = BEGIN + tenths * RATE_HZ // 10
@@ -88,12 +88,14 @@ def test_a_driver_that_repeated_itself_is_not_called_coarse(
     assert set(causes_along(InputWatch(slot_car_model), samples)) == {'', 'stuck'}
 
 
-def test_a_drive_that_is_well_is_left_alone(slot_car_model: Model, samples: np.ndarray) -> None:
+def test_a_drive_that_is_well_is_left_alone(
+    slot_car_model: RouteModel, samples: np.ndarray
+) -> None:
     assert set(causes_along(InputWatch(slot_car_model), samples)) == {''}
 
 
 def test_what_was_coarse_in_training_is_no_fault(
-    slot_car_model: Model, samples: np.ndarray
+    slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
     rounded = channel(0, np.round)(samples)
     coarse = slot_car_model.series.copy()
@@ -109,18 +111,18 @@ def test_what_was_coarse_in_training_is_no_fault(
 
 
 def test_what_stood_still_in_training_may_do_so_again(
-    slot_car_model: Model, samples: np.ndarray
+    slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
-    stood = slot_car_model.series.copy()
-    stood[5, 300:306] = 0.0
+    stood = slot_car_model.still.copy()
+    stood[5] = 5
     dead = channel(5, np.zeros_like)(samples)
     begins = causes_along(InputWatch(slot_car_model), dead).index('channel_stuck')
-    later = causes_along(InputWatch(replace(slot_car_model, series=stood)), dead)
+    later = causes_along(InputWatch(replace(slot_car_model, still=stood)), dead)
     assert later.index('channel_stuck') > begins + 0.7 * RATE_HZ
 
 
 def test_what_never_reached_further_is_not_cut_off(
-    slot_car_model: Model, samples: np.ndarray
+    slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
     clipped = channel(5, lambda values: np.minimum(values, 2.0))(samples)
     limit = slot_car_model.channels.limit.copy()
@@ -131,14 +133,16 @@ def test_what_never_reached_further_is_not_cut_off(
 
 
 def test_large_steps_of_large_values_are_not_coarse(
-    slot_car_model: Model, samples: np.ndarray
+    slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
     """Another unit has them too."""
     louder = channel(0, lambda values: 300.0 * values)(samples)
     assert set(causes_along(InputWatch(slot_car_model), louder)) == {''}
 
 
-def test_samples_out_of_range_tell_the_unit(slot_car_model: Model, samples: np.ndarray) -> None:
+def test_samples_out_of_range_tell_the_unit(
+    slot_car_model: RouteModel, samples: np.ndarray
+) -> None:
     """No filter may use them, so no tick ends, but they say it best what is wrong."""
     watch = InputWatch(slot_car_model)
     for index, sample in enumerate(MISTAKES['accelerations_in_milli_g'](samples[: 10 * RATE_HZ])):
@@ -150,7 +154,7 @@ def test_samples_out_of_range_tell_the_unit(slot_car_model: Model, samples: np.n
 
 
 def test_the_same_stream_gives_the_same_findings(
-    slot_car_model: Model, samples: np.ndarray
+    slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
     wrong = MISTAKES['turned'](samples)
     watch = InputWatch(slot_car_model)
@@ -162,7 +166,7 @@ def test_the_same_stream_gives_the_same_findings(
 
 
 def test_disorder_and_gaps_are_no_faults_and_hide_none(
-    slot_car_model: Model, samples: np.ndarray
+    slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
     for wrong, cause in ((samples, ''), (MISTAKES['turned'](samples), 'turned')):
         watch = InputWatch(slot_car_model)
@@ -176,7 +180,7 @@ def test_disorder_and_gaps_are_no_faults_and_hide_none(
         assert found == {'', cause}
 
 
-def test_absurd_values_say_nothing(slot_car_model: Model, samples: np.ndarray) -> None:
+def test_absurd_values_say_nothing(slot_car_model: RouteModel, samples: np.ndarray) -> None:
     watch = InputWatch(slot_car_model)
     for index, sample in enumerate(samples):
         watch.sample((2 + 2 * index) * PERIOD_NS, sample)
@@ -192,12 +196,15 @@ def test_of_a_tpsr_only_a_repeating_driver_is_told(
 
 
 def test_what_is_missing_in_training_may_be_missing(
-    slot_car_model: Model, samples: np.ndarray
+    slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
     channels = slot_car_model.channels
     live = np.array([True, True, False, False, False, True])
     planar = replace(
-        slot_car_model, channels=replace(channels, live=live), series=slot_car_model.series[live]
+        slot_car_model,
+        channels=replace(channels, live=live),
+        series=slot_car_model.series[live],
+        still=slot_car_model.still[live],
     )
     missing = samples.copy()
     missing[:, ~live] = np.nan

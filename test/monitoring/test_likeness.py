@@ -16,6 +16,7 @@ from two_manifold_ros.monitoring.mistakes import known_mistakes
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -36,7 +37,7 @@ def one_by_one(model: Model, rows: np.ndarray) -> tuple[float, float]:
 
 
 def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
-    slot_car_model: Model, window: np.ndarray
+    slot_car_model: RouteModel, window: np.ndarray
 ) -> None:
     mistakes = known_mistakes(slot_car_model.channels)
     # As many parts as ticks in the window, so nothing is smoothed.
@@ -56,7 +57,7 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
     assert mistakes[best - 1].cause == 'sign_of_ay'
 
 
-def test_the_plain_look_says_the_same(slot_car_model: Model, window: np.ndarray) -> None:
+def test_the_plain_look_says_the_same(slot_car_model: RouteModel, window: np.ndarray) -> None:
     compare = LikenessToTraining(slot_car_model, known_mistakes(slot_car_model.channels))
     plain, tried = compare.plain(window), compare.all(window)
     assert plain.far == pytest.approx(tried.far[:1])
@@ -65,7 +66,7 @@ def test_the_plain_look_says_the_same(slot_car_model: Model, window: np.ndarray)
 
 
 def test_numpy_says_the_same_as_the_loops(
-    slot_car_model: Model, window: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    slot_car_model: RouteModel, window: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compare = LikenessToTraining(slot_car_model, known_mistakes(slot_car_model.channels))
     loops = compare.all(window)
@@ -75,14 +76,16 @@ def test_numpy_says_the_same_as_the_loops(
     np.testing.assert_allclose(arrays.strange, loops.strange, rtol=1e-9, atol=1e-9)
 
 
-def test_a_vehicle_that_stands_does_not_drive(slot_car_model: Model, window: np.ndarray) -> None:
+def test_a_vehicle_that_stands_does_not_drive(
+    slot_car_model: RouteModel, window: np.ndarray
+) -> None:
     compare = LikenessToTraining(slot_car_model, known_mistakes(slot_car_model.channels))
     standing = np.broadcast_to(window.mean(axis=0), window.shape)
     assert compare.all(window).driving[0]
     assert not compare.all(standing).driving.any()
 
 
-def test_windows_of_training_are_usual(slot_car_model: Model) -> None:
+def test_windows_of_training_are_usual(slot_car_model: RouteModel) -> None:
     compare = LikenessToTraining(slot_car_model, ())
     channels = slot_car_model.channels
     found = []

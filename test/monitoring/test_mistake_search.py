@@ -20,7 +20,7 @@ from two_manifold_ros.simulation.track import Track
 from two_manifold_ros.simulation.track_layout import CONTROL_POINTS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 TEN_SECONDS = 100
@@ -42,7 +42,7 @@ def causes_along(search: MistakeSearch, ticks: np.ndarray) -> list[str]:
 
 @pytest.mark.parametrize('cause', MISTAKES)
 def test_it_is_named_within_ten_seconds(
-    slot_car_model: Model, laps: np.ndarray, cause: str
+    slot_car_model: RouteModel, laps: np.ndarray, cause: str
 ) -> None:
     found = causes_along(MistakeSearch(slot_car_model), MISTAKES[cause](laps))
     named = next(index for index, each in enumerate(found) if each)
@@ -55,7 +55,7 @@ def test_it_is_named_within_ten_seconds(
 
 @pytest.mark.parametrize('cause', ['accelerations_in_g', 'sign_of_wz', 'turned'])
 def test_it_is_named_when_it_begins_and_forgotten_when_it_ends(
-    slot_car_model: Model, laps: np.ndarray, cause: str
+    slot_car_model: RouteModel, laps: np.ndarray, cause: str
 ) -> None:
     ticks = laps.copy()
     ticks[60:200] = MISTAKES[cause](laps[60:200])
@@ -67,7 +67,7 @@ def test_it_is_named_when_it_begins_and_forgotten_when_it_ends(
     assert 200 < ends < 200 + 60
 
 
-def test_a_long_window_does_not_delay_it(slot_car_model: Model, laps: np.ndarray) -> None:
+def test_a_long_window_does_not_delay_it(slot_car_model: RouteModel, laps: np.ndarray) -> None:
     width = 150
     starts = slot_car_model.starts[slot_car_model.starts < slot_car_model.series.shape[1] - width]
     search = MistakeSearch(replace(slot_car_model, window=width, starts=starts))
@@ -75,7 +75,9 @@ def test_a_long_window_does_not_delay_it(slot_car_model: Model, laps: np.ndarray
     assert found.index('gravity_removed') < TEN_SECONDS
 
 
-def test_nothing_is_named_where_nothing_is_wrong(slot_car_model: Model, laps: np.ndarray) -> None:
+def test_nothing_is_named_where_nothing_is_wrong(
+    slot_car_model: RouteModel, laps: np.ndarray
+) -> None:
     search = MistakeSearch(slot_car_model)
     assert set(causes_along(search, laps)) == {''}
     for pace in (0.9, 1.1):
@@ -85,7 +87,7 @@ def test_nothing_is_named_where_nothing_is_wrong(slot_car_model: Model, laps: np
 
 
 def test_usual_input_is_seldom_looked_at_twice(
-    slot_car_model: Model, laps: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    slot_car_model: RouteModel, laps: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Trying all mistakes costs several times as much as looking at the window as it is."""
     search = MistakeSearch(slot_car_model)
@@ -103,7 +105,7 @@ def other_track(points: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> np.ndarr
 
 
 def test_another_track_is_not_a_mistake(
-    slot_car_model: Model, monkeypatch: pytest.MonkeyPatch
+    slot_car_model: RouteModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     angle = np.linspace(0.0, 2.0 * np.pi, 14, endpoint=False)
     radius = 1.5 + 0.3 * np.sin(3.0 * angle) + 0.2 * np.cos(2.0 * angle)
@@ -113,7 +115,7 @@ def test_another_track_is_not_a_mistake(
     assert set(found) == {''}
 
 
-def test_the_other_way_round(slot_car_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_way_round(slot_car_model: RouteModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Driven, not played backwards: the speed is another one at every place."""
     points = CONTROL_POINTS[::-1] * [1.0, 1.0, 1.0, -1.0]
     found = causes_along(MistakeSearch(slot_car_model), other_track(points, monkeypatch))
@@ -122,7 +124,7 @@ def test_the_other_way_round(slot_car_model: Model, monkeypatch: pytest.MonkeyPa
     assert np.mean([each == 'wrong_way' for each in found[TEN_SECONDS:]]) > 0.6
 
 
-def test_a_stop_does_not_change_its_mind(slot_car_model: Model, laps: np.ndarray) -> None:
+def test_a_stop_does_not_change_its_mind(slot_car_model: RouteModel, laps: np.ndarray) -> None:
     wrong = MISTAKES['accelerations_in_g'](laps)
     search = MistakeSearch(slot_car_model)
     assert causes_along(search, wrong[:100])[-1] == 'accelerations_in_g'
@@ -131,7 +133,7 @@ def test_a_stop_does_not_change_its_mind(slot_car_model: Model, laps: np.ndarray
 
 
 def test_a_gap_ends_the_window_but_not_the_finding(
-    slot_car_model: Model, laps: np.ndarray
+    slot_car_model: RouteModel, laps: np.ndarray
 ) -> None:
     wrong = MISTAKES['turned_about_x'](laps)
     search = MistakeSearch(slot_car_model)

@@ -15,7 +15,7 @@ from two_manifold_ros.monitoring import wrong_way
 from two_manifold_ros.monitoring.wrong_way import SKIPPED, WrongWay
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 
 def least_cost(stretch: np.ndarray, learned: np.ndarray, end: int) -> float:
@@ -36,7 +36,7 @@ def least_cost(stretch: np.ndarray, learned: np.ndarray, end: int) -> float:
     return cost(len(stretch) - 1, end)
 
 
-def test_it_is_the_least_cost_of_all_ways(slot_car_model: Model) -> None:
+def test_it_is_the_least_cost_of_all_ways(slot_car_model: RouteModel) -> None:
     search = WrongWay(slot_car_model)
     stretch = np.random.default_rng(0).normal(size=(6, 5))
     found = search._cost(stretch)
@@ -44,14 +44,14 @@ def test_it_is_the_least_cost_of_all_ways(slot_car_model: Model) -> None:
         assert found[end] == pytest.approx(least_cost(stretch, search._learned, end))
 
 
-def test_a_stretch_of_the_route_at_another_pace_costs_little(slot_car_model: Model) -> None:
+def test_a_stretch_of_the_route_at_another_pace_costs_little(slot_car_model: RouteModel) -> None:
     search = WrongWay(slot_car_model)
     stretch = search._learned[200:240]
     slower = stretch.repeat(3, axis=0)[::2][:40]
     assert search._cost(slower).min() < 0.5 * search._cost(stretch[::-1]).min()
 
 
-def test_forward_acceleration_tells_nothing(slot_car_model: Model) -> None:
+def test_forward_acceleration_tells_nothing(slot_car_model: RouteModel) -> None:
     live = np.array([True, False, False, False, False, False])
     channels = replace(slot_car_model.channels, live=live)
     search = WrongWay(replace(slot_car_model, channels=channels, series=slot_car_model.series[:1]))
@@ -60,7 +60,7 @@ def test_forward_acceleration_tells_nothing(slot_car_model: Model) -> None:
     assert search.finding is None
 
 
-def test_a_training_too_short_to_compare_with_tells_nothing(slot_car_model: Model) -> None:
+def test_a_training_too_short_to_compare_with_tells_nothing(slot_car_model: RouteModel) -> None:
     series = np.ascontiguousarray(slot_car_model.series[:, : 2 * wrong_way.STRETCH])
     search = WrongWay(replace(slot_car_model, series=series))
     for _ in range(100):

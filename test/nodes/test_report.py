@@ -188,7 +188,9 @@ def test_what_diagnostics_and_status_show(bench: Bench) -> None:
 def test_the_newest_estimate_is_told_only_as_long_as_more_may_come(
     bench: Bench, known: dict[str, Any], *, valid: bool
 ) -> None:
-    estimate = SimpleNamespace(valid=True, evidence=0.5, familiarity=1.0, ellipse_m=0.1)
+    estimate = SimpleNamespace(
+        valid=True, evidence=0.5, familiarity=1.0, off_route=0.0, ellipse_m=0.1
+    )
     bench.describer.known |= {'latest': estimate, **known}
     bench.report.look()
     assert bench.numbers['valid'] == valid

@@ -41,6 +41,14 @@ def test_every_setting_is_handed_on() -> None:
     assert settings == TrainingSettings(**chosen, horizons=(0, 3))
 
 
+def test_numbers_of_the_belief_about_the_place() -> None:
+    chosen = {'sharpness': 0.3, 'persistence': 0.7}
+    assert training_settings({**DEFAULTS, **chosen}) == TrainingSettings(**chosen)
+    for name, value in chosen.items():
+        with pytest.raises(InputError, match=f'Method spectral has no {name}'):
+            training_settings({**DEFAULTS, 'method': 'spectral', name: value})
+
+
 def test_a_read_out_that_the_method_does_not_have_is_refused() -> None:
     with pytest.raises(InputError, match='set method to spectral'):
         training_settings({**DEFAULTS, 'readout': 'ridge'})

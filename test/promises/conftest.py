@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from played_bag import Heard, Pass
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
 
 RATE_HZ, SECONDS = 50.0, 12
 
@@ -45,7 +45,7 @@ class Played(NamedTuple):
 
 
 @pytest.fixture(scope='session')
-def played(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Played:
+def played(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory) -> Played:
     """Play a bag twice, as a loop, and replay it offline."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     pytest.importorskip('rosbags')

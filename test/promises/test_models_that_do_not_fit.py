@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 LONGEST = 300
 
 
 @pytest.fixture(scope='module')
-def content(slot_car_model: Model, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def content(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path: Path = tmp_path_factory.mktemp('model') / 'model.npz'
     save_model(slot_car_model, path)
     return path.read_bytes()
@@ -63,21 +63,21 @@ def test_a_file_that_is_no_model(kind: str, content: bytes, tmp_path: Path) -> N
     refusal(lambda: load_model(path), str(path))
 
 
-def test_a_model_for_another_sensor(slot_car_model: Model) -> None:
+def test_a_model_for_another_sensor(slot_car_model: RouteModel) -> None:
     names = tuple(f'pixel_{number}' for number in range(6))
     camera = replace(slot_car_model, channels=replace(slot_car_model.channels, names=names))
     assert 'IMU' in refusal(lambda: check_input(camera, 'camera.npz'), 'camera.npz')
 
 
 def test_a_model_of_another_rate(
-    slot_car_model: Model, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     laps = slot_car_laps[1]
     slow = replace(laps, imu=laps.imu.select(np.arange(len(laps.imu.stamps)) % 3 == 0))
     assert '3.3 Hz' in refusal(lambda: check_fit(slot_car_model, slow), laps.name)
 
 
-def test_a_model_in_another_frame(slot_car_model: Model) -> None:
+def test_a_model_in_another_frame(slot_car_model: RouteModel) -> None:
     here = replace(slot_car_model, frame_id='map')
     there = replace(slot_car_model, frame_id='odom')
     sentence = refusal(lambda: check_successor(there, here, 'next.npz'), 'next.npz')

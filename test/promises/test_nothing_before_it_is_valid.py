@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conftest import Played
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 SHOWN = (Status.TRACKING, Status.UNSURE)
@@ -43,7 +43,7 @@ SECOND = 10**9
     )
 )
 def test_whatever_comes_only_what_is_valid_is_published(
-    slot_car_model: Model,
+    slot_car_model: RouteModel,
     slot_car_laps: tuple[Recording, Recording],
     parts: list[tuple[int, int, float]],
 ) -> None:

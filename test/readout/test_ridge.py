@@ -24,7 +24,7 @@ def penalised_least_squares(states: np.ndarray, wanted: np.ndarray) -> np.ndarra
 
 def test_coefficients_and_covariances() -> None:
     readout = fit_ridge(STATES, TARGETS)
-    means, covariances = readout.read(np.empty(0), STATES[7], 1.0)
+    means, covariances = readout.read(np.empty(0), STATES[7])
     for column in range(3):
         expected = penalised_least_squares(STATES, TARGETS[:, column])
         np.testing.assert_allclose(readout.coefficients[column].T, expected, atol=1e-9)
@@ -47,7 +47,7 @@ def test_unknown_targets_are_passed_over() -> None:
 def test_too_few_known_targets_give_the_prior(known: int) -> None:
     targets = TARGETS.copy()
     targets[known:, 1] = np.nan
-    means, covariances = fit_ridge(STATES, targets).read(np.empty(0), STATES[3], 1.0)
+    means, covariances = fit_ridge(STATES, targets).read(np.empty(0), STATES[3])
     prior = second_moments(targets)
     np.testing.assert_allclose(means[1], prior[0][1])
     np.testing.assert_allclose(covariances[1], prior[1][1])
@@ -57,15 +57,15 @@ def test_too_few_known_targets_give_the_prior(known: int) -> None:
 def test_scaled_covariances() -> None:
     readout = fit_ridge(STATES, TARGETS)
     factors = np.array([0.5, 1.0, 4.0])
-    means, covariances = readout.read(np.empty(0), STATES[0], 1.0)
-    scaled_means, scaled_covariances = readout.scaled(factors).read(np.empty(0), STATES[0], 1.0)
+    means, covariances = readout.read(np.empty(0), STATES[0])
+    scaled_means, scaled_covariances = readout.scaled(factors).read(np.empty(0), STATES[0])
     np.testing.assert_array_equal(scaled_means, means)
     np.testing.assert_allclose(scaled_covariances, covariances * factors[:, None, None])
 
 
 def test_answers_are_the_callers() -> None:
     readout = fit_ridge(STATES, TARGETS)
-    _, covariances = readout.read(np.empty(0), STATES[0], 1.0)
+    _, covariances = readout.read(np.empty(0), STATES[0])
     expected = covariances.copy()
     covariances *= 9.0
-    np.testing.assert_array_equal(readout.read(np.empty(0), STATES[0], 1.0)[1], expected)
+    np.testing.assert_array_equal(readout.read(np.empty(0), STATES[0])[1], expected)

@@ -31,7 +31,7 @@ def test_moments() -> None:
     for _ in range(20):
         weights = RNG.normal(size=N) * 0.1
         heard = np.where(weights > FAINTEST * weights.max(), weights, 0.0)
-        means, covariances = readout.read(weights, STATE, 1.0)
+        means, covariances = readout.read(weights, STATE)
         for column, known in ((0, N), (1, 50), (2, N)):
             mean, spread = naive.sharpened(heard[:known], TARGETS[:known, column])
             np.testing.assert_allclose(means[column], mean, rtol=1e-12)
@@ -43,7 +43,7 @@ def test_weights_too_faint_to_count_are_not_missed() -> None:
     for _ in range(20):
         weights = RNG.uniform(size=N)
         mean, spread = naive.sharpened(weights, TARGETS[:, 0])
-        means, covariances = readout.read(weights, STATE, 1.0)
+        means, covariances = readout.read(weights, STATE)
         np.testing.assert_allclose(means[0], mean, atol=1e-4)
         np.testing.assert_allclose(covariances[0], spread + FLOOR * np.eye(2), atol=1e-3)
 
@@ -54,7 +54,7 @@ def test_weights_too_faint_to_count_are_not_missed() -> None:
 @example([1e6] + [-1e6] * (N - 1), 1e3)
 @settings(derandomize=True, deadline=None)
 def test_inside_the_hull_and_finite(values: list[float], scale: float) -> None:
-    means, covariances = make_readout().read(scale * np.array(values), STATE, 1.0)
+    means, covariances = make_readout().read(scale * np.array(values), STATE)
     assert np.isfinite(means).all()
     assert np.isfinite(covariances).all()
     assert np.linalg.eigvalsh(covariances).min() > 0.5 * FLOOR
@@ -66,7 +66,7 @@ def test_inside_the_hull_and_finite(values: list[float], scale: float) -> None:
 
 def test_no_weighted_tick_knows_the_target() -> None:
     weights = np.where(np.arange(N) >= 50, 1.0, 0.0)
-    means, covariances = make_readout().read(weights, STATE, 1.0)
+    means, covariances = make_readout().read(weights, STATE)
     known = TARGETS[:50, 1]
     np.testing.assert_allclose(means[1], known.mean(axis=0))
     np.testing.assert_allclose(covariances[1], np.cov(known.T, bias=True), atol=2e-4)
@@ -75,15 +75,15 @@ def test_no_weighted_tick_knows_the_target() -> None:
 
 def test_prior_of_a_straight_track_has_an_inverse() -> None:
     straight = np.outer(np.arange(N), [3.0, 4.0])[:, None]
-    _, covariances = make_readout(straight).read(np.full(N, -1.0), STATE, 1.0)
+    _, covariances = make_readout(straight).read(np.full(N, -1.0), STATE)
     assert np.linalg.eigvalsh(covariances).min() > 0.5 * FLOOR
 
 
 def test_scaled_covariances() -> None:
     readout, weights = make_readout(), RNG.normal(size=N)
-    means, covariances = readout.read(weights, STATE, 1.0)
+    means, covariances = readout.read(weights, STATE)
     twice = readout.scaled(np.array([0.5, 1.0, 4.0])).scaled(np.full(3, 2.0))
-    scaled_means, scaled_covariances = twice.read(weights, STATE, 1.0)
+    scaled_means, scaled_covariances = twice.read(weights, STATE)
     np.testing.assert_array_equal(scaled_means, means)
     expected = covariances * np.array([1.0, 2.0, 8.0])[:, None, None]
     np.testing.assert_allclose(scaled_covariances, expected, rtol=1e-14)
@@ -92,17 +92,17 @@ def test_scaled_covariances() -> None:
 def test_far_from_the_origin_no_digits_are_lost() -> None:
     near, far = TARGETS[:, :1] - [300.0, -20.0], TARGETS[:, :1] + [4e5, 5e6]
     weights = RNG.normal(size=N)
-    expected = make_readout(near).read(weights, STATE, 1.0)[1]
-    np.testing.assert_allclose(make_readout(far).read(weights, STATE, 1.0)[1], expected, atol=1e-7)
+    expected = make_readout(near).read(weights, STATE)[1]
+    np.testing.assert_allclose(make_readout(far).read(weights, STATE)[1], expected, atol=1e-7)
 
 
 def test_answers_are_the_callers() -> None:
     readout, weights = make_readout(), np.full(N, -1.0)
-    means, covariances = readout.read(weights, STATE, 1.0)
+    means, covariances = readout.read(weights, STATE)
     expected = means.copy(), covariances.copy()
     means += 1.0
     covariances *= 9.0
-    again = readout.read(weights, STATE, 1.0)
+    again = readout.read(weights, STATE)
     np.testing.assert_array_equal(again[0], expected[0])
     np.testing.assert_array_equal(again[1], expected[1])
 

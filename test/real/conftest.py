@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -35,7 +35,7 @@ def read_real(recordings_folder: Path) -> Callable[[str], Recording]:
 
 
 @pytest.fixture(scope='session')
-def six_runs(read_real: Callable[[str], Recording]) -> Model:
+def six_runs(read_real: Callable[[str], Recording]) -> RouteModel:
     """Return a model of six runs of a car, of whose six channels three are dead."""
     runs = [read_real(f'f1tenth_ipz20/run_{i}') for i in range(1, 7)]
     return train_model(runs, TrainingSettings(horizons=(0, 25, 50)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 AWAY = {Status.LOST, Status.UNSURE, Status.REFUSED}
@@ -27,14 +27,14 @@ MOVES = [(9.5, 3.0), (13.0, 8.0), (17.0, 26.0), (25.0, 13.0)]
 """Seconds at which the car is taken, and at which the recording goes on."""
 
 
-def followed(model: Model, stamps: np.ndarray, samples: np.ndarray) -> list[Estimate]:
+def followed(model: RouteModel, stamps: np.ndarray, samples: np.ndarray) -> list[Estimate]:
     live = Filter(model)
     pairs = zip(stamps.tolist(), samples, strict=True)
     return [estimate for stamp, sample in pairs for estimate in live.push(stamp, sample)]
 
 
 def moved(
-    model: Model, recording: Recording, taken_s: float, put_s: float
+    model: RouteModel, recording: Recording, taken_s: float, put_s: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return of each tick what is right, tracking and from another moment of a recording."""
     imu = recording.imu
@@ -56,7 +56,7 @@ def moved(
     return inside, tracking, np.linalg.norm(errors, axis=1), later
 
 
-def test_put_down_elsewhere(six_runs: Model, read_real: Callable[[str], Recording]) -> None:
+def test_put_down_elsewhere(six_runs: RouteModel, read_real: Callable[[str], Recording]) -> None:
     """It is never sure of a wrong place for long, and found within 1.5 windows."""
     seventh = read_real('f1tenth_ipz20/run_7')
     soon = round(1.5 * six_runs.window)
@@ -72,20 +72,22 @@ def test_put_down_elsewhere(six_runs: Model, read_real: Callable[[str], Recordin
     assert (right >= [0.88, 0.8] * sure).all()
 
 
-def away(model: Model, stamps: np.ndarray, samples: np.ndarray) -> float:
+def away(model: RouteModel, stamps: np.ndarray, samples: np.ndarray) -> float:
     """Return the share of ticks with a full window that say that something is wrong."""
     found = followed(model, stamps, samples)[model.window - 1 :]
     return float(np.mean([each.status in AWAY for each in found]))
 
 
 @pytest.mark.parametrize('run', [4, 6])
-def test_another_track(run: int, six_runs: Model, read_real: Callable[[str], Recording]) -> None:
-    """Of its runs these two are the most familiar."""
+def test_another_track(
+    run: int, six_runs: RouteModel, read_real: Callable[[str], Recording]
+) -> None:
+    """Of its runs these two are the most alike."""
     imu = read_real(f'f1tenth_ipz8/run_{run}').imu
     assert away(six_runs, imu.stamps, imu.samples) >= 0.95
 
 
-def test_the_wrong_way_round(six_runs: Model, read_real: Callable[[str], Recording]) -> None:
+def test_the_wrong_way_round(six_runs: RouteModel, read_real: Callable[[str], Recording]) -> None:
     """Played backwards, with the nose to the other side: forward, left and yaw change signs."""
     imu = read_real('f1tenth_ipz20/run_7').imu
     turned = imu.samples[::-1] * [-1.0, -1.0, 1.0, 1.0, 1.0, -1.0]

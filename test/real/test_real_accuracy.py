@@ -13,11 +13,11 @@ from scipy.stats import mannwhitneyu
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.evaluation.filter_run import estimates_along
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.state_machine import OFF
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 pytest.importorskip('rosbags')
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -58,14 +58,13 @@ def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
     check(evaluate(model, [test]), {0: 0.17, 10: 0.20, 50: 0.31, 100: 0.36}, 200)
 
 
-def familiarity_along(model: Model, folder: Path) -> np.ndarray:
-    """Return the familiarity at every tick with a full window, refused or not."""
+def off_route_along(model: RouteModel, folder: Path) -> np.ndarray:
+    """Return the probability of being off the route at every tick with a full window."""
     estimates = estimates_along(Filter(model), read(folder), lambda *_: None)
-    found = np.array([estimate.familiarity for estimate, _ in estimates])
-    return found[np.isfinite(found)]
+    return np.array([each.off_route for each, _ in estimates if np.isfinite(each.familiarity)])
 
 
-def test_another_run_of_the_same_track(six_runs: Model, recordings_folder: Path) -> None:
+def test_another_run_of_the_same_track(six_runs: RouteModel, recordings_folder: Path) -> None:
     seventh = read(recordings_folder / 'f1tenth_ipz20' / 'run_7')
     assert six_runs.rate_hz == 25.0
     evaluation = evaluate(six_runs, [seventh])
@@ -75,17 +74,17 @@ def test_another_run_of_the_same_track(six_runs: Model, recordings_folder: Path)
         assert each.model.coverage95 == pytest.approx(0.94, abs=0.06)
 
 
-def test_another_track_is_unfamiliar(six_runs: Model, recordings_folder: Path) -> None:
-    """The area under the ROC curve of single ticks; on the own track nothing is refused."""
-    own = familiarity_along(six_runs, recordings_folder / 'f1tenth_ipz20' / 'run_7')
-    assert (own < UNFAMILIAR).all()
+def test_another_track_is_off_the_route(six_runs: RouteModel, recordings_folder: Path) -> None:
+    """The area under the ROC curve of single ticks; on the own track it is never off."""
+    own = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz20' / 'run_7')
+    assert (own < OFF).all()
     for run in ('run_2', 'run_4'):
-        other = familiarity_along(six_runs, recordings_folder / 'f1tenth_ipz8' / run)
+        other = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz8' / run)
         wins = mannwhitneyu(other, own).statistic
         assert wins >= 0.95 * len(own) * len(other)
 
 
-def test_dead_channels_of_a_real_car_are_named(six_runs: Model) -> None:
+def test_dead_channels_of_a_real_car_are_named(six_runs: RouteModel) -> None:
     assert six_runs.live_channels == (
         'linear_acceleration.x', 'linear_acceleration.y', 'angular_velocity.z'
     )  # fmt: skip

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 PER_ESTIMATE = {'position', 'odometry', 'predicted_path', 'latent_state', 'markers'}
@@ -63,14 +64,16 @@ def stamp_of(header: Any) -> int:  # noqa: ANN401 - made by rosbags
 
 
 @pytest.fixture(scope='session')
-def bag(slot_car_model: Model, short: Recording, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bag(
+    slot_car_model: RouteModel, short: Recording, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     path: Path = tmp_path_factory.mktemp('replay') / 'bag'
     write(slot_car_model, short, path)
     return path
 
 
 def test_one_message_for_each_valid_estimate(
-    slot_car_model: Model, short: Recording, tmp_path: Path
+    slot_car_model: RouteModel, short: Recording, tmp_path: Path
 ) -> None:
     written = write(slot_car_model, short, tmp_path / 'bag')
     valid = [each for each in estimates_of(slot_car_model, short) if each.valid]
@@ -82,7 +85,7 @@ def test_one_message_for_each_valid_estimate(
 
 
 def test_messages_say_what_the_filter_said(
-    slot_car_model: Model, short: Recording, bag: Path
+    slot_car_model: RouteModel, short: Recording, bag: Path
 ) -> None:
     valid = [each for each in estimates_of(slot_car_model, short) if each.valid]
     found = messages_of(bag)
@@ -110,7 +113,9 @@ def test_diagnostics_once_a_second_from_the_first_tick(short: Recording, bag: Pa
     assert said[-1] == 'tracking'
 
 
-def test_the_same_bytes_twice(slot_car_model: Model, short: Recording, tmp_path: Path) -> None:
+def test_the_same_bytes_twice(
+    slot_car_model: RouteModel, short: Recording, tmp_path: Path
+) -> None:
     for folder in ('one', 'two'):
         (tmp_path / folder).mkdir()
         write(slot_car_model, short, tmp_path / folder / 'bag')
@@ -121,7 +126,9 @@ def test_the_same_bytes_twice(slot_car_model: Model, short: Recording, tmp_path:
         assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_recording_played_twice(slot_car_model: Model, short: Recording, tmp_path: Path) -> None:
+def test_a_recording_played_twice(
+    slot_car_model: RouteModel, short: Recording, tmp_path: Path
+) -> None:
     """Everything is there twice, diagnostics too."""
     imu = short.imu
     twice = replace(
@@ -134,7 +141,7 @@ def test_a_recording_played_twice(slot_car_model: Model, short: Recording, tmp_p
 
 
 def test_no_valid_estimate_is_refused_and_leaves_no_bag(
-    slot_car_model: Model, short: Recording, tmp_path: Path
+    slot_car_model: RouteModel, short: Recording, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError) as caught:
         write(slot_car_model, short.between(0, 1), tmp_path / 'bag')
@@ -146,7 +153,7 @@ def test_no_valid_estimate_is_refused_and_leaves_no_bag(
 
 
 def test_a_recording_of_another_kind_is_refused(
-    slot_car_model: Model, short: Recording, tmp_path: Path
+    slot_car_model: RouteModel, short: Recording, tmp_path: Path
 ) -> None:
     slow = short.imu.select(np.arange(len(short.imu.stamps)) % 2 == 0)
     with pytest.raises(InputError, match=r'runs at 5\.0 Hz, but the model needs'):
@@ -154,6 +161,8 @@ def test_a_recording_of_another_kind_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_positions_are_not_needed(slot_car_model: Model, short: Recording, tmp_path: Path) -> None:
+def test_positions_are_not_needed(
+    slot_car_model: RouteModel, short: Recording, tmp_path: Path
+) -> None:
     written = write(slot_car_model, replace(short, positions=None), tmp_path / 'bag')
     assert written['position'] > 0

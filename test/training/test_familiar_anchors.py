@@ -66,8 +66,8 @@ def test_how_long_training_stood_still() -> None:
     assert familiar_anchors(window_set(series)).still == 9
 
 
-def test_laps_are_told_from_other_routes(slot_car_model: Model) -> None:
-    anchors = slot_car_model.familiarity
+def test_laps_are_told_from_other_routes(spectral_model: Model) -> None:
+    anchors = spectral_model.familiarity
     assert anchors.own < anchors.other < 0.0
 
 

@@ -27,7 +27,7 @@ from two_manifold_ros.training.settings import TrainingSettings
         ({'states': 1}, 'states is 1, but must be at least 2'),
         ({'neighbours': 0}, 'neighbours is 0, but must be at least 2'),
         ({'dimension': -3}, 'dimension is -3, but must be at least 2'),
-        ({'paces_each_way': -1}, 'paces_each_way is -1, but must be at least 0'),
+        ({'persistence': -1.0}, 'persistence is -1.0, but must be above 0'),
         ({'sharpness': 0.0}, 'sharpness is 0.0, but must be above 0'),
         ({'bandwidth_factor': float('nan')}, 'bandwidth_factor is nan, but must be above 0'),
         ({'ridge': float('inf')}, 'ridge is inf, but must be above 0'),
@@ -51,7 +51,7 @@ def test_nonsense_is_refused(values: dict[str, Any], words: str) -> None:
         {'rate_hz': 1000.0},
         {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2},
         {'horizons': (0,)},
-        {'paces_each_way': 0, 'sharpness': 1e-3, 'bandwidth_factor': 1e-3, 'ridge': 1e-3},
+        {'persistence': 1e-3, 'sharpness': 1e-3, 'bandwidth_factor': 1e-3, 'ridge': 1e-3},
     ],
 )
 def test_the_ends_of_the_ranges_are_allowed(values: dict[str, Any]) -> None:

@@ -15,7 +15,6 @@ from two_manifold_ros.training import validation
 from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
-from two_manifold_ros.training.route_assembly import RouteCandidate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.validation import usual_candidate, validate
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
-ROUTE = replace(USUAL, method='route')
 
 
 def silent(stage: str, share: float) -> None:
@@ -41,7 +39,6 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
         score: Callable[[Candidate], float],
         settings: TrainingSettings = USUAL,
         windows: int = 0,
-        blocks: int = validation.FEWEST_BLOCKS,
     ) -> tuple[Candidate, list[Any]]:
         bench = SimpleNamespace(
             windows=windows,
@@ -51,7 +48,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
             ticks=7,
         )
         monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: bench)
-        found = validate([], [SimpleNamespace()] * blocks, SimpleNamespace(), settings, silent)
+        found = validate([], [], SimpleNamespace(), settings, silent)
         return found.candidate, list(found.table)
 
     return chosen
@@ -129,39 +126,6 @@ def test_ridges_are_compared_when_asked_for(
     assert len(table) == 4
 
 
-def test_on_too_few_blocks_nothing_is_chosen_for_the_route(
-    choose: Callable[..., tuple[Any, list[Any]]],
-) -> None:
-    few = validation.FEWEST_BLOCKS - 1
-    best, table = choose(lambda each: 10.0 - each.sharpness, ROUTE, blocks=few)
-    assert best == usual_candidate(ROUTE)
-    assert len(table) == 1
-
-
-@pytest.mark.parametrize(
-    ('given', 'best', 'compared'),
-    [
-        ({}, RouteCandidate(1.0, 0, True, 20, 30), 4),
-        ({'sharpness': 0.7}, RouteCandidate(0.7, 0, True, 20, 30), 2),
-        ({'paces_each_way': 5}, RouteCandidate(1.0, 5, True, 20, 30), 3),
-        ({'averaged': False}, RouteCandidate(1.0, 0, False, 20, 30), 4),
-        ({'sharpness': 0.7, 'paces_each_way': 0}, RouteCandidate(0.7, 0, True, 20, 30), 1),
-    ],
-)
-def test_of_the_route_only_what_is_not_given_is_chosen(
-    given: dict[str, Any],
-    best: RouteCandidate,
-    compared: int,
-    choose: Callable[..., tuple[Any, list[Any]]],
-) -> None:
-    found, table = choose(
-        lambda each: 10.0 - each.sharpness - 0.5 * (each.paces_each_way == 0),
-        replace(ROUTE, **given),
-    )
-    assert found == best
-    assert len(table) == compared
-
-
 @pytest.mark.parametrize(
     ('given', 'best', 'compared'),
     [
@@ -189,12 +153,9 @@ def test_what_is_usual_without_validation() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('settings', [ROUTE, USUAL], ids=['route', 'spectral'])
-def test_over_the_slot_car(
-    settings: TrainingSettings, slot_car_laps: tuple[Recording, Recording]
-) -> None:
+def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
-    settings = replace(settings, states=40)
+    settings = replace(USUAL, states=40)
     dataset = build_dataset([slot_car_laps[0]], settings)
     fit, held = hold_out(dataset.segments, dataset.window)
     found = validate(fit, held, dataset, settings, silent)
@@ -208,11 +169,5 @@ def test_over_the_slot_car(
     wrong = validate(fit, scrambled, dataset, settings, silent)
     assert min(row['score_m'] or 0.0 for row in wrong.table) > 2.0 * max(scores)
     assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
-    if settings.method == 'route':
-        # What a rehearsal does is not done here too.
-        assert found.factors is None
-        return
-    assert found.factors is not None
-    assert wrong.factors is not None
     assert (found.factors > 0.0).all()
     assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()

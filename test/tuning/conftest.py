@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def usual() -> TrainingSettings:
     """Return settings that leave nothing open."""
     return TrainingSettings(
-        rate_hz=20.0, window=60, states=20, neighbours=30, horizons=(0, 10), sharpness=0.5,
-        paces_each_way=3, averaged=True,
+        rate_hz=20.0, window=60, states=20, neighbours=30, horizons=(0, 10), sharpness=0.2,
+        persistence=0.5,
     )  # fmt: skip
 
 

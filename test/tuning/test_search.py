@@ -20,17 +20,23 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.tuning.trial import Trial
 
-FREE = ('sharpness', 'states')
+FREE = ('bandwidth_factor', 'states')
+
+
+@pytest.fixture
+def usual(usual: TrainingSettings) -> TrainingSettings:
+    """Return settings of the spectral filter, of which more is tuned."""
+    return replace(usual, method='spectral', bandwidth_factor=1.0, ridge=1.0)
 
 
 def steps(usual: TrainingSettings) -> Steps:
-    return Steps(usual, frozenset(ORDER['route']) - set(FREE), 100.0)
+    return Steps(usual, frozenset(ORDER['spectral']) - set(FREE), 100.0)
 
 
 def error_m(settings: TrainingSettings) -> float:
-    """Return an error that is lowest at sharpness 2 with 60 states, and else at 0.5 with 20."""
-    states, sharpness = settings.states or 0, settings.sharpness or 0.0
-    return 1.0 + 0.1 * abs(states - 60) / 20 + abs(sharpness - (2.0 if states >= 40 else 0.5))
+    """Return an error that is lowest at bandwidth 2 with 60 states, and else at 1 with 20."""
+    states, bandwidth = settings.states or 0, settings.bandwidth_factor or 0.0
+    return 1.0 + 0.1 * abs(states - 60) / 20 + abs(bandwidth - (2.0 if states >= 40 else 1.0))
 
 
 def test_it_climbs_and_goes_round_again(
@@ -38,38 +44,40 @@ def test_it_climbs_and_goes_round_again(
 ) -> None:
     start = replace(usual, states=40)
     search = Search(steps(start), lambda settings: alike(error_m(settings)), 99)
-    assert search.best == replace(start, sharpness=2.0, states=60)
-    order = [(each.settings.sharpness, each.settings.states) for each in search.table.values()]
+    assert search.best == replace(start, bandwidth_factor=2.0, states=60)
+    order = [
+        (each.settings.bandwidth_factor, each.settings.states) for each in search.table.values()
+    ]
     assert order == [
-        (0.5, 40), (0.25, 40), (1.0, 40), (2.0, 40), (4.0, 40),  # along the sharpness
+        (1.0, 40), (0.7, 40), (1.4, 40), (2.0, 40), (2.8, 40),  # along the bandwidth
         (2.0, 20), (2.0, 60), (2.0, 80),
-        (1.0, 60), (4.0, 60),  # the second round
+        (1.4, 60), (2.8, 60),  # the second round
     ]  # fmt: skip
-    rivals = [each.rival and each.rival.sharpness for each in search.table.values()]
-    assert rivals == [None, 0.5, 0.5, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+    rivals = [each.rival and each.rival.bandwidth_factor for each in search.table.values()]
+    assert rivals == [None, 1.0, 1.0, 1.4, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
 
 
 def test_the_budget_holds_and_what_was_tried_counts(
     usual: TrainingSettings, alike: Callable[[float], Trial]
 ) -> None:
     start = replace(usual, states=40)
-    for trials, sharpness in ((1, 0.5), (2, 0.5), (3, 1.0), (4, 2.0)):
+    for trials, bandwidth in ((1, 1.0), (2, 1.0), (3, 1.4), (4, 2.0)):
         search = Search(steps(start), lambda settings: alike(error_m(settings)), trials)
         assert len(search.table) == trials
-        assert search.best.sharpness == sharpness
+        assert search.best.bandwidth_factor == bandwidth
 
 
 def test_a_failure_is_passed_over(
     usual: TrainingSettings, alike: Callable[[float], Trial]
 ) -> None:
     def attempt(settings: TrainingSettings) -> Outcome:
-        if settings.sharpness == 1.0:
-            return Failure('too sharp')
+        if settings.bandwidth_factor == 1.4:
+            return Failure('too wide')
         return alike(1.0 - 0.1 * (settings.states == 10))
 
     search = Search(steps(usual), attempt, 99)
     assert search.best == replace(usual, states=10)
-    assert search.table[replace(usual, sharpness=1.0)].outcome == Failure('too sharp')
+    assert search.table[replace(usual, bandwidth_factor=1.4)].outcome == Failure('too wide')
 
 
 def test_without_a_clear_gain_nothing_changes(

@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.route_training import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.validation import usual_candidate
 from two_manifold_ros.tuning.steps import given_names, ORDER, settle, Steps
@@ -25,11 +26,9 @@ def steps(usual: TrainingSettings, native_hz: float = 100.0) -> Steps:
 @pytest.mark.parametrize(
     ('name', 'change', 'values'),
     [
-        ('sharpness', {}, [0.25, 1.0]),
-        ('sharpness', {'sharpness': 4.0}, [2.0]),
-        ('paces_each_way', {}, [1, 5]),
-        ('paces_each_way', {'paces_each_way': 0}, [1]),
-        ('averaged', {}, [False]),
+        ('sharpness', {}, [0.1, 0.4]),
+        ('sharpness', {'sharpness': 0.8}, [0.4]),
+        ('persistence', {}, [0.2, 1.0]),
         ('window', {}, [30, 120]),
         ('window', {'window': 19}, [38]),
         ('states', {}, [10, 40]),
@@ -93,25 +92,41 @@ def test_nothing_is_left_open_and_nothing_else_changes(
 ) -> None:
     settings = TrainingSettings(method=method, horizons=(0, 5))
     dataset = build_dataset(slot_car_laps[:1], settings)
-    settled = settle(settings, dataset, usual_candidate(settings))
+    usual, other = {
+        'route': (usual_tuning, {'sharpness': 0.3, 'persistence': 0.7}),
+        'spectral': (usual_candidate, {'states': 7, 'neighbours': 8}),
+    }[method]
+    settled = settle(settings, dataset, usual(settings))
     assert (settled.rate_hz, settled.window) == (10.0, 30)
-    assert usual_candidate(settled) == usual_candidate(settings)
-    chosen = replace(usual_candidate(settings), states=7, neighbours=8)
-    assert usual_candidate(settle(settings, dataset, chosen)) == chosen
+    assert usual(settled) == usual(settings)
+    chosen = replace(usual(settings), **other)
+    assert usual(settle(settings, dataset, chosen)) == chosen
     open_names = [each.name for each in fields(settled) if getattr(settled, each.name) is None]
-    foreign = {'route': 'bandwidth_factor ridge', 'spectral': 'sharpness paces_each_way averaged'}
-    assert sorted(open_names) == sorted(foreign[method].split())
+    foreign = {
+        'route': 'bandwidth_factor neighbours ridge states', 'spectral': 'persistence sharpness'
+    }  # fmt: skip
+    assert sorted(open_names) == foreign[method].split()
     assert set(ORDER[method]) <= {each.name for each in fields(settled)} - set(open_names)
+
+
+def test_a_ridge_is_settled_before_it_is_used(
+    slot_car_laps: tuple[Recording, Recording],
+) -> None:
+    settings = TrainingSettings(method='spectral', horizons=(0, 5))
+    dataset = build_dataset(slot_car_laps[:1], settings)
+    settled = settle(settings, dataset, usual_candidate(settings))
     ridged = replace(settled, observation='ridge')
     assert usual_candidate(ridged) == usual_candidate(replace(settings, observation='ridge'))
 
 
 def test_what_was_given_stays(usual: TrainingSettings) -> None:
-    given = given_names(
-        TrainingSettings(states=9, paces_each_way=0, averaged=False), ['kernel', 'dimension']
-    )
-    assert given == {'states', 'paces_each_way', 'averaged', 'kernel', 'dimension'}
-    assert Steps(usual, given, 100.0).names == (
-        'sharpness', 'window', 'rate_hz', 'neighbours', 'coupling',
+    assert given_names(TrainingSettings(sharpness=0.3)) == {'sharpness'}
+    assert Steps(usual, frozenset({'sharpness'}), 100.0).names == ('persistence', 'rate_hz')
+    spectral = TrainingSettings(method='spectral', states=9, ridge=0.5)
+    given = given_names(spectral, ['kernel', 'dimension'])
+    assert given == {'states', 'ridge', 'kernel', 'dimension'}
+    assert Steps(spectral, given, 100.0).names == (
+        'bandwidth_factor', 'window', 'neighbours', 'rate_hz', 'readout', 'observation',
+        'coupling',
     )  # fmt: skip
     assert not given_names(TrainingSettings())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.windows import stillness as module
-from two_manifold_ros.windows.stillness import longest_stillness, ROUNDING, Stillness
+from two_manifold_ros.windows.stillness import longest_runs, longest_stillness, ROUNDING, Stillness
 
 
 def test_observations_that_change_nothing_are_counted() -> None:
@@ -30,6 +30,12 @@ def test_the_longest() -> None:
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0]])
     assert longest_stillness(series) == 2
     assert longest_stillness(np.arange(5.0)[None]) == 0
+
+
+def test_the_longest_of_each_channel() -> None:
+    series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
+    assert longest_runs(series).tolist() == [2, 0, 6]
+    assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(('change', 'alike'), [(0.4 * ROUNDING, True), (-3.0 * ROUNDING, False)])

@@ -12,9 +12,9 @@ import numpy as np
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.cli.tuning import print_tuning
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import header_of, load_model
-from two_manifold_ros.model.places_model import PlacesModel
+from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.outputs.diagnostics import as_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MOST_NAMES = 6
 """Channels that are named; a camera has hundreds, all named alike."""
 
 _RULES = {
-    'route': '-> the usual choice, but where another is clearly better',
+    'route': '-> the best log score of the true position',
     'spectral': '-> the narrowest bandwidth among those within 5 % of the best',
 }
 """By which rule each method chooses among what is compared."""
@@ -37,8 +37,7 @@ HELP = 'Check a model file and show what it was trained on, what was chosen, and
 _TITLES = {
     'bandwidth_factor': 'bandwidth (medians)',
     'ridge': 'observation',
-    'averaged': 'passes averaged',
-    'paces_each_way': 'paces each way',
+    'log_score': 'log score',
 }
 """Choices that need other words than their names."""
 
@@ -71,12 +70,7 @@ def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
-    if isinstance(model, PlacesModel):
-        print_table('model', ['', ''], [*_head(model), *_places(model)])
-        for note in model.summary['notes']:
-            print(f'note: {note}')
-        return
-    if not isinstance(model, Model):
+    if not isinstance(model, TrainedModel):
         print_table('model', ['', ''], [*_head(model), *_frozen(model)])
         return
     summary = model.summary
@@ -86,8 +80,7 @@ def print_model(model: ModelHead) -> None:
         ['laps', f'{summary["laps"]:.1f}'],
         ['position lag', _lags(summary['position_lag'])],
         *_head(model),
-        *_method(model),
-        ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],
+        *(_route(model) if isinstance(model, RouteModel) else _spectral(model)),
     ]
     print_table('model', ['', ''], rows)
     _print_validation(model)
@@ -127,32 +120,23 @@ def _frozen(model: ModelHead) -> list[list[str]]:
     ]
 
 
-def _places(model: PlacesModel) -> list[list[str]]:
+def _route(model: RouteModel) -> list[list[str]]:
     summary, route = model.summary, model.route
     slowest, fastest = 100.0 * np.expm1(route.log_paces[[0, -1]])
-    error = summary['mean_error_m']
-    told = 'not known' if error is None else f'{error:.3g} m'
     return [
-        ['recordings', ', '.join(summary['recordings'])],
-        ['training', f'{summary["laps"]:.1f} laps in {summary["seconds"]:.1f} s'],
-        ['position lag', _lags(summary['position_lag'])],
+        ['method', f'route, {model.kernel}, {summary["coupling"]}'],
         ['map', f'{len(route.noise)} places, paces {slowest:+.0f} to {fastest:+.0f} %'],
         ['belief', f'sharpness {route.sharpness:g}, persistence {route.persistence:g}'],
-        ['mean error on parts left out', told],
+        ['states', str(model.states)],
     ]
 
 
-def _method(model: Model) -> list[list[str]]:
-    summary, route = model.summary, model.route
+def _spectral(model: TrainedModel) -> list[list[str]]:
+    summary = model.summary
     words = f'{summary["method"]}, {model.kernel}, {summary["coupling"]}'
-    if route is None:
-        return [['method', f'{words}, {summary["readout"]} read-out']]
-    slowest, fastest = 100.0 * (route.paces.factors[[0, -1]] - 1.0)
-    paces = f'{slowest:+.0f} to {fastest:+.0f} %' if len(route.paces.factors) > 1 else 'one'
-    averaged = 'averaged' if summary['chosen']['averaged'] else 'not averaged'
     return [
-        ['method', words],
-        ['belief', f'sharpness {route.sharpness:g}, paces {paces}, {averaged} over passes'],
+        ['method', f'{words}, {summary["readout"]} read-out'],
+        ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],
     ]
 
 
@@ -173,24 +157,26 @@ def _range(seconds: Sequence[float]) -> str:
     return f'{least} s' if least == most else f'{least} to {most} s'
 
 
-def _print_validation(model: Model) -> None:
+def _print_validation(model: TrainedModel) -> None:
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
     validation = model.summary['validation']
     if not validation:
         return
     # In alphabetical order as in the file, before it is saved too.
-    chosen: dict[str, Any] = dict(sorted(model.summary['chosen'].items()))
+    compared = validation['compared']
+    names = sorted(name for name in compared[0] if name != 'score_m')
+    chosen: dict[str, Any] = model.summary['chosen']
     rows = [
         [
-            '-> ' if all(row[name] == value for name, value in chosen.items()) else '',
-            *(_choice(name, row[name]) for name in chosen),
+            '-> ' if all(row[name] == chosen.get(name, row[name]) for name in names) else '',
+            *(_choice(name, row[name]) for name in names),
             f'{row["score_m"]:.3f}',
         ]
-        for row in validation['compared']
+        for row in compared
     ]
     title = f'closed loop over {validation["ticks"]} held-out ticks'
-    print_table(title, ['', *(_TITLES.get(name, name) for name in chosen), 'mean error (m)'], rows)
+    print_table(title, ['', *(_TITLES.get(name, name) for name in names), 'mean error (m)'], rows)
     print(_RULES[model.summary['method']])
 
 

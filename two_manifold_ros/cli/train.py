@@ -24,11 +24,9 @@ from two_manifold_ros.cli.tuning import add_tuning, check_tuning, tuned
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.kernels.selection import KERNELS
-from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.training.paper import PAPER, paper_settings
-from two_manifold_ros.training.places_training import train_places
 from two_manifold_ros.training.rare_positions import FEW, share_seen
 from two_manifold_ros.training.settings import METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -38,7 +36,7 @@ from two_manifold_ros.two_manifold.couplings import COUPLINGS
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
@@ -55,6 +53,9 @@ _CHOICES = {
 _SPECTRAL = ('observation', 'readout')
 """What only the spectral filter has, but for a read-out that fills gaps before training."""
 
+_ROUTE = ('sharpness', 'persistence')
+"""What only the belief about the place has."""
+
 _ZIP = b'PK\x03\x04'
 """How every model file begins."""
 
@@ -68,10 +69,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_position_lag(parser)
     number = parser.add_argument_group('numbers')
     number.add_argument(
-        '--rate', type=float, metavar='HZ', help='ticks per second (default: 20, or the IMU rate)'
+        '--rate',
+        type=float,
+        metavar='HZ',
+        help='ticks per second (default: 20, or the IMU rate; with method route fewer where the '
+        'observations change slowly)',
     )
     number.add_argument(
-        '--window', type=int, metavar='TICKS', help='ticks in a window (default: three seconds)'
+        '--window',
+        type=int,
+        metavar='TICKS',
+        help='ticks in a window (default: three seconds; with method route longer where the '
+        'observations change slowly)',
     )
     number.add_argument(
         '--states', type=int, metavar='K', help='dimension of the state (default: chosen)'
@@ -94,14 +103,26 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='TICKS,...',
         help='ticks ahead to predict, 0 first (default: %(default)s)',
     )
+    number.add_argument(
+        '--sharpness',
+        type=float,
+        metavar='X',
+        help='exponent of the likelihood of an observation, for method route (default: fitted)',
+    )
+    number.add_argument(
+        '--persistence',
+        type=float,
+        metavar='X',
+        help='weight of what lasts in that likelihood, for method route (default: fitted)',
+    )
     choice = parser.add_argument_group('methods')
     choice.add_argument(
         '--method',
-        choices=(*METHODS, 'places', 'paper'),
+        choices=(*METHODS, 'paper'),
         default=_DEFAULTS.method,
-        help='route: a belief over the training drives; places: one over places merged from all '
-        'passes, which is to replace it; spectral: the spectral filter of the papers; paper: the '
-        'same with all settings of the paper of 2012 (default: %(default)s)',
+        help='route: a belief over places merged from all passes of the route; spectral: the '
+        'spectral filter of the papers; paper: the same with all settings of the paper of 2012 '
+        '(default: %(default)s)',
     )
     for name, choices in _CHOICES.items():
         of = ' of the spectral filter' if name in _SPECTRAL else ''
@@ -118,9 +139,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Train, save and report; return 0."""
     check_tuning(args)
-    if args.tune and args.method == 'places':
-        msg = '--method places fits its own numbers: leave out --tune'
-        raise InputError(msg)
     settings = _settings(args)
     _check_output(Path(args.output))
     recordings = in_step(_training_part(args), args)
@@ -133,9 +151,8 @@ def run(args: Namespace) -> int:
         tuning = tuned(args, recordings, settings, given_names(settings, _named(args)))
         settings = tuning.settings
     with Progress('training') as progress:
-        train = train_places if args.method == 'places' else train_model
-        model: Model | PlacesModel = train(recordings, settings, progress)
-    if tuning is not None and isinstance(model, Model):
+        model = train_model(recordings, settings, progress)
+    if tuning is not None:
         model = tuning.told_by(model)
     took_s = time.monotonic() - began
     save_model(model, args.output)
@@ -155,6 +172,8 @@ def _settings(args: Namespace) -> TrainingSettings:
         neighbours=args.neighbours,
         horizons=parse_horizons(args.horizons),
         method=args.method if args.method in METHODS else _DEFAULTS.method,
+        sharpness=args.sharpness,
+        persistence=args.persistence,
         **_named(args),
     )
 
@@ -169,9 +188,8 @@ def _check_method(args: Namespace) -> None:
     """Refuse what the method would pass over."""
     settled = {
         'route': _SPECTRAL,
-        'places': (*_CHOICES, 'dimension', 'states', 'neighbours'),
-        'spectral': (),
-        'paper': tuple(PAPER),
+        'spectral': _ROUTE,
+        'paper': (*PAPER, *_ROUTE),
     }[args.method]
     given = [name for name in settled if name != 'method' and getattr(args, name) is not None]
     if args.method == 'route' and args.readout == 'mkdr':
@@ -180,7 +198,8 @@ def _check_method(args: Namespace) -> None:
         return
     options = ', '.join(f'--{name}' for name in given)
     cause = 'settles everything itself' if args.method == 'paper' else 'has no such choice'
-    msg = f'--method {args.method} {cause}: leave out {options}, or add --method spectral'
+    other = 'route' if given[0] in _ROUTE else 'spectral'
+    msg = f'--method {args.method} {cause}: leave out {options}, or add --method {other}'
     raise InputError(msg)
 
 
@@ -244,21 +263,21 @@ def _warn(recordings: list[Recording], rate_hz: float | None, *, estimated: bool
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 
 
-def _content(args: Namespace, model: Model | PlacesModel, took_s: float) -> dict[str, Any]:
+def _content(args: Namespace, model: TrainedModel, took_s: float) -> dict[str, Any]:
     return {
         'model': args.output,
         'train_seconds': round(took_s, 3),
         'rate_hz': model.rate_hz,
         'window': model.window,
         'horizons': list(model.horizons),
-        'kernel': model.kernel if isinstance(model, Model) else None,
+        'kernel': model.kernel,
         'channels': list(model.live_channels),
         'frame_id': model.frame_id,
         **model.summary,
     }
 
 
-def _print(args: Namespace, model: Model | PlacesModel, took_s: float) -> None:
+def _print(args: Namespace, model: TrainedModel, took_s: float) -> None:
     from two_manifold_ros.cli.info import print_model  # noqa: PLC0415 - needs rich, JSON does not
 
     print(f'trained in {took_s:.1f} s, written to {args.output}')

@@ -11,7 +11,7 @@ import numpy as np
 
 from two_manifold_ros.comparison.method import Course, SampledSegment
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.training.paper import paper_settings
 from two_manifold_ros.training.train import train_model
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.method import Lesson
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.ticks.segments import Segment
 
@@ -77,7 +77,7 @@ class FittedModel:
 
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: TrainedModel) -> None:
         self._model = model
         self._filtered: tuple[ImuStream, dict[int, Estimate]] | None = None
         self.chosen: dict[str, Any] = {
@@ -96,7 +96,7 @@ class FittedModel:
         """
         if isinstance(segment, SampledSegment):
             return self._follow_samples(segment)
-        tracker = Tracker(self._model)
+        tracker = make_tick_filter(self._model)
         positions = np.empty((len(segment), len(self._model.horizons), 2))
         states = np.empty((len(segment), self._model.states))
         for tick, values in enumerate(segment.values):

@@ -17,8 +17,9 @@ RESTARTED = 'restarted'
 ASTRAY = 'astray'
 UNFAMILIAR = 'unfamiliar'
 CONTRADICTED = 'contradicted'
-SURPRISED = 'surprised'
-MISPLACED = 'misplaced'
+LEAVING = 'leaving'
+OFF_ROUTE = 'off_route'
+UNSEEN = 'unseen'
 
 CAUSES = {
     WAITING: 'no sample came yet',
@@ -61,15 +62,17 @@ CAUSES = {
         'the input is unlike that of training (familiarity {familiarity:.1f}, about 1 is usual): '
         'compare units, mounting and route'
     ),
-    SURPRISED: (
-        'what is observed does not fit the place where the vehicle was believed to be, or did not '
-        'until lately (surprise {surprise:.1f}, about 1 is usual): drive on, as on the trained '
-        'route'
+    LEAVING: (
+        'the vehicle may be off the trained route, with a probability of {off_route:.0%}: drive '
+        'on, as on that route'
     ),
-    MISPLACED: (
-        'what is observed fits no place that the vehicle could have come to (surprise '
-        '{surprise:.1f}, about 1 is usual): if it was moved, drive on along the trained route; '
-        'else compare route, direction and mounting'
+    OFF_ROUTE: (
+        'the vehicle is off the trained route, or was moved along it, with a probability of '
+        '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
+    ),
+    UNSEEN: (
+        'the vehicle does what training never saw, with a probability of {unlike:.0%}: drive on, '
+        'as on the trained route'
     ),
     CONTRADICTED: (
         'one observation after the other contradicts the model, {contradictions} by now: compare '

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import USABLE
@@ -46,6 +47,8 @@ class Estimate:
         Of the last windows, see ``Familiarity``: about 1 on the trained route, about 2 on another
         and more where units or mounting are wrong; NaN until a whole window was seen. Of a TPSR
         see ``SpanFamiliarity``.
+    off_route
+        Probability that the vehicle is off the trained route; NaN where the filter cannot tell.
     ellipse_m
         Half the long axis of the 95 % ellipse of the position at ``stamp_ns``, metres; NaN if a
         number above is not finite or a covariance not positive definite.
@@ -68,6 +71,7 @@ class Estimate:
     evidence: float
     familiarity: float
     ellipse_m: float
+    off_route: float = math.nan
     places: Floats | None = None
 
     @property

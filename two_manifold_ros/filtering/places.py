@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_PLACES = 50
 
 CELLS_ACROSS = 100
-"""Cells along the longer side of the track: ticks in one cell are one place."""
+"""Cells along the longer side of the track: what is in one cell is told as one."""
 
 FAINTEST = 1e-3
 """Chance below which a place is not worth telling."""
@@ -22,15 +22,14 @@ FAINTEST = 1e-3
 
 class Places:
     """
-    Gather the weights of training ticks by where these were.
+    Gather the weights of the places of a route by where these are.
 
-    Laps pass the same places again and again, so the likeliest ticks alone would all be at the
-    likeliest place.
+    They lie half a tick apart, so the likeliest alone would all be beside one another.
 
     Parameters
     ----------
     positions : (N, 2)
-        Of the training ticks, metres, NaN where unknown.
+        Of the places, metres, NaN where unknown.
 
     """
 
@@ -51,7 +50,7 @@ class Places:
         Parameters
         ----------
         weights : (N,)
-            Chances of the training ticks, summing to one.
+            Chances of the places, summing to one.
 
         Returns
         -------

@@ -34,7 +34,7 @@ class Signs(NamedTuple):
         The gravest that is wrong with the input.
     seen
         Ticks in the window.
-    surprise, doubted, excused
+    off_route, unlike
         See ``Step``.
 
     """
@@ -47,6 +47,5 @@ class Signs(NamedTuple):
     ellipse_m: float
     finding: Finding | None = None
     seen: int = 0
-    surprise: float = math.nan
-    doubted: bool = False
-    excused: bool = False
+    off_route: float = math.nan
+    unlike: float = math.nan

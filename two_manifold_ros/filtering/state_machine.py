@@ -11,7 +11,6 @@ from two_manifold_ros.filtering import causes
 from two_manifold_ros.filtering.causes import CAUSES
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART
-from two_manifold_ros.localisation.surprise import STILL
 from two_manifold_ros.windows.familiarity import STRANGE, UNFAMILIAR
 
 if TYPE_CHECKING:
@@ -21,8 +20,11 @@ if TYPE_CHECKING:
 DOUBTS = 3
 """Contradictions in a row that make an estimate unsure: one may be a pothole."""
 
-SURPRISES = 10
-"""Surprising ticks in a row, in doubt, after which the place is lost."""
+LEAVING, OFF = 0.1, 0.5
+"""Probability of being off the route above which the place is unsure, and lost."""
+
+UNSEEN = 0.5
+"""Probability of what training never saw above which the place is unsure."""
 
 STEADY = 10
 """Ticks in a row that have to be better before a status is."""
@@ -106,7 +108,6 @@ class StateMachine:
         """Forget everything."""
         self._searching = True
         self._contradictions = 0
-        self._surprises = 0
         self._steady = 0
         self._worst = _ALL_WELL
         self._verdict = self._filling(0)
@@ -123,8 +124,6 @@ class StateMachine:
     def step(self, signs: Signs) -> Verdict:
         """Take what a tick showed, and return the status after it."""
         self._contradictions = 0 if signs.accepted else self._contradictions + 1
-        surprising = signs.doubted and signs.surprise > STILL
-        self._surprises = self._surprises + 1 if surprising else 0
         newest = self._judge(signs)
         before = self.status
         if before is not Status.FILLING and _severity(newest) < _severity(self._verdict):
@@ -173,8 +172,8 @@ class StateMachine:
             return self._say(Status.LOST, causes.UNFAMILIAR, signs)
         if self._contradictions >= REJECTED_BEFORE_RESTART:
             return self._say(Status.LOST, causes.CONTRADICTED, signs)
-        if self._surprises >= SURPRISES:
-            return self._say(Status.LOST, causes.MISPLACED, signs)
+        if signs.off_route > OFF:
+            return self._say(Status.LOST, causes.OFF_ROUTE, signs)
         if signs.ellipse_m > self._limits.error_m:
             cause = causes.SEARCHING if self._searching else causes.ASTRAY
             return self._say(unknown, cause, signs)
@@ -189,10 +188,10 @@ class StateMachine:
             causes.GAP: not signs.window_full,
             causes.RESTARTED: signs.restarted,
             causes.DOUBTED: self._contradictions >= DOUBTS,
-            causes.SURPRISED: signs.doubted,
+            causes.LEAVING: signs.off_route > LEAVING,
+            causes.UNSEEN: signs.unlike > UNSEEN,
             causes.WIDE: signs.ellipse_m > self._limits.warn_m,
-            # Where surprise is known it tells a wrong place better.
-            causes.STRANGE: signs.familiarity > STRANGE and math.isnan(signs.surprise),
+            causes.STRANGE: signs.familiarity > STRANGE,
         }
         for cause, holds in doubts.items():
             if holds:
@@ -212,7 +211,8 @@ class StateMachine:
             error=self._limits.error_m,
             familiarity=signs.familiarity,
             contradictions=self._contradictions,
-            surprise=signs.surprise,
+            off_route=signs.off_route,
+            unlike=signs.unlike,
         )
         return Verdict(status, cause, f'{status.value}: {why}')
 
@@ -223,4 +223,4 @@ def _severity(verdict: Verdict) -> int:
 
 def _unfamiliar(signs: Signs) -> bool:
     # What is not known is not better than what is bad.
-    return signs.window_full and not (signs.excused or signs.familiarity <= UNFAMILIAR)
+    return signs.window_full and not signs.familiarity <= UNFAMILIAR

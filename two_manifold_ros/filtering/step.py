@@ -26,12 +26,10 @@ class Step:
         See ``Estimate``; NaN until the window is full.
     restarted
         Whether the belief had to be started anew.
-    surprise
-        Mean over the last tenths of a second, see ``Surprise``; NaN of a belief that cannot tell.
-    doubted
-        Whether by that the vehicle is probably elsewhere than believed.
-    excused
-        Whether the window is only unfamiliar because the vehicle was moved, see ``Aftermath``.
+    off_route
+        Probability that the vehicle is not on the trained route; NaN of who cannot tell.
+    unlike
+        Probability that it does what training never saw; NaN of who cannot tell.
 
     """
 
@@ -39,6 +37,5 @@ class Step:
     accepted: bool
     familiarity: float
     restarted: bool
-    surprise: float = math.nan
-    doubted: bool = False
-    excused: bool = False
+    off_route: float = math.nan
+    unlike: float = math.nan

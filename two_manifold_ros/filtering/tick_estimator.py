@@ -118,6 +118,7 @@ class TickEstimator:
             evidence=step.evidence,
             familiarity=step.familiarity,
             ellipse_m=ellipse_m,
+            off_route=step.off_route,
             places=self._tracker.places() if asked else None,
         )
 
@@ -134,8 +135,7 @@ class TickEstimator:
                 ellipse_m=ellipse_m,
                 finding=finding,
                 seen=window.count,
-                surprise=step.surprise,
-                doubted=step.doubted,
-                excused=step.excused,
+                off_route=step.off_route,
+                unlike=step.unlike,
             )
         )

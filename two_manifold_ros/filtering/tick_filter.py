@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Protocol, TYPE_CHECKING
 
-from two_manifold_ros.filtering.places_tracker import PlacesTracker
+from two_manifold_ros.filtering.route_tracker import RouteTracker
 from two_manifold_ros.filtering.tpsr_tracker import TpsrTracker
 from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.places_model import PlacesModel
+from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.model.tpsr_model import TpsrModel
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
     model
         Of a kind that has a file.
     with_places
-        Whether ``places`` will be asked for.
+        Whether ``places`` will be asked for; only a belief about places can tell them.
 
     """
+    if isinstance(model, RouteModel):
+        return RouteTracker(model, with_places=with_places)
     if isinstance(model, Model):
-        return Tracker(model, with_places=with_places)
-    if isinstance(model, PlacesModel):
-        return PlacesTracker(model, with_places=with_places)
+        return Tracker(model)
     if isinstance(model, TpsrModel):
         return TpsrTracker(model)
     msg = f'no filter runs a {type(model).__name__}'

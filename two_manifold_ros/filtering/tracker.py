@@ -1,35 +1,22 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter over ticks: belief, window and read-out together, whatever the stamps."""
+"""The spectral filter over ticks: belief, window and read-out together, whatever the stamps."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.aftermath import Aftermath
-from two_manifold_ros.filtering.places import Places
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART, Step
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.localisation.belief import RouteBelief
-from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.windows.familiarity import Familiarity
 from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.stillness import Stillness
 
 if TYPE_CHECKING:
-    from two_manifold_ros.localisation.surprise import Surprise
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.typing import Floats
-
-
-def make_belief(model: Model) -> Belief | RouteBelief:
-    """Return a fresh belief of the kind that the model was trained for."""
-    if model.route is not None:
-        return RouteBelief(model.route)
-    return Belief(model.tables, model.operator)
 
 
 class Tracker:
@@ -40,8 +27,6 @@ class Tracker:
     ----------
     model
         Any.
-    with_places
-        Whether ``places`` will be asked for; only a route belief can tell them.
 
     Attributes
     ----------
@@ -52,7 +37,7 @@ class Tracker:
 
     """
 
-    def __init__(self, model: Model, *, with_places: bool = False) -> None:
+    def __init__(self, model: Model) -> None:
         channels = model.channels
         self._readout = model.readout
         self._mean = channels.mean[channels.live]
@@ -62,19 +47,14 @@ class Tracker:
         self._state_bound = model.state_bound
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
-        self._aftermath = Aftermath(model.window)
         self._rejected = 0
-        self._places = None
-        if with_places and isinstance(self._readout, ForecastReadout):
-            self._places = Places(self._readout.targets[:, 0])
-        self.belief = make_belief(model)
+        self.belief = Belief(model.tables, model.operator)
         self.window = SlidingWindow(model.series, model.starts, model.window)
 
     def start(self) -> None:
         """Forget everything."""
         self._familiarity.clear()
         self._stillness.clear()
-        self._aftermath.clear()
         self.belief.start()
         self.window.clear()
         self._rejected = 0
@@ -99,40 +79,23 @@ class Tracker:
         self.window.push(observation)
         still = self._stillness.push(observation)
         familiarity = self._familiarity.push(*self.window.nearest_and_mean(), still)
-        step = Step(evidence, self.belief.accepted, familiarity, restarted)
-        if isinstance(self.belief, RouteBelief):
-            return self._with_surprise(step, self.belief.surprise)
-        return step
-
-    def _with_surprise(self, step: Step, surprise: Surprise) -> Step:
-        if self._aftermath.push(step.familiarity, doubted=surprise.doubted):
-            self._familiarity.clear()
-        return replace(
-            step,
-            surprise=surprise.recent,
-            doubted=surprise.doubted,
-            excused=self._aftermath.lasts,
-        )
+        return Step(evidence, self.belief.accepted, familiarity, restarted)
 
     def _escaped(self) -> bool:
-        if isinstance(self.belief, RouteBelief):
-            return False
         state = self.belief.state
         return not float(np.dot(state, state)) <= 1.0 + self._state_bound**2
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        return self._readout.read(self.belief.weights, self.belief.state, self.belief.pace)
+        return self._readout.read(self.belief.weights, self.belief.state)
 
-    def places(self) -> Floats | None:
-        """Return the (m, 3) places where the vehicle may be; ``None`` if they cannot be told."""
-        return None if self._places is None else self._places.read(self.belief.weights)
+    def places(self) -> None:
+        """Return ``None``: weights that may be negative are no chances of places."""
 
     def _restart(self) -> None:
         """Start from the newest window where there is one, else from the prior (section 6.4)."""
         self._rejected = 0
-        if isinstance(self.belief, RouteBelief) or not self.window.full:
-            # The route belief finds its way from anywhere.
+        if not self.window.full:
             self.belief.start()
             return
         warm = self._warm_start.transform(self.window.distances())

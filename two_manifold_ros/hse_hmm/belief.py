@@ -47,14 +47,10 @@ class Belief:
         Weights on the training ticks *at* the last observation, summing to one; negative entries
         are part of the method. They give the filtered position, while the state is about the
         tick after.
-    pace
-        Always 1: the HMM knows no pace but that of the training.
     accepted
         Whether the last observation moved the belief.
 
     """
-
-    pace = 1.0
 
     def __init__(self, tables: Tables, operator: ObservationOperator) -> None:
         self._weight_table = np.ascontiguousarray(tables.weights.T)

@@ -26,12 +26,10 @@ ROUNDING = 1e-9
 _REALS = np.dtype(np.float64)
 _KINDS = {
     'starts': np.dtype(np.int64),
+    'still': np.dtype(np.int64),
     'begins': np.dtype(np.int64),
     'targets_of': np.dtype(np.int64),
     'steps_of': np.dtype(np.int64),
-    'since_begin': np.dtype(np.int64),
-    'passes': np.dtype(np.int64),
-    'shifts': np.dtype(np.int64),
     'live': np.dtype(np.bool_),
 }
 

@@ -14,16 +14,12 @@ from two_manifold_ros.kernels.extension_form import check_extension
 from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
 from two_manifold_ros.model.bounds import (
     check_count,
-    check_size,
-    check_text,
     check_widths,
-    LARGEST_WORK,
     MOST_STATES,
 )
-from two_manifold_ros.model.head_checks import check_head
+from two_manifold_ros.model.head_checks import check_head, check_windows
 from two_manifold_ros.model.readout_checks import check_readout, readout_shapes
 from two_manifold_ros.model.refusing import refuse
-from two_manifold_ros.model.route_checks import check_route, route_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,9 +46,9 @@ def check_model(model: Model) -> None:
     _check_numbers(model)
     _check_familiarity(model)
     check_shapes(_shapes(model))
-    _check_indices(model)
+    check_windows(model)
     _check_warm_start(model)
-    check_finite(_groups(model))
+    check_finite([model, model.tables, model.operator, model.readout])
     matrix = transition(model.tables.weights, model.tables.states)
     first = np.eye(len(matrix))[0]
     constant = np.allclose(model.tables.states[:, 0], 1.0, rtol=0.0, atol=1e-9)
@@ -61,12 +57,9 @@ def check_model(model: Model) -> None:
     if not spectral_radius(matrix) <= LARGEST_RADIUS:
         refuse('its transition grows without bound')
     check_readout(model.readout)
-    if model.route is not None:
-        check_route(model.route)
 
 
 def _check_numbers(model: Model) -> None:
-    check_text('kernel', model.kernel)
     numbers = {
         'familiarity.squared': model.familiarity.squared,
         'state_bound': model.state_bound,
@@ -97,7 +90,6 @@ def _shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
             model.operator.kernel_points,
             (len(model.operator.kernel_points), live),
         ),
-        'series': (model.series, (live, model.series.shape[1])),
     }
     wanted |= readout_shapes(model)
     if isinstance(model.operator, RawKernel):
@@ -107,16 +99,7 @@ def _shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
         wanted['features'] = (model.operator.features, (count, features))
         landmarks = len(model.operator.landmarks)
         wanted['responses'] = (model.operator.responses, (landmarks, features))
-    if model.route is not None:
-        wanted |= route_shapes(model.route, live, states)
     return wanted
-
-
-def _check_indices(model: Model) -> None:
-    check_size('window', model.series.size, model.window, most=LARGEST_WORK)
-    last = model.series.shape[1] - model.window
-    if model.starts.min() < 0 or model.starts.max() > last:
-        refuse('its windows lie outside its series')
 
 
 def _check_warm_start(model: Model) -> None:
@@ -124,12 +107,3 @@ def _check_warm_start(model: Model) -> None:
         check_extension(model.warm_start, len(model.starts))
     except ValueError as error:
         refuse(f'its warm start does not fit: {error}')
-
-
-def _groups(model: Model) -> list[object]:
-    """Return what holds arrays."""
-    groups: list[object] = [model, model.tables, model.operator, model.readout]
-    if model.route is not None:
-        groups += [model.route, model.route.paces]
-        groups += [model.route.signs] if model.route.signs is not None else []
-    return groups

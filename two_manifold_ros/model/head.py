@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.ticks.channels import Channels
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,3 +69,23 @@ class ModelHead(ABC):
     def live_channels(self) -> tuple[str, ...]:
         """Names of the channels used."""
         return self.channels.live_names
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedModel(ModelHead):
+    """
+    A model that was learned from recordings at once, with windows of them to compare with.
+
+    Parameters
+    ----------
+    kernel
+        Name of the manifold learner.
+    series : (d, N), starts : (n,)
+        Standardised observations of the training, or of some stretches of it, and the first tick
+        of each window in them.
+
+    """
+
+    kernel: str
+    series: Floats
+    starts: Ints

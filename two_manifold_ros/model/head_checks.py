@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
-from two_manifold_ros.model.bounds import check_text, check_timing, is_whole, LARGEST_NUMBER
+from two_manifold_ros.model.bounds import (
+    check_size,
+    check_text,
+    check_timing,
+    is_whole,
+    LARGEST_NUMBER,
+    LARGEST_WORK,
+)
 from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.head import ModelHead, TrainedModel
 
 
 def check_head(model: ModelHead) -> None:
@@ -44,6 +51,30 @@ def check_head(model: ModelHead) -> None:
     check_timing(model)
     _check_origin(model)
     _check_arrays(model)
+
+
+def check_windows(model: TrainedModel) -> None:
+    """
+    Check that the windows of training are some, and lie in the series.
+
+    Raises
+    ------
+    InputError
+        Naming the first thing that does not fit.
+
+    """
+    check_text('kernel', model.kernel)
+    live = int(np.count_nonzero(model.channels.live))
+    check_shapes(
+        {
+            'series': (model.series, (live, model.series.shape[-1])),
+            'starts': (model.starts, (len(model.starts),)),
+        }
+    )
+    check_size('window', model.series.size, model.window, most=LARGEST_WORK)
+    last = model.series.shape[1] - model.window
+    if model.starts.min() < 0 or model.starts.max() > last:
+        refuse('its windows lie outside its series')
 
 
 def _check_horizons(ahead: tuple[int, ...]) -> None:

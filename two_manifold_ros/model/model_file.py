@@ -11,12 +11,12 @@ from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.head_form import head_arrays, head_numbers
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.places_model import (
-    check_places_model,
-    places_arrays,
-    places_from,
-    places_numbers,
-    PlacesModel,
+from two_manifold_ros.model.route_model import (
+    check_route_model,
+    route_arrays,
+    route_from,
+    route_numbers,
+    RouteModel,
 )
 from two_manifold_ros.model.tpsr_checks import check_tpsr_model
 from two_manifold_ros.model.tpsr_form import tpsr_arrays, tpsr_from, tpsr_numbers
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class _Kind(NamedTuple):
-    """A kind of model, and the version of its form."""
+    """A kind of model, and the versions of its form that can be read, the newest first."""
 
     model: type[Any]
-    version: int
+    versions: tuple[int, ...]
     check: Callable[[Any], None]
     numbers: Callable[[Any], dict[str, Any]]
     arrays: Callable[[Any], dict[str, Any]]
@@ -44,17 +44,17 @@ class _Kind(NamedTuple):
 
 
 FORMAT = 'two_manifold_ros model'
+ROUTE_FORMAT = 'two_manifold_ros route model'
 TPSR_FORMAT = 'two_manifold_ros tpsr model'
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
-PLACES_FORMAT = 'two_manifold_ros places model'
-
 _KINDS = {
-    FORMAT: _Kind(Model, 6, check_model, trained_numbers, trained_arrays, trained_from),
-    PLACES_FORMAT: _Kind(
-        PlacesModel, 1, check_places_model, places_numbers, places_arrays, places_from
+    # What else version 6 held is refused when it is built.
+    FORMAT: _Kind(Model, (7, 6), check_model, trained_numbers, trained_arrays, trained_from),
+    ROUTE_FORMAT: _Kind(
+        RouteModel, (7,), check_route_model, route_numbers, route_arrays, route_from
     ),
-    TPSR_FORMAT: _Kind(TpsrModel, 1, check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
+    TPSR_FORMAT: _Kind(TpsrModel, (1,), check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
 }
 
 
@@ -70,7 +70,9 @@ def save_model(model: ModelHead, path: str | Path) -> None:
     """
     name, kind = next(each for each in _KINDS.items() if isinstance(model, each[1].model))
     kind.check(model)
-    header = {'format': name, 'version': kind.version} | head_numbers(model) | kind.numbers(model)
+    header = (
+        {'format': name, 'version': kind.versions[0]} | head_numbers(model) | kind.numbers(model)
+    )
     write_container(path, header, head_arrays(model) | kind.arrays(model))
 
 
@@ -110,10 +112,10 @@ def model_from(
     if kind is None:
         msg = f'{path}: this is not a {FORMAT}; train one with "two-manifold train"'
         raise InputError(msg)
-    if header.get('version') != kind.version:
+    if header.get('version') not in kind.versions:
         msg = (
             f'{path}: the model has version {ascii(header.get("version"))[:40]}, but this program '
-            f'reads version {kind.version}; train it anew'
+            f'reads version {kind.versions[0]}; train it anew'
         )
         raise InputError(msg)
     try:

@@ -10,7 +10,6 @@ import numpy as np
 
 from two_manifold_ros.model.array_checks import are_covariances
 from two_manifold_ros.model.refusing import refuse
-from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.ridge import RidgeReadout
 
 if TYPE_CHECKING:
@@ -21,33 +20,19 @@ if TYPE_CHECKING:
 
 
 def readout_shapes(model: Model) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
-    """
-    Return each array of the read-out by name with the shape it has to have.
-
-    Raises
-    ------
-    InputError
-        If the read-out is of another method than the model.
-
-    """
+    """Return each array of the read-out by name with the shape it has to have."""
     columns = len(model.horizons) + 1
     count, states = model.tables.weights.shape
     readout: Any = model.readout
-    if isinstance(readout, ForecastReadout) != (model.route is not None):
-        refuse('its read-out is not one for its method')
     if isinstance(readout, RidgeReadout):
         return {
             'readout.coefficients': (readout.coefficients, (columns, 2, states)),
             'readout.covariances': (readout.covariances, (columns, 2, 2)),
         }
-    rows = count if model.route is None else model.route.features.shape[-1]
-    shapes = {
-        'readout.targets': (readout.targets, (rows, columns, 2)),
+    return {
+        'readout.targets': (readout.targets, (count, columns, 2)),
         'readout.factors': (readout.factors, (columns,)),
     }
-    if isinstance(readout, ForecastReadout):
-        shapes['readout.drift'] = (readout.drift, (rows, columns, 2))
-    return shapes
 
 
 def check_readout(readout: Readout) -> None:

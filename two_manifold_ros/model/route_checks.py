@@ -1,26 +1,43 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a route can be localised on: its indices point somewhere, its chances are chances."""
+"""Whether a route can be filtered on: its indices point somewhere, its chances are chances."""
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.localisation.features import PLACE_MEMORIES
-from two_manifold_ros.model.bounds import check_size, check_widths, LARGEST_STEP
+from two_manifold_ros.model.array_checks import are_covariances
+from two_manifold_ros.model.bounds import (
+    check_count,
+    check_size,
+    check_widths,
+    is_whole,
+    LARGEST_STEP,
+    MOST_FEATURES,
+    MOST_STATES,
+)
 from two_manifold_ros.model.refusing import refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from two_manifold_ros.localisation.route import Route
-    from two_manifold_ros.typing import Ints
+    from two_manifold_ros.route.route import Density, Rates, Route
+
+LARGEST_LEVEL = 1e6
+"""Of the logarithm of a density; a difference of a few thousand decides everything."""
+
+LARGEST_LOG_PACE = 5.0
+"""Of the logarithm of a pace: a hundred times as fast or as slow."""
+
+SLACK = 1e-9
+"""By which sums of chances may exceed one, of rounding."""
 
 
 def route_shapes(
-    route: Route, channels: int, states: int
+    route: Route, channels: int, columns: int
 ) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
     """
     Return each array by name with the shape it has to have.
@@ -31,35 +48,56 @@ def route_shapes(
         Any.
     channels
         Live channels, d.
-    states
-        Dimension of the state, k.
+    columns
+        Targets: horizons and the velocity, H + 1.
 
     """
-    paces, ticks = route.paces, route.features.shape[-1]
-    rows, moved, passed = paces.factors.size, paces.moves.shape[-1], route.passes.shape[-1]
-    check_size('paces', rows, ticks)
-    check_size('paces', rows, ticks, rows + moved + passed, most=LARGEST_STEP)
-    features = channels * (1 + PLACE_MEMORIES)
-    known = max(paces.factors.size, 1)
-    others, moves = max(route.passes.shape[-1], 1), max(paces.moves.shape[-1], 1)
-    memories = max(route.gains.size, PLACE_MEMORIES)
+    if not is_whole(route.channels) or route.channels != channels:
+        refuse(f'route.channels is {route.channels}, where {channels} channels are live')
+    places, paces = max(route.noise.size, 1), max(route.log_paces.size, 1)
+    memories, ways = max(route.gains.size, 1), route.targets_of.size
+    moves, states = max(route.moves.shape[-1], 1), route.states.shape[-1]
+    features = channels * (1 + memories)
+    if not 1 <= states <= MOST_STATES or not features <= MOST_FEATURES:
+        refuse(f'its route has {states} states and {features} features')
+    check_size('route.cells', 2, paces + 2, places)
+    check_size('route.means', places, paces + features, most=LARGEST_STEP)
+    check_size('route.targets_of', 2 * (paces + 2), max(ways, 1), most=LARGEST_STEP)
     shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
         'route.gains': (route.gains, (memories,)),
-        'route.features': (route.features, (features, ticks)),
         'route.whitening': (route.whitening, (features, features)),
-        'route.since_begin': (route.since_begin, (ticks,)),
-        'route.passes': (route.passes, (ticks, others)),
-        'route.shifts': (route.shifts, (ticks, others)),
-        'route.states': (route.states, (ticks, states)),
-        'paces.factors': (paces.factors, (known,)),
-        'paces.moves': (paces.moves, (known, moves)),
-        'paces.changes': (paces.changes, (known, known)),
-        'paces.prior': (paces.prior, (known,)),
+        'route.means': (route.means, (places, features)),
+        'route.slopes': (route.slopes, (places, features)),
+        'route.noise': (route.noise, (places,)),
+        'route.begins': (route.begins, (places + 1,)),
+        'route.targets_of': (route.targets_of, (ways,)),
+        'route.steps_of': (route.steps_of, (ways,)),
+        'route.shares_of': (route.shares_of, (ways,)),
+        'route.log_paces': (route.log_paces, (paces,)),
+        'route.moves': (route.moves, (paces + 2, moves)),
+        'route.pace_changes': (route.pace_changes, (paces, paces)),
+        'route.pace_prior': (route.pace_prior, (paces,)),
+        'route.targets': (route.targets, (places, columns, 2)),
+        'route.drifts': (route.drifts, (places, columns, 2)),
+        'route.covariances': (route.covariances, (places, columns, 2, 2)),
+        'route.factors': (route.factors, (columns,)),
+        'route.states': (route.states, (places, states)),
     }
-    if route.signs is not None:
-        shapes['signs.slopes'] = (route.signs.slopes, (channels * (1 + memories), ticks))
-        shapes['signs.offsets'] = (route.signs.offsets, (ticks,))
-    return shapes
+    hidden = channels * memories
+    shapes |= _density_shapes('rest', route.rest, channels, hidden)
+    shapes |= _density_shapes('other', route.other, channels, hidden)
+    shapes |= _density_shapes('rest_means', route.rest_means, hidden, 0)
+    return shapes | _density_shapes('other_means', route.other_means, hidden, 0)
+
+
+def _density_shapes(
+    name: str, density: Density, size: int, given: int
+) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    return {
+        f'{name}.slopes': (density.slopes, (size, given)),
+        f'{name}.offset': (density.offset, (size,)),
+        f'{name}.root': (density.root, (size, size)),
+    }
 
 
 def check_route(route: Route) -> None:
@@ -72,50 +110,80 @@ def check_route(route: Route) -> None:
         Naming the first thing that does not fit.
 
     """
-    if not (np.isfinite(route.sharpness) and route.sharpness > 0.0):
-        refuse(f'route.sharpness is {route.sharpness}, not a positive number')
-    if not (np.isfinite(route.surprise) and route.surprise > 0.0):
-        refuse(f'route.surprise is {route.surprise}, not a positive number')
-    check_widths({'route.sharpness': route.sharpness, 'route.surprise': route.surprise})
-    if not 0.0 <= route.hop < 1.0:
-        refuse(f'route.hop is {route.hop}, not a chance below 1')
+    check_count('route.settle', route.settle)
+    widths = {
+        'route.sharpness': route.sharpness,
+        'route.persistence': route.persistence,
+        'route.tail': route.tail,
+    }
+    for name, density in _densities(route).items():
+        widths[f'{name}.tail'] = density.tail
+        if not abs(density.level) <= LARGEST_LEVEL:
+            refuse(f'{name}.level is {density.level}, not the logarithm of a density')
+    for name, value in widths.items():
+        if not (np.isfinite(value) and value > 0.0):
+            refuse(f'{name} is {value}, not a positive number')
+    check_widths(widths)
     if not ((route.gains > 0.0) & (route.gains <= 1.0)).all():
         refuse('route.gains are no shares')
-    if not (route.states[:, 0] == 1.0).all():
-        refuse('the states of its route do not begin with the constant')
-    if route.signs is not None and not (
-        np.isfinite(route.signs.spread) and route.signs.spread > 0
-    ):
-        refuse(f'signs.spread is {route.signs.spread}, not a positive number')
-    if route.signs is not None:
-        check_widths({'signs.spread': route.signs.spread})
-    _check_segments(route.since_begin)
-    _check_passes(route)
+    _check_targets(route)
+    _check_ways(route)
     _check_paces(route)
 
 
-def _check_segments(since_begin: Ints) -> None:
-    goes_on = since_begin[1:] == since_begin[:-1] + 1
-    if since_begin[0] != 0 or not (goes_on | (since_begin[1:] == 0)).all():
-        refuse('route.since_begin does not count the ticks of segments')
+def _check_targets(route: Route) -> None:
+    for name in ('noise', 'factors'):
+        if not (getattr(route, name) > 0.0).all():
+            refuse(f'route.{name} are not positive')
+    if not np.isfinite(route.targets).all():
+        refuse('route.targets are not known at every place')
+    if not (route.states[:, 0] == 1.0).all():
+        refuse('the states of its route do not begin with the constant')
+    if not are_covariances(route.covariances.reshape(-1, 2, 2)):
+        refuse('route.covariances are no covariances')
 
 
-def _check_passes(route: Route) -> None:
-    passes = route.passes
-    if passes.size and not -1 <= passes.min() <= passes.max() < len(passes):
-        refuse('route.passes names ticks that are not there')
-    if ((passes[:, :-1] < 0) & (passes[:, 1:] >= 0)).any():
-        refuse('route.passes has gaps between its entries')
-    paces = len(route.paces.factors)
-    if not ((-paces < route.shifts) & (route.shifts < paces)).all():
-        refuse('route.shifts names paces that are not there')
+def _densities(route: Route) -> dict[str, Density]:
+    return {name: getattr(route, name) for name in ('rest', 'rest_means', 'other', 'other_means')}
+
+
+def _check_ways(route: Route) -> None:
+    begins, places = route.begins, len(route.noise)
+    if begins[0] != 0 or begins[-1] != len(route.targets_of) or (np.diff(begins) < 1).any():
+        refuse('route.begins does not count the ways of each place')
+    for name, most in (('targets_of', places), ('steps_of', route.moves.shape[1])):
+        values = getattr(route, name)
+        if not 0 <= values.min() <= values.max() < most:
+            refuse(f'route.{name} names what is not there')
+    shares = route.shares_of
+    if not ((shares >= 0.0) & (shares <= 1.0 + SLACK)).all():
+        refuse('route.shares_of are no shares')
+    ways = np.repeat(np.arange(places), np.diff(begins)) * route.moves.shape[1] + route.steps_of
+    if (np.bincount(ways, shares) > 1.0 + SLACK).any():
+        refuse('route.shares_of lead more than everything on from a place')
 
 
 def _check_paces(route: Route) -> None:
-    paces = route.paces
-    if not (paces.factors > 0.0).all() or not (np.diff(paces.factors) > 0.0).all():
-        refuse('paces.factors are not positive and increasing')
-    for name in ('moves', 'changes', 'prior'):
-        chances = getattr(paces, name)
+    paces = route.log_paces
+    if not (np.abs(paces) <= LARGEST_LOG_PACE).all() or not (np.diff(paces) > 0.0).all():
+        refuse('route.log_paces are not increasing')
+    for name in ('moves', 'pace_changes', 'pace_prior'):
+        chances = getattr(route, name)
         if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
-            refuse(f'paces.{name} are no chances that sum to one')
+            refuse(f'route.{name} are no chances that sum to one')
+    changes = route.pace_changes
+    if np.triu(changes, 2).any() or np.tril(changes, -2).any():
+        refuse('route.pace_changes go over to more than the next pace')
+    _check_rates(route.rates)
+
+
+def _check_rates(rates: Rates) -> None:
+    if not all(0.0 <= rate <= 1.0 for rate in astuple(rates)):
+        refuse('its rates are no chances')
+    gone = (
+        rates.leave + rates.stop + rates.unlike,
+        rates.enter + rates.piece + rates.stop + rates.unlike,
+        rates.unlike_ends + rates.astray,
+    )
+    if not max(gone) <= 1.0:
+        refuse('its rates lead more than everything away from a hypothesis')

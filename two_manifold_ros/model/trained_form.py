@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The form of a trained `Model` in the model file, without its head."""
+"""The form of a spectral `Model` in the model file, without its head."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from two_manifold_ros.model.bounds import MOST_HORIZONS
 from two_manifold_ros.model.head_form import group, head_from
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.refusing import refuse
-from two_manifold_ros.model.route_form import route_arrays, route_from, route_numbers
-from two_manifold_ros.readout.forecast import ForecastReadout
 from two_manifold_ros.readout.ridge import RidgeReadout
 from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.windows.familiarity import FamiliarAnchors
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.hse_hmm.observation import ObservationOperator
-    from two_manifold_ros.localisation.route import Route
     from two_manifold_ros.readout.reading import Readout
 
 
@@ -36,7 +33,6 @@ def trained_numbers(model: Model) -> dict[str, Any]:
         'observation_bandwidth': model.operator.bandwidth,
         'familiarity': asdict(model.familiarity),
         'warm_start': extension_to(model.warm_start)[0],
-        'route': route_numbers(model.route) if model.route else None,
     }
 
 
@@ -51,10 +47,7 @@ def trained_arrays(model: Model) -> dict[str, NDArray[Any]]:
         for name, value in vars(model.operator).items()
         if name != 'bandwidth'
     }
-    arrays |= _readout_arrays(model.readout)
-    if model.route is not None:
-        arrays |= route_arrays(model.route)
-    return arrays
+    return arrays | _readout_arrays(model.readout)
 
 
 def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Model:
@@ -67,6 +60,8 @@ def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Mod
         If anything is missing or too much.
 
     """
+    if header.get('route') is not None:
+        refuse('it is of version 6 with a map of single ticks, which no filter runs any more')
     return Model(
         **head_from(header, arrays),
         kernel=header['kernel'],
@@ -77,7 +72,6 @@ def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Mod
         tables=Tables(**group(arrays, 'tables')),
         operator=_operator(group(arrays, 'operator'), float(header['observation_bandwidth'])),
         readout=_readout(arrays),
-        route=_route(header['route'], arrays),
         warm_start=extension_from(header['warm_start'], group(arrays, 'warm_start')),
     )
 
@@ -88,19 +82,7 @@ def _operator(arrays: dict[str, NDArray[Any]], bandwidth: float) -> ObservationO
     return RidgeKernel(bandwidth=bandwidth, **arrays)
 
 
-def _route(
-    numbers: dict[str, dict[str, float] | None] | None, arrays: dict[str, NDArray[Any]]
-) -> Route | None:
-    if numbers is None:
-        return None
-    return route_from(numbers, {name: group(arrays, name) for name in numbers})
-
-
 def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:
-    if isinstance(readout, ForecastReadout):
-        return {
-            f'readout.{name}': getattr(readout, name) for name in ('targets', 'drift', 'factors')
-        }
     if isinstance(readout, SharpenedReadout):
         return {'readout.targets': readout.targets, 'readout.factors': readout.factors}
     if isinstance(readout, RidgeReadout):
@@ -113,12 +95,10 @@ def _readout_arrays(readout: Readout) -> dict[str, NDArray[Any]]:
 
 
 def _readout(arrays: dict[str, NDArray[Any]]) -> Readout:
-    for name in ('readout.targets', 'readout.drift'):
-        # Before moments are taken of each column; `check_model` says how many there have to be.
-        if name in arrays and not arrays[name].shape[1] <= MOST_HORIZONS + 1:
-            refuse(f'{name} has the shape {arrays[name].shape}')
-    if 'readout.drift' in arrays:
-        return ForecastReadout(**group(arrays, 'readout'))
     if 'readout.targets' in arrays:
+        # Before moments are taken of each column; `check_model` says how many there have to be.
+        shape = arrays['readout.targets'].shape
+        if not shape[1] <= MOST_HORIZONS + 1:
+            refuse(f'readout.targets has the shape {shape}')
         return SharpenedReadout(**group(arrays, 'readout'))
     return RidgeReadout(**group(arrays, 'readout'))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.monitoring.mistake_search import MistakeSearch
 from two_manifold_ros.monitoring.sample_record import MOST, SampleRecord
 from two_manifold_ros.monitoring.sensor_faults import RECORD_NS, SensorFaults
@@ -50,7 +50,7 @@ class InputWatch:
         self._live = model.channels.live
         self._record = SampleRecord(channels, model.period_ns, most_ticks)
         self._faults = SensorFaults(model)
-        self._search = MistakeSearch(model) if isinstance(model, Model) else None
+        self._search = MistakeSearch(model) if isinstance(model, TrainedModel) else None
         self._stamps = np.zeros(at_once, dtype=np.int64)
         self._samples = np.zeros((at_once, channels))
         self._count = 0

@@ -21,7 +21,7 @@ from two_manifold_ros.windows.familiarity import contrast, LEAST_GAP, SMALLEST_R
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.monitoring.mistakes import Mistake
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -112,7 +112,7 @@ class LikenessToTraining:
 
     """
 
-    def __init__(self, model: Model, mistakes: Sequence[Mistake]) -> None:
+    def __init__(self, model: TrainedModel, mistakes: Sequence[Mistake]) -> None:
         channels = model.channels
         live = channels.live
         width = watched_ticks(model)
@@ -173,12 +173,12 @@ class LikenessToTraining:
         )
 
 
-def watched_ticks(model: Model) -> int:
+def watched_ticks(model: TrainedModel) -> int:
     """Return of how many ticks the windows are that are compared."""
     return min(model.window, max(FEWEST_TICKS, round(LONGEST_S * model.rate_hz)))
 
 
-def _smoothed(model: Model, each: int, parts: int) -> tuple[Floats, Ints]:
+def _smoothed(model: TrainedModel, each: int, parts: int) -> tuple[Floats, Ints]:
     """Return windows of means of so many ticks (d, parts, n), and where they start (n,)."""
     summed = np.cumsum(np.pad(model.series, ((0, 0), (1, 0))), axis=1)
     means = (summed[:, each:] - summed[:, :-each]) / each

@@ -23,7 +23,7 @@ from two_manifold_ros.monitoring.wrong_way import WrongWay
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.monitoring.mistakes import Mistake
     from two_manifold_ros.typing import Floats
 
@@ -68,7 +68,7 @@ class MistakeSearch:
 
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: TrainedModel) -> None:
         self._mistakes = known_mistakes(model.channels)
         self._likeness = LikenessToTraining(model, self._mistakes)
         self._wrong_way = WrongWay(model)

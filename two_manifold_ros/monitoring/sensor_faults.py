@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.places_model import PlacesModel
+from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.model.tpsr_model import TpsrModel
 from two_manifold_ros.monitoring.finding import Finding
 from two_manifold_ros.monitoring.sample_record import (
@@ -24,7 +25,7 @@ from two_manifold_ros.monitoring.sample_record import (
     STEP,
 )
 from two_manifold_ros.ticks.channels import LIMIT_FACTOR
-from two_manifold_ros.windows.stillness import ROUNDING
+from two_manifold_ros.windows.stillness import longest_runs, ROUNDING
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
@@ -81,11 +82,13 @@ class SensorFaults:
         self._scale = np.abs(channels.scale[live])
         self._largest = channels.limit[live] / LIMIT_FACTOR - np.abs(channels.mean[live])
         self._all_still_ns = _patience(model, _longest_stillness(model))
-        self._single = isinstance(model, Model) and channels.of_imu
-        series = model.series if isinstance(model, Model) else np.zeros((len(live), 0))
+        self._single = isinstance(model, TrainedModel) and channels.of_imu
+        series = model.series if isinstance(model, TrainedModel) else np.zeros((len(live), 1))
         same = np.abs(np.diff(series, axis=1)) <= ROUNDING
         self._fine = same.sum(axis=1) <= REPEATING_SHARE * same.shape[1]
-        self._still_ns = _patience(model, np.array([_longest_run(row) for row in same]))
+        # A route keeps but a part of its series.
+        runs = model.still if isinstance(model, RouteModel) else longest_runs(series)
+        self._still_ns = _patience(model, runs)
         self._still_ns[~self._fine] *= COARSE_PATIENCE
 
     def stuck(self, record: SampleRecord, now: int) -> Finding | None:
@@ -155,10 +158,4 @@ def _patience(model: ModelHead, ticks: Ints | int) -> Ints:
 def _longest_stillness(model: ModelHead) -> int:
     if isinstance(model, Model):
         return model.familiarity.still
-    return model.most_still if isinstance(model, (PlacesModel, TpsrModel)) else 0
-
-
-def _longest_run(same: Bools) -> int:
-    """Return the most true values in a row."""
-    ends = np.flatnonzero(np.diff(np.pad(same.astype(np.int8), 1)))
-    return int((ends[1::2] - ends[::2]).max(initial=0))
+    return model.most_still if isinstance(model, (RouteModel, TpsrModel)) else 0

@@ -22,7 +22,7 @@ from two_manifold_ros.monitoring.finding import Finding
 from two_manifold_ros.monitoring.likeness import PARTS, watched_ticks
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.typing import Floats
 
 STRETCH = 2 * PARTS
@@ -80,7 +80,7 @@ class WrongWay:
 
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: TrainedModel) -> None:
         live = np.flatnonzero(model.channels.live)
         told = np.isin(live, BENDS)
         self._channels = live[told]

@@ -198,6 +198,7 @@ class Report:
             'level': judgement.level,
             'evidence': latest.evidence if latest else math.nan,
             'familiarity': latest.familiarity if latest else math.nan,
+            'off_route': latest.off_route if latest else math.nan,
             'ellipse_m': latest.ellipse_m if latest else math.nan,
         }
         if facts.trouble:

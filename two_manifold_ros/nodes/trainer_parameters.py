@@ -95,9 +95,26 @@ TRAINER = (
     Parameter(
         name='method',
         default=_USUAL.method,
-        description='What filters: a belief over the training drives, or the spectral filter.',
+        description='What filters: a belief over the places of the route, or the spectral filter.',
         settable=Settable.BEFORE_TRAINING,
         choices=METHODS,
+    ),
+    Parameter(
+        name='sharpness',
+        default=0.0,
+        description='Exponent of the likelihood of an observation, of method route; 0 means '
+        'fitted.',
+        settable=Settable.BEFORE_TRAINING,
+        low=0.0,
+        high=100.0,
+    ),
+    Parameter(
+        name='persistence',
+        default=0.0,
+        description='Weight of what lasts in that likelihood, of method route; 0 means fitted.',
+        settable=Settable.BEFORE_TRAINING,
+        low=0.0,
+        high=100.0,
     ),
     Parameter(
         name='kernel',

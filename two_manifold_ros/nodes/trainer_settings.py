@@ -26,17 +26,23 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
     Raises
     ------
     InputError
-        If the method has no such read-out.
+        If the method has no such read-out, or no such number.
 
     """
     if values['method'] == 'route' and values['readout'] == 'ridge':
         msg = 'Method route has no readout ridge: set method to spectral, or leave readout out.'
         raise InputError(msg)
+    for name in ('sharpness', 'persistence'):
+        if values['method'] != 'route' and values[name]:
+            msg = f'Method {values["method"]} has no {name}: set method to route, or leave it out.'
+            raise InputError(msg)
     return TrainingSettings(
         rate_hz=values['rate_hz'] or None,
         window=values['window'] or None,
         states=values['states'] or None,
         method=values['method'],
+        sharpness=values['sharpness'] or None,
+        persistence=values['persistence'] or None,
         kernel=values['kernel'],
         readout=values['readout'],
         horizons=tuple(values['horizons']),

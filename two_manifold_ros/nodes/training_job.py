@@ -17,7 +17,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
 
@@ -50,7 +50,7 @@ class TrainingJob:
     ) -> None:
         self.stage = 'reading recordings'
         self.share = 0.0
-        self.model: Model | None = None
+        self.model: ModelHead | None = None
         self.failure = ''
         self.details = ''
         self.warnings: deque[str] = deque()

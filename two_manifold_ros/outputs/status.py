@@ -40,6 +40,7 @@ NUMBERS = (
     'level',
     'evidence',
     'familiarity',
+    'off_route',
     'ellipse_m',
     'ticks_since_good_sample',
     'input_rate_hz',

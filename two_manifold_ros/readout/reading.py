@@ -24,7 +24,7 @@ class Readout(Protocol):
     The targets are counted as in ``segment_targets``: H horizons, then the velocity.
     """
 
-    def read(self, weights: Floats, state: Floats, pace: float) -> tuple[Floats, Floats]:
+    def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:
         """
         Read all targets.
 
@@ -34,8 +34,6 @@ class Readout(Protocol):
             Weights on the training ticks at the last observation.
         state : (k,)
             Belief about the tick after.
-        pace
-            Ticks of the training drives per tick.
 
         Returns
         -------

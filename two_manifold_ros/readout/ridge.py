@@ -34,8 +34,8 @@ class RidgeReadout:
         self.coefficients = coefficients
         self.covariances = covariances
 
-    def read(self, weights: Floats, state: Floats, pace: float) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Read all targets; see ``Readout``. Weights and pace are not needed."""
+    def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Read all targets; see ``Readout``. The weights are not needed."""
         return self.coefficients @ state, self.covariances.copy()
 
     def scaled(self, factors: Floats) -> RidgeReadout:

@@ -174,8 +174,8 @@ class SharpenedReadout:
         self._shares = np.zeros(len(targets))
         self._sums = np.zeros(self._rows.shape[1])
 
-    def read(self, weights: Floats, state: Floats, pace: float) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Read all targets; see ``Readout``. State and pace are not needed."""
+    def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Read all targets; see ``Readout``. The state is not needed."""
         count = sharpen(weights, self._chosen, self._shares)
         sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
         means, covariances = self._means.copy(), self._covariances.copy()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 import itertools
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from two_manifold_ros.hse_hmm.observation import (
     median_observation_distance,
     RawKernel,
 )
-from two_manifold_ros.localisation.belief import RouteBelief
 from two_manifold_ros.readout.ridge import fit_ridge
 from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.training.closed_loop import filtered_states
@@ -24,7 +23,6 @@ from two_manifold_ros.training.closed_loop import filtered_states
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.observation import ObservationOperator
     from two_manifold_ros.hse_hmm.tables import Tables
-    from two_manifold_ros.localisation.route import Route
     from two_manifold_ros.readout.reading import Readout
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.two_manifold.shared_directions import SharedDirections
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
 
 USUAL_NEIGHBOURS = 30
 USUAL_BANDWIDTH = 1.4
-
-AnyBelief: TypeAlias = Belief | RouteBelief
 
 
 @dataclass(frozen=True)
@@ -76,8 +72,6 @@ class Assembly:
         The spectral HMM.
     readout
         Of the belief.
-    route
-        The map of the route belief, if that is the method.
 
     """
 
@@ -85,12 +79,9 @@ class Assembly:
     tables: Tables
     operator: ObservationOperator
     readout: Readout
-    route: Route | None = None
 
-    def belief(self) -> AnyBelief:
+    def belief(self) -> Belief:
         """Return a fresh belief at the prior."""
-        if self.route is not None:
-            return RouteBelief(self.route)
         return Belief(self.tables, self.operator)
 
 

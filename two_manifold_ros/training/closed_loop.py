@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from two_manifold_ros.hse_hmm.belief import Belief
     from two_manifold_ros.readout.reading import Readout
-    from two_manifold_ros.training.assembly import AnyBelief
     from two_manifold_ros.typing import Floats
 
 
@@ -34,20 +34,20 @@ class Run:
     states: Floats
 
 
-def run_closed_loop(belief: AnyBelief, readout: Readout, observations: Floats) -> Run:
+def run_closed_loop(belief: Belief, readout: Readout, observations: Floats) -> Run:
     """Start at the prior and filter the (T, d) observations of one segment."""
     belief.start()
     means, covariances, states = [], [], []
     for observation in observations:
         belief.update(observation)
-        mean, covariance = readout.read(belief.weights, belief.state, belief.pace)
+        mean, covariance = readout.read(belief.weights, belief.state)
         means.append(mean)
         covariances.append(covariance)
         states.append(belief.state.copy())
     return Run(np.array(means), np.array(covariances), np.array(states))
 
 
-def filtered_states(belief: AnyBelief, observations: Floats) -> Floats:
+def filtered_states(belief: Belief, observations: Floats) -> Floats:
     """Return the (T, k) states after each observation of one segment."""
     belief.start()
     states = np.empty((len(observations), len(belief.state)))

@@ -13,16 +13,14 @@ from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
 from two_manifold_ros.training.completion import complete_positions, estimates_positions
-from two_manifold_ros.training.route_assembly import route_parts, RouteCandidate
 from two_manifold_ros.training.structure import learn_structure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.assembly import Assembly
+    from two_manifold_ros.training.assembly import Assembly, Candidate
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.route_assembly import AnyCandidate, RouteParts
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import Structure
     from two_manifold_ros.typing import Floats
@@ -68,14 +66,13 @@ class HeldOutBench:
         dataset: Dataset,
         settings: TrainingSettings,
     ) -> None:
-        period_s = self._period_s = dataset.period_ns * 1e-9
+        period_s = dataset.period_ns * 1e-9
         standardise = dataset.channels.standardise
         self._settings = settings
         self._window = dataset.window
         self._fit = [standardise(segment.values) for segment in fit]
         self._positions = [segment.positions for segment in fit]
         self._structures: dict[int, Structure] = {}
-        self._parts: dict[tuple[int, int], RouteParts] = {}
         structure = self._structure(settings.neighbours or USUAL_NEIGHBOURS)
         if estimates_positions(settings):
             self._positions = complete_positions(structure, self._positions).positions
@@ -100,29 +97,18 @@ class HeldOutBench:
             )
         return self._structures[neighbours]
 
-    def _assemble(self, candidate: AnyCandidate) -> Assembly:
+    def _assemble(self, candidate: Candidate) -> Assembly:
         structure = self._structure(candidate.neighbours)
-        if isinstance(candidate, RouteCandidate):
-            key = (candidate.neighbours, candidate.states)
-            if key not in self._parts:
-                self._parts[key] = route_parts(
-                    structure,
-                    candidate.states,
-                    self._positions,
-                    self._settings.horizons,
-                    self._period_s,
-                )
-            return self._parts[key].assembly(candidate)
         return assemble(structure, self._targets, candidate, self._settings.readout)
 
-    def score(self, candidate: AnyCandidate) -> float:
+    def score(self, candidate: Candidate) -> float:
         """Return the mean error in metres, each error cut at ``LOST_SHARE`` of the spread."""
         most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
         squares = [block[self._window :] for block in self.squared_errors(candidate, most)]
         score_m = capped_mean(np.concatenate(squares), self.lost_m)
         return score_m if np.isfinite(score_m) else self.lost_m
 
-    def squared_errors(self, candidate: AnyCandidate, most: int | None = None) -> list[Floats]:
+    def squared_errors(self, candidate: Candidate, most: int | None = None) -> list[Floats]:
         """
         Return the squared errors on each block, from a cold start at its first tick.
 
@@ -153,7 +139,7 @@ class HeldOutBench:
         """Ticks that are scored: all of the blocks but their first window."""
         return sum(max(len(block) - self._window, 0) for block in self._blocks)
 
-    def calibrate(self, candidate: AnyCandidate) -> Floats:
+    def calibrate(self, candidate: Candidate) -> Floats:
         """Return the (c,) factors of the covariances."""
         assembly = self._assemble(candidate)
         belief = assembly.belief()

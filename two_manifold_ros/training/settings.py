@@ -15,8 +15,8 @@ from two_manifold_ros.two_manifold.couplings import COUPLINGS
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral')
 
-_LEAST = {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2, 'paces_each_way': 0}
-_POSITIVE = ('sharpness', 'bandwidth_factor', 'ridge')
+_LEAST = {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2}
+_POSITIVE = ('sharpness', 'persistence', 'bandwidth_factor', 'ridge')
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class TrainingSettings:
     horizons
         Ticks ahead, increasing, 0 first.
     method
-        One of ``METHODS``: a Bayes filter over the training ticks (see ``localisation``), or the
+        One of ``METHODS``: a Bayes filter over the places of the route (see ``route``), or the
         spectral filter of the papers (see ``hse_hmm``).
-    sharpness, paces_each_way, averaged
-        Of the route belief, see ``RouteCandidate``.
+    sharpness, persistence
+        Of the belief about the place, see ``Route``.
     bandwidth_factor, ridge
         Of the spectral filter, see ``Candidate``; the ridge counts where the observation is
         ``ridge``.
@@ -76,8 +76,7 @@ class TrainingSettings:
     horizons: tuple[int, ...] = (0, 10, 50, 100)
     method: str = 'route'
     sharpness: float | None = None
-    paces_each_way: int | None = None
-    averaged: bool | None = None
+    persistence: float | None = None
     bandwidth_factor: float | None = None
     ridge: float | None = None
 

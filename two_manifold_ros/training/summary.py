@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros import __version__
-from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
 from two_manifold_ros.kernels.selection import has_neighbours
 from two_manifold_ros.training.drive_summary import (
     count_all_laps,
@@ -15,17 +15,16 @@ from two_manifold_ros.training.drive_summary import (
     lap_notes,
     measure_drives,
 )
-from two_manifold_ros.training.validation import usual_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.assembly import Assembly
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.held_out import HeldOut
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import Structure
-    from two_manifold_ros.training.validation import Validation
+    from two_manifold_ros.two_manifold.shared_directions import SharedDirections
     from two_manifold_ros.typing import Floats
 
 
@@ -33,47 +32,57 @@ HARDLY_BETTER = 0.7
 """Of the error that counts as lost: a mean above it is that of a filter that does not know."""
 
 
-def summarise(
-    recordings: Sequence[Recording],
-    dataset: Dataset,
-    structure: Structure,
-    assembly: Assembly,
-    validation: Validation | str,
-    settings: TrainingSettings,
-    factors: Floats | None,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Learned:
     """
-    Summarise a training.
+    What a training found.
 
     Parameters
     ----------
-    recordings, dataset, structure, assembly, settings
-        What went in and came out.
-    validation
-        What the held-out blocks said, or why there is no validation.
+    structure, directions
+        The embeddings, and what they share.
+    chosen
+        What was chosen, by name.
+    states
+        That were asked for or chosen; None for what there is.
+    held
+        What was seen on drives left out, or why none could be.
     factors : (H + 1,), optional
         Calibration of the covariances, if there is one.
 
     """
-    values = assembly.directions.singular_values
-    matrix = transition(assembly.tables.weights, assembly.tables.states)
-    validated = None
-    candidate = usual_candidate(settings)
-    if not isinstance(validation, str):
-        validated = {'ticks': validation.ticks, 'compared': list(validation.table)}
-        candidate = validation.candidate
-    states = assembly.tables.weights.shape[1]
+
+    structure: Structure
+    directions: SharedDirections
+    chosen: dict[str, float | None]
+    states: int | None
+    held: HeldOut | str
+    factors: Floats | None
+
+
+def summarise(
+    recordings: Sequence[Recording],
+    dataset: Dataset,
+    settings: TrainingSettings,
+    learned: Learned,
+) -> dict[str, Any]:
+    """Summarise a training of any method."""
+    held, structure = learned.held, learned.structure
+    values = learned.directions.singular_values
+    states = 1 + len(values)
     notes = [note for recording in recordings for note in recording.notes]
     notes += structure.notes
     frames = sorted({recording.imu.frame_id for recording in recordings})
     if len(frames) > 1:
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
     drives = measure_drives(recordings)
-    held_s = 0.0 if isinstance(validation, str) else validation.ticks / dataset.rate_hz
-    notes += _training_notes(dataset, validation, factors) + lap_notes(drives, held_s)
-    wanted = settings.states if isinstance(validation, str) else validation.candidate.states
-    if wanted is not None and states < wanted:
-        notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
+    held_s = 0.0 if isinstance(held, str) else held.ticks / dataset.rate_hz
+    notes += _training_notes(dataset, held, learned.factors) + lap_notes(drives, held_s)
+    if learned.states is not None and states < learned.states:
+        notes.append(
+            f'the windows share only {states} of the {learned.states} states asked for or chosen'
+        )
+    neighbours = learned.chosen['neighbours'] if has_neighbours(settings.kernel) else None
     return {
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
@@ -84,22 +93,21 @@ def summarise(
         'training_ticks': len(structure.training.ticks),
         'samples': dict(dataset.counts),
         'method': settings.method,
-        'chosen': candidate.as_json(),
-        'neighbours': candidate.neighbours if has_neighbours(settings.kernel) else None,
+        'chosen': learned.chosen,
+        'neighbours': neighbours,
         'coupling': settings.coupling,
         'readout': settings.readout if settings.method == 'spectral' else None,
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
-        'spectral_radius': round(spectral_radius(matrix), 9),
-        'validation': validated,
-        'covariance_factors': _named(factors, settings),
+        'validation': None
+        if isinstance(held, str)
+        else {'ticks': held.ticks, 'compared': list(held.table)},
+        'covariance_factors': _named(learned.factors, settings),
         'notes': list(dict.fromkeys(notes)),
     }
 
 
-def _training_notes(
-    dataset: Dataset, validation: Validation | str, factors: Floats | None
-) -> list[str]:
+def _training_notes(dataset: Dataset, held: HeldOut | str, factors: Floats | None) -> list[str]:
     notes = []
     if dataset.channels.dead_names:
         dead = ', '.join(dataset.channels.dead_names)
@@ -107,13 +115,13 @@ def _training_notes(
     absurd = dataset.counts['out_of_range']
     if absurd:
         notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
-    if isinstance(validation, str):
+    if isinstance(held, str):
         uncalibrated = ' and covariances not calibrated' if factors is None else ''
-        notes.append(f'settings are not validated{uncalibrated}: {validation}')
-    elif validation.score_m > HARDLY_BETTER * validation.lost_m:
+        notes.append(f'settings are not validated{uncalibrated}: {held}')
+    elif held.score_m > HARDLY_BETTER * held.lost_m:
         notes.append(
             f'on the held-out blocks the filter was lost most of the time (mean error '
-            f'{validation.score_m:.2f} m, where each counts {validation.lost_m:.2f} m at most): '
+            f'{held.score_m:.2f} m, where each counts {held.lost_m:.2f} m at most): '
             'record more laps, at the speeds at which the vehicle will be driven, of one route'
         )
     return notes

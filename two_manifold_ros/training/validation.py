@@ -3,8 +3,8 @@
 """
 Closed-loop validation: choose by running the filter over blocks that the fit did not see.
 
-The same blocks then calibrate the covariances of the spectral filter; those of the route belief
-are calibrated by a rehearsal (``rehearsal.py``).
+The same blocks then calibrate the covariances. What the belief about the place has to choose is
+fitted in another way, see ``route.fitting``.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.kernels.selection import gains_by_neighbours
 from two_manifold_ros.training.assembly import Candidate, USUAL_BANDWIDTH, USUAL_NEIGHBOURS
+from two_manifold_ros.training.held_out import HeldOut
 from two_manifold_ros.training.held_out_bench import HeldOutBench
-from two_manifold_ros.training.route_assembly import RouteCandidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.route_assembly import AnyCandidate
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
@@ -31,15 +30,6 @@ NEIGHBOURS = (USUAL_NEIGHBOURS, 100)
 
 FEWEST_PER_NEIGHBOUR = 10
 """Windows for each neighbour: with less, a graph of so many neighbours joins places far apart."""
-
-SHARPNESSES = (0.5, 1.0, 0.25)
-PACES_EACH_WAY = 3
-ROUTE_STATES = 20
-
-FEWEST_BLOCKS = 2
-
-CLEARLY = 1.05
-"""A choice other than the usual one has to be better by this factor: less is chance."""
 
 USUAL_STATES = 40
 OTHER_STATES = (20, 60)
@@ -53,50 +43,28 @@ corrects the belief soonest when the vehicle drives faster or slower than in tra
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(HeldOut):
     """
     What the held-out blocks said.
+
+    Scores are mean errors over horizons and ticks, each error at most ``LOST_SHARE`` of the
+    spread of the track (see ``HeldOutBench``).
 
     Parameters
     ----------
     candidate
         The best choices.
-    factors : (c,), optional
-        Calibration of the covariance of each target of the spectral filter.
-    table
-        Score of every candidate, metres: mean error over horizons and ticks, each error at most
-        ``LOST_SHARE`` of the spread of the track (see ``HeldOutBench``).
-    ticks
-        Held-out ticks scored.
-    score_m, lost_m
-        Score of the best choices, and the error that counts as lost.
+    factors : (c,)
+        Calibration of the covariance of each target.
 
     """
 
-    candidate: AnyCandidate
-    factors: Floats | None
-    table: tuple[dict[str, float | None], ...]
-    ticks: int
-    score_m: float
-    lost_m: float
+    candidate: Candidate
+    factors: Floats
 
 
-def usual_candidate(settings: TrainingSettings) -> AnyCandidate:
+def usual_candidate(settings: TrainingSettings) -> Candidate:
     """Return the choices made without validation."""
-    neighbours = settings.neighbours or NEIGHBOURS[0]
-    if settings.method == 'route':
-        paces = settings.paces_each_way
-        return RouteCandidate(
-            settings.sharpness or SHARPNESSES[0],
-            PACES_EACH_WAY if paces is None else paces,
-            settings.averaged is not False,
-            settings.states or ROUTE_STATES,
-            neighbours,
-        )
-    return _usual_spectral(settings)
-
-
-def _usual_spectral(settings: TrainingSettings) -> Candidate:
     ridge = (settings.ridge or RIDGES[-1]) if settings.observation == 'ridge' else None
     neighbours = settings.neighbours or NEIGHBOURS[0]
     bandwidth = settings.bandwidth_factor or USUAL_BANDWIDTH
@@ -110,64 +78,25 @@ def validate(
     settings: TrainingSettings,
     progress: Callable[[str, float], None],
 ) -> Validation:
-    """Compare candidates on the held-out blocks, then calibrate the best where they have to."""
+    """Compare candidates on the held-out blocks, then calibrate the best."""
     bench = HeldOutBench(fit, held, dataset, settings)
-    table: dict[AnyCandidate, float] = {}
+    table: dict[Candidate, float] = {}
 
-    def score(candidate: AnyCandidate) -> float:
+    def score(candidate: Candidate) -> float:
         if candidate not in table:
             table[candidate] = bench.score(candidate)
             progress('comparing settings', len(table) / (len(table) + 4))
         return table[candidate]
 
-    usual = usual_candidate(settings)
-    if isinstance(usual, RouteCandidate):
-        # One block is one draw: what happens to suit it is not chosen over what usually does.
-        enough = len(held) >= FEWEST_BLOCKS
-        best: AnyCandidate = _choose_route(usual, score, settings) if enough else usual
-        factors = None
-    else:
-        best = _choose_spectral(usual, score, settings, bench.windows)
-        factors = bench.calibrate(best)
-    score_m = score(best)
+    best = _choose(usual_candidate(settings), score, settings, bench.windows)
+    factors = bench.calibrate(best)
     rows = tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items())
-    return Validation(
-        best,
-        factors,
-        rows,
-        bench.ticks,
-        score_m,
-        bench.lost_m,
-    )
+    return Validation(rows, bench.ticks, score(best), bench.lost_m, best, factors)
 
 
-def _choose_route(
-    usual: RouteCandidate,
-    score: Callable[[AnyCandidate], float],
-    settings: TrainingSettings,
-) -> RouteCandidate:
-    """Change one choice after the other, where it is free and the change is clearly better."""
-    best = usual
-    if settings.sharpness is None:
-        sharper = [replace(usual, sharpness=sharpness) for sharpness in SHARPNESSES[1:]]
-        best = _clearly_better(usual, sharper, score)
-    if settings.paces_each_way is None:
-        best = _clearly_better(best, [replace(best, paces_each_way=0)], score)
-    return best
-
-
-def _clearly_better(
-    usual: RouteCandidate,
-    others: Sequence[RouteCandidate],
-    score: Callable[[AnyCandidate], float],
-) -> RouteCandidate:
-    best = min(others, key=score)
-    return best if CLEARLY * score(best) < score(usual) else usual
-
-
-def _choose_spectral(
+def _choose(
     usual: Candidate,
-    score: Callable[[AnyCandidate], float],
+    score: Callable[[Candidate], float],
     settings: TrainingSettings,
     windows: int,
 ) -> Candidate:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.kernels.selection import has_neighbours
-from two_manifold_ros.training.assembly import Candidate
-from two_manifold_ros.training.route_assembly import RouteCandidate
+from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.training.settings import OBSERVATIONS
 from two_manifold_ros.training.validation import usual_candidate
 from two_manifold_ros.two_manifold.couplings import COUPLINGS
@@ -17,15 +16,12 @@ from two_manifold_ros.two_manifold.couplings import COUPLINGS
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from two_manifold_ros.training.assembly import Candidate
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.route_assembly import AnyCandidate
     from two_manifold_ros.training.settings import TrainingSettings
 
 ORDER = {
-    'route': (
-        'sharpness', 'paces_each_way', 'averaged', 'window', 'rate_hz', 'states', 'neighbours',
-        'kernel', 'coupling', 'dimension',
-    ),
+    'route': ('sharpness', 'persistence', 'rate_hz'),
     'spectral': (
         'bandwidth_factor', 'states', 'window', 'neighbours', 'rate_hz', 'kernel', 'readout',
         'observation', 'ridge', 'coupling', 'dimension',
@@ -34,8 +30,8 @@ ORDER = {
 """By method: what tells most comes first, and before it what costs least to try."""
 
 _SCALES: dict[str, tuple[float, ...]] = {
-    'sharpness': (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0),
-    'paces_each_way': (0, 1, 3, 5),
+    'sharpness': (0.05, 0.1, 0.2, 0.4, 0.8),
+    'persistence': (0.05, 0.1, 0.2, 0.5, 1.0),
     'states': (6, 10, 20, 40, 60, 80),
     'neighbours': (10, 15, 30, 60, 100, 150),
     'dimension': (25, 50, 100, 200),
@@ -43,7 +39,6 @@ _SCALES: dict[str, tuple[float, ...]] = {
     'ridge': (0.3, 1.0, 3.0),
 }
 _CHOICES: dict[str, tuple[Any, ...]] = {
-    'averaged': (True, False),
     'kernel': ('laplacian-eigenmap', 'gaussian', 'locally-linear', 'diffusion-map-beltrami'),
     'coupling': COUPLINGS,
     'readout': ('sharpened', 'ridge'),
@@ -122,7 +117,7 @@ class Steps:
 
 
 def settle(
-    settings: TrainingSettings, dataset: Dataset, candidate: AnyCandidate
+    settings: TrainingSettings, dataset: Dataset, chosen: Candidate | Tuning
 ) -> TrainingSettings:
     """
     Return settings that leave nothing open.
@@ -133,30 +128,25 @@ def settle(
         What was asked for.
     dataset
         Gives the rate and the window.
-    candidate
+    chosen
         What a validation chose of the rest.
 
     """
     settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
-    settled = replace(settled, states=candidate.states, neighbours=candidate.neighbours)
-    if isinstance(candidate, RouteCandidate):
-        return replace(
-            settled,
-            sharpness=candidate.sharpness,
-            paces_each_way=candidate.paces_each_way,
-            averaged=candidate.averaged,
-        )
+    if isinstance(chosen, Tuning):
+        return replace(settled, sharpness=chosen.sharpness, persistence=chosen.persistence)
     return replace(
         settled,
-        bandwidth_factor=candidate.bandwidth_factor,
-        ridge=candidate.ridge or usual_ridge(settings),
+        states=chosen.states,
+        neighbours=chosen.neighbours,
+        bandwidth_factor=chosen.bandwidth_factor,
+        ridge=chosen.ridge or usual_ridge(settings),
     )
 
 
 def usual_ridge(settings: TrainingSettings) -> float:
     """Return the ridge with which the observation operator is tried when it gets one."""
-    candidate = usual_candidate(replace(settings, observation='ridge'))
-    return candidate.ridge or 0.0 if isinstance(candidate, Candidate) else 0.0
+    return usual_candidate(replace(settings, observation='ridge')).ridge or 0.0
 
 
 def given_names(settings: TrainingSettings, named: Collection[str] = ()) -> frozenset[str]:
@@ -174,6 +164,4 @@ def given_names(settings: TrainingSettings, named: Collection[str] = ()) -> froz
     tuned = ORDER[settings.method]
     known = [name for name in tuned if name not in (*_CHOICES, 'dimension')]
     given = {name for name in known if getattr(settings, name) is not None}
-    if settings.averaged is not None:
-        given.add('averaged')
     return frozenset(given | set(named))

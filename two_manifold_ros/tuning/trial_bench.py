@@ -13,6 +13,8 @@ from scipy.sparse.linalg import ArpackError
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out_bench import capped_mean, HeldOutBench, LOST_SHARE
+from two_manifold_ros.training.route_bench import RouteBench
+from two_manifold_ros.training.route_training import usual_tuning
 from two_manifold_ros.training.validation import usual_candidate
 from two_manifold_ros.tuning.trial import Failure, Outcome, Trial
 
@@ -54,13 +56,16 @@ class TrialBench:
         self._blocks = len(held)
         positions = np.concatenate([segment.positions for segment in fit or held])
         self._lost_m = LOST_SHARE * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
-        self._bench: tuple[TrainingSettings, HeldOutBench, list[Ints]] | None = None
+        self._bench: tuple[TrainingSettings, HeldOutBench | RouteBench, list[Ints]] | None = None
 
     def __call__(self, settings: TrainingSettings) -> Outcome:
         """Return the errors of settings that leave nothing to be chosen, or why there are none."""
         try:
             bench, laps = self._prepared(settings)
-            squares = bench.squared_errors(usual_candidate(settings))
+            if isinstance(bench, RouteBench):
+                squares = bench.squared_errors(usual_tuning(settings))
+            else:
+                squares = bench.squared_errors(usual_candidate(settings))
         except FAILURES as error:
             return Failure(str(error) or type(error).__name__)
         scored = [square[lap >= 0] for square, lap in zip(squares, laps, strict=True)]
@@ -75,14 +80,15 @@ class TrialBench:
         )
         return Trial(score_m, blocks)
 
-    def _prepared(self, settings: TrainingSettings) -> tuple[HeldOutBench, list[Ints]]:
+    def _prepared(
+        self, settings: TrainingSettings
+    ) -> tuple[HeldOutBench | RouteBench, list[Ints]]:
         """Return the bench, that of the last trial where only what is cheap differs."""
         dear = replace(
             settings,
             states=None,
             sharpness=None,
-            paces_each_way=None,
-            averaged=None,
+            persistence=None,
             bandwidth_factor=None,
             ridge=None,
             observation='raw',
@@ -99,7 +105,8 @@ class TrialBench:
                 )
                 raise InputError(msg)
             laps = [self._laps(block, dataset.period_ns) for block in held]
-            self._bench = dear, HeldOutBench(fit, held, dataset, dear), laps
+            kind = RouteBench if settings.method == 'route' else HeldOutBench
+            self._bench = dear, kind(fit, held, dataset, dear), laps
         return self._bench[1:]
 
     def _laps(self, block: Segment, period_ns: int) -> Ints:

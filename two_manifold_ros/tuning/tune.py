@@ -10,6 +10,9 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.route_bench import RouteBench
+from two_manifold_ros.training.route_training import usual_tuning
+from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.validation import validate
 from two_manifold_ros.tuning.held_time import hold_time, set_apart
 from two_manifold_ros.tuning.search import Search
@@ -20,7 +23,7 @@ from two_manifold_ros.tuning.trial_bench import TrialBench
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
@@ -49,7 +52,7 @@ class Tuning:
     settings: TrainingSettings
     summary: dict[str, Any]
 
-    def told_by(self, model: Model) -> Model:
+    def told_by(self, model: TrainedModel) -> TrainedModel:
         """Return the model that was trained with the settings, with the table in its summary."""
         return replace(model, summary=model.summary | {'tuning': self.summary})
 
@@ -90,7 +93,9 @@ def tune(
 
     """
     recordings = set_apart(recordings)
-    dataset = build_dataset(recordings, settings)
+    route = settings.method == 'route'
+    scaled = with_time_scales(recordings, settings) if route else settings
+    dataset = build_dataset(recordings, scaled)
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):
         return Tuning(settings, {'note': held_time, 'trials': []})
@@ -124,10 +129,16 @@ def _untuned(
     """Return all that a training without a tuning would choose, or why it cannot."""
     fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
     try:
-        candidate = validate(fit, held, dataset, settings, lambda *_: None).candidate
+        if settings.method == 'route':
+            fitted = RouteBench(fit, held, dataset, settings).drives.fitted(
+                settings, dataset.window
+            )
+            tuning = usual_tuning(settings) if fitted is None else fitted.tuning
+            return settle(settings, dataset, tuning)
+        validation = validate(fit, held, dataset, settings, lambda *_: None)
     except InputError as error:
         return f'without the held-out part {error}'
-    return settle(settings, dataset, candidate)
+    return settle(settings, dataset, validation.candidate)
 
 
 def _summary(search: Search, start: TrainingSettings, laps: float) -> dict[str, Any]:

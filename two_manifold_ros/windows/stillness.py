@@ -16,7 +16,7 @@ import numpy as np
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Floats, Ints
 
 ROUNDING = 1e-9
 """In standard deviations: equal samples have means over ticks that differ by rounding only."""
@@ -68,3 +68,14 @@ def longest_stillness(series: Floats) -> int:
     """Return the most ticks in a row that changed nothing in a (d, N) series."""
     stillness = Stillness(len(series))
     return max(stillness.push(observation) for observation in np.ascontiguousarray(series.T))
+
+
+def longest_runs(series: Floats) -> Ints:
+    """Return the most ticks in a row that did not change each channel of a (d, N) series: (d,)."""
+    same = np.abs(np.diff(series, axis=1)) <= ROUNDING
+    edges = np.diff(np.pad(same.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+    runs = np.zeros(len(series), dtype=np.int64)
+    for channel, row in enumerate(edges):
+        ends = np.flatnonzero(row)
+        runs[channel] = (ends[1::2] - ends[::2]).max(initial=0)
+    return runs

@@ -1,11 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The filter over ticks that runs a map of places.
+The filter over ticks that runs a belief about the place on a route.
 
-A belief about places weighs them against each other, and may well follow the turns of a vehicle
-whose accelerations come without gravity. What no place on any road can bring about is told apart
-by the mean of the newest window: other units, missing gravity, a sensor on its side.
+It weighs places against each other, and may well follow the turns of a vehicle whose accelerations
+come without gravity. What no place on any road can bring about is told apart by the mean of the
+newest window: other units, missing gravity, a sensor on its side.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from two_manifold_ros.filtering.places import Places
 from two_manifold_ros.filtering.recent_window import RecentWindow
 from two_manifold_ros.filtering.step import Step
 from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.windows.familiarity import UNFAMILIAR
 from two_manifold_ros.windows.stillness import Stillness
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.typing import Floats
 
 LEAST_IMU = np.array([3.0, 3.0, 3.0, 0.5, 0.5, 0.5])
@@ -47,7 +48,7 @@ class WindowMean:
 
     """
 
-    def __init__(self, model: PlacesModel) -> None:
+    def __init__(self, model: RouteModel) -> None:
         channels, width = model.channels, model.window
         live = channels.live
         self._low, self._high = model.lowest, model.highest
@@ -89,16 +90,7 @@ class WindowMean:
         return max(float(beyond.max()), 0.0)
 
 
-ALL_OFF = 2.0
-"""
-Familiarity of who is sure to be off the route.
-
-More is told only where nothing can be believed at all: a sensor repeats itself, or tells what no
-road could bring about.
-"""
-
-
-class PlacesTracker:
+class RouteTracker:
     """
     Belief and window of one model, see ``TickFilter``.
 
@@ -118,7 +110,7 @@ class PlacesTracker:
 
     """
 
-    def __init__(self, model: PlacesModel, *, with_places: bool = False) -> None:
+    def __init__(self, model: RouteModel, *, with_places: bool = False) -> None:
         channels, route = model.channels, model.route
         self._live = np.flatnonzero(channels.live)
         self._mean = channels.mean[self._live]
@@ -148,14 +140,15 @@ class PlacesTracker:
         evidence = self.belief.update(observation)
         self.window.push(observation)
         still = self._stillness.push(observation)
-        off = 1.0 - self.belief.on_route
         broken = max(still / self._most_still, self._window_mean.push(observation))
-        familiarity = ALL_OFF * broken if broken > 1.0 else 1.0 + off
         return Step(
             evidence,
-            accepted=True,
-            familiarity=familiarity if self.window.full else math.nan,
-            restarted=False,
+            accepted=evidence > 0.0,
+            # Where nothing is broken nothing is unfamiliar; whether it is the route is told apart.
+            familiarity=max(1.0, UNFAMILIAR * broken) if self.window.full else math.nan,
+            restarted=evidence == 0.0,
+            off_route=max(1.0 - self.belief.on_route, 0.0),
+            unlike=self.belief.unlike,
         )
 
     def read(self) -> tuple[Floats, Floats]:

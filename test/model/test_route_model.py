@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A map of places in its file: the same after reading, and refused where it cannot be run."""
+"""A route in its file: the same after reading, and refused where it cannot be run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.training.places_training import train_places
+from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,36 +21,36 @@ if TYPE_CHECKING:
 
     from altered_models import Change
 
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
 @pytest.fixture(scope='module')
-def places_path(places_model: PlacesModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('models') / 'places.npz'
-    save_model(places_model, path)
+def route_path(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('models') / 'route.npz'
+    save_model(slot_car_model, path)
     return path
 
 
 @pytest.fixture
-def altered(places_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
-    return altering(places_path, tmp_path / 'altered.npz')
+def altered(route_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
+    return altering(route_path, tmp_path / 'altered.npz')
 
 
 @pytest.mark.long
 def test_the_same_recording_gives_the_same_bytes(
-    places_path: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
+    route_path: Path, slot_car_laps: tuple[Recording, Recording], tmp_path: Path
 ) -> None:
-    again = train_places([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
+    again = train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
     save_model(again, tmp_path / 'again.npz')
-    assert (tmp_path / 'again.npz').read_bytes() == places_path.read_bytes()
+    assert (tmp_path / 'again.npz').read_bytes() == route_path.read_bytes()
 
 
 def test_a_model_filters_the_same_after_reading(
-    places_model: PlacesModel, places_path: Path, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, route_path: Path, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    read = load_model(places_path)
-    runs = [evaluate(model, [slot_car_laps[1]]).runs[0] for model in (places_model, read)]
+    read = load_model(route_path)
+    runs = [evaluate(model, [slot_car_laps[1]]).runs[0] for model in (slot_car_model, read)]
     np.testing.assert_array_equal(runs[0].positions, runs[1].positions)
     np.testing.assert_array_equal(runs[0].covariances, runs[1].covariances)
 
@@ -86,6 +86,10 @@ def test_a_model_filters_the_same_after_reading(
         ('route.pace_changes', (0, slice(3)), [0.5, 0.3, 0.2], 'more than the next pace'),
         ('route.pace_changes', (6, slice(4, 7)), [0.2, 0.3, 0.5], 'more than the next pace'),
         ('route.pace_prior', 0, 0.9, 'route.pace_prior are no chances that sum to one'),
+        ('route.steps_of', 3, -(2**63), 'route.steps_of names what is not there'),
+        ('starts', 3, -1, 'its windows lie outside its series'),
+        ('starts', 3, 10**6, 'its windows lie outside its series'),
+        ('still', 2, -1, 'still is -1, not a number of ticks'),
         ('lowest', 0, 1e6, 'means whose least is above the largest'),
     ],
     ids=str,
@@ -109,3 +113,64 @@ def test_a_map_without_entries(name: str, altered: Callable[[Change], Path]) -> 
         arrays[f'route.{name}'] = arrays[f'route.{name}'][..., :0]
 
     assert 'route' in refusal(altered(change))
+
+
+@pytest.mark.parametrize(
+    ('changes', 'words'),
+    [
+        ({'sharpness': 1e-300}, 'route.sharpness is 1e-300, too large or too small'),
+        ({'sharpness': 0.0}, 'route.sharpness is 0.0, not a positive number'),
+        ({'persistence': -1.0}, 'route.persistence is -1.0, not a positive number'),
+        ({'settle': 0.5}, 'route.settle is 0.5, not a number of ticks'),
+        ({'sharpness': 'no'}, 'sharpness is no number'),
+    ],
+    ids=str,
+)
+def test_numbers_of_a_route_that_make_no_sense(
+    changes: dict[str, Any], words: str, altered: Callable[[Change], Path]
+) -> None:
+    def change(header: dict[str, Any], _: dict[str, Any]) -> None:
+        header['route']['route'] |= changes
+
+    assert words in refusal(altered(change))
+
+
+def test_its_header_tells_people_what_it_is(route_path: Path, slot_car_model: RouteModel) -> None:
+    header = header_of(route_path)
+    assert header['format'] == 'two_manifold_ros route model'
+    assert (header['version'], header['kernel']) == (7, 'laplacian-eigenmap')
+    assert header['summary'] == slot_car_model.summary
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'series', 'starts', 'lowest', 'highest', 'still', 'route.means', 'route.whitening',
+        'route.begins', 'route.targets_of', 'route.targets', 'route.covariances', 'route.states',
+        'rest.offset', 'other_means.root',
+    ],
+)  # fmt: skip
+class TestArraysOfARoute:
+    """Each array is needed, in its shape, of its type, and finite."""
+
+    def test_missing(self, name: str, altered: Callable[[Change], Path]) -> None:
+        assert 'refused' in refusal(altered(lambda _, arrays: arrays.pop(name)))
+
+    def test_of_another_shape(self, name: str, altered: Callable[[Change], Path]) -> None:
+        def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+            arrays[name] = np.stack([arrays[name]] * 2)
+
+        assert 'refused' in refusal(altered(change))
+
+    def test_of_another_type(self, name: str, altered: Callable[[Change], Path]) -> None:
+        def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+            arrays[name] = arrays[name].astype(np.float32)
+
+        assert 'holds float32 instead of' in refusal(altered(change))
+
+    def test_not_finite(self, name: str, altered: Callable[[Change], Path]) -> None:
+        def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+            arrays[name] = arrays[name].astype(float)
+            arrays[name].flat[-1] = np.inf
+
+        assert 'refused' in refusal(altered(change))

@@ -1,9 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How well familiarity tells the trained track from another: area under the ROC curve.
+How well the filter tells the trained track from another: area under the ROC curve.
 
-Run `python benchmarks/bench_familiarity.py`. A model of `f1tenth_ipz20` run_1 to run_6 filters
+Run `python benchmarks/bench_off_route.py`. A model of `f1tenth_ipz20` run_1 to run_6 filters
 run_7 of the same track and every run of `f1tenth_ipz8`, another track and other drivers. All
 ticks with a full window count, those that the filter refuses included. The recordings are looked
 for in `shared/recordings` beside the checkout.
@@ -19,13 +19,13 @@ from scipy.stats import mannwhitneyu
 
 from two_manifold_ros.evaluation.filter_run import estimates_along
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.state_machine import OFF
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
@@ -33,14 +33,14 @@ RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
 RUNS = range(1, 8)
 
 
-def familiarity_along(model: Model, recording: Recording) -> Floats:
+def off_route_along(model: ModelHead, recording: Recording) -> Floats:
     estimates = estimates_along(Filter(model), recording, lambda *_: None)
-    found = np.array([estimate.familiarity for estimate, _ in estimates])
+    found = np.array([estimate.off_route for estimate, _ in estimates])
     return found[np.isfinite(found)]
 
 
 def area(own: Floats, other: Floats) -> float:
-    """Return how often a tick of another track is less familiar than one of the own."""
+    """Return how often a tick of another track looks more off the route than one of the own."""
     wins = mannwhitneyu(other, own).statistic
     return float(wins) / (len(own) * len(other))
 
@@ -48,8 +48,8 @@ def area(own: Floats, other: Floats) -> float:
 def show_line(name: str, values: Floats, roc: float | None = None) -> None:
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
     cell = '     ' if roc is None else f'{roc:.3f}'
-    refused = np.mean(values > UNFAMILIAR)
-    print(f'  {name:14s}{cell}  {middle:6.2f} ({low:.2f} to {high:.2f})  {100 * refused:5.1f} %')
+    lost = np.mean(values > OFF)
+    print(f'  {name:14s}{cell}  {middle:6.2f} ({low:.2f} to {high:.2f})  {100 * lost:5.1f} %')
 
 
 def main() -> None:
@@ -58,15 +58,15 @@ def main() -> None:
         return
     trained = [read_recording(RECORDINGS / 'f1tenth_ipz20' / f'run_{run}') for run in RUNS]
     model = train_model(trained[:6], TrainingSettings())
-    own = familiarity_along(model, trained[6])
+    own = off_route_along(model, trained[6])
     others = {
-        f'ipz8 run_{run}': familiarity_along(
+        f'ipz8 run_{run}': off_route_along(
             model, read_recording(RECORDINGS / 'f1tenth_ipz8' / f'run_{run}')
         )
         for run in RUNS
     }
     print('model of f1tenth_ipz20 run_1..6: area under ROC against run_7 (to reach: 0.95),')
-    print(f'median familiarity (5 to 95 %), share of ticks refused (above {UNFAMILIAR:.2f})')
+    print(f'median P(off the route) (5 to 95 %), share of ticks lost (above {OFF:.2f})')
     show_line('ipz20 run_7', own)
     for name, values in others.items():
         show_line(name, values, area(own, values))

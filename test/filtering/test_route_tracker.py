@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter on a map of places: right, calibrated, and sure of the route only on the route."""
+"""The filter on a route: right, calibrated, and sure of the route only on the route."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.places_model import PlacesModel
+    from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 WINDOW = 20
@@ -27,15 +27,15 @@ def stream_of(recording: Recording) -> Stream:
     return list(zip(imu.stamps.tolist(), imu.samples, strict=True))
 
 
-def estimates(model: PlacesModel, stream: Stream) -> list[Estimate]:
+def estimates(model: RouteModel, stream: Stream) -> list[Estimate]:
     found: list[Estimate] = feed(Filter(model), stream)
     return found[WINDOW:]
 
 
 def test_it_is_right_at_every_tick_and_its_ellipses_hold(
-    places_model: PlacesModel, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    now, _, later = evaluate(places_model, [slot_car_laps[1]]).scores
+    now, _, later = evaluate(slot_car_model, [slot_car_laps[1]]).scores
     assert now.model.told_share == 1.0
     assert now.model.all.rmse_m is not None
     assert now.model.all.rmse_m < 0.06
@@ -46,17 +46,17 @@ def test_it_is_right_at_every_tick_and_its_ellipses_hold(
 
 
 def test_the_same_stream_gives_the_same_bits(
-    places_model: PlacesModel, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     stream = stream_of(slot_car_laps[1])
-    first, second = estimates(places_model, stream), estimates(places_model, stream)
+    first, second = estimates(slot_car_model, stream), estimates(slot_car_model, stream)
     for one, other in zip(first, second, strict=True):
         assert one.positions.tobytes() == other.positions.tobytes()
         assert one.covariances.tobytes() == other.covariances.tobytes()
 
 
 def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
-    places_model: PlacesModel, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     """It stops within a tick, which no vehicle can; what it knew must not be lost for that."""
     stamps, samples = slot_car_laps[1].imu.stamps, slot_car_laps[1].imu.samples
@@ -65,8 +65,8 @@ def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
     standing = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0]) + noise
     order = np.concatenate([samples[:stop], standing, samples[stop:]])
     ticks = stamps[0] + 100_000_000 * np.arange(len(order))
-    found = feed(Filter(places_model), zip(ticks.tolist(), order, strict=True))
-    usual = feed(Filter(places_model), stream_of(slot_car_laps[1]))
+    found = feed(Filter(slot_car_model), zip(ticks.tolist(), order, strict=True))
+    usual = feed(Filter(slot_car_model), stream_of(slot_car_laps[1]))
     settled = 60
     apart = [
         float(np.linalg.norm(one.positions[0] - other.positions[0]))
@@ -78,19 +78,19 @@ def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
 
 
 def test_input_that_no_road_brings_about_is_not_told(
-    places_model: PlacesModel, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     imu = slot_car_laps[1].imu
     for samples in (imu.samples / 9.81, imu.samples - [0.0, 0.0, 9.81, 0.0, 0.0, 0.0]):
         stream = list(zip(imu.stamps.tolist(), samples, strict=True))
-        assert not any(each.valid for each in estimates(places_model, stream))
+        assert not any(each.valid for each in estimates(slot_car_model, stream))
 
 
 def test_a_sensor_that_repeats_itself_is_not_told_for_long(
-    places_model: PlacesModel, slot_car_laps: tuple[Recording, Recording]
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     imu = slot_car_laps[1].imu
     samples = imu.samples.copy()
     samples[100:] = samples[100]
-    found = estimates(places_model, list(zip(imu.stamps.tolist(), samples, strict=True)))
+    found = estimates(slot_car_model, list(zip(imu.stamps.tolist(), samples, strict=True)))
     assert not any(each.valid for each in found[150:])

@@ -1,0 +1,102 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Training the belief about the place on a route."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.recordings.recording import Recording
+
+SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
+
+
+@pytest.mark.long
+def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    half = train_model([slot_car_laps[0].between(None, 75.0)], SETTINGS)
+    assert len(slot_car_model.route.noise) <= 1.1 * len(half.route.noise)
+
+
+@pytest.mark.long
+def test_more_laps_of_another_recording_are_merged(
+    slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
+) -> None:
+    first, second = slot_car_laps
+    both = train_model([first, second], SETTINGS)
+    assert both.summary['segments'] == 2
+    assert len(both.route.noise) <= 1.1 * len(slot_car_model.route.noise)
+
+
+def test_what_was_fitted_is_remembered(slot_car_model: RouteModel) -> None:
+    summary = slot_car_model.summary
+    assert summary['method'] == 'route'
+    assert summary['places'] == len(slot_car_model.route.noise)
+    compared = summary['validation']['compared']
+    best = max(compared, key=lambda row: row['log_score'])
+    assert {name: best[name] for name in ('sharpness', 'persistence')}.items() <= (
+        summary['chosen'].items()
+    )
+    assert 0.0 < best['score_m'] < 0.2
+    assert len(summary['covariance_factors']) == 4
+
+
+def test_too_short_for_leaving_a_part_out(slot_car_laps: tuple[Recording, Recording]) -> None:
+    model = train_model([slot_car_laps[0].between(None, 9.4)], SETTINGS)
+    assert model.summary['validation'] is None
+    assert any('not calibrated' in note for note in model.summary['notes'])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('change', [{'kernel': 'gaussian'}, {'coupling': 'gram-product'}], ids=str)
+def test_learner_and_coupling_make_the_state_and_nothing_else(
+    change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
+) -> None:
+    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change))
+    assert other.route.states.shape == slot_car_model.route.states.shape
+    assert not np.allclose(other.route.states, slot_car_model.route.states, atol=1e-3)
+    np.testing.assert_array_equal(other.route.means, slot_car_model.route.means)
+    np.testing.assert_array_equal(other.route.targets, slot_car_model.route.targets)
+
+
+def test_the_state_turns_with_the_laps(slot_car_model: RouteModel) -> None:
+    """Places beside one another have states that are near, and those across the track have not."""
+    states, targets = slot_car_model.route.states[:, 1:], slot_car_model.route.targets[:, 0]
+    apart = np.linalg.norm(states[:, None] - states, axis=2)
+    metres = np.linalg.norm(targets[:, None] - targets, axis=2)
+    beside = (metres > 0.0) & (metres < 0.15)
+    assert np.median(apart[beside]) < 0.5 * np.median(apart[metres > 1.0])
+
+
+def test_given_numbers_are_not_fitted(slot_car_laps: tuple[Recording, Recording]) -> None:
+    settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
+    model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
+    assert (model.route.sharpness, model.route.persistence) == (0.3, 0.7)
+    assert len(model.summary['validation']['compared']) == 1
+
+
+def test_a_drive_that_is_there_twice_is_refused(
+    slot_car_laps: tuple[Recording, Recording],
+) -> None:
+    short = slot_car_laps[0].between(None, 30.0)
+    with pytest.raises(InputError, match='most windows occur twice'):
+        train_model([short, short], SETTINGS)
+
+
+def test_a_vehicle_that_never_moves(slot_car_laps: tuple[Recording, Recording]) -> None:
+    parked = slot_car_laps[0].between(None, 60.0)
+    assert parked.positions is not None
+    still = replace(parked.positions, positions=np.ones_like(parked.positions.positions))
+    with pytest.raises(InputError, match='never moves'):
+        train_model([replace(parked, positions=still)], SETTINGS)

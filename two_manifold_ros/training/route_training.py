@@ -1,0 +1,244 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Train the belief about the place on a route, see docs/route.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.route.fitting import fit
+from two_manifold_ros.route.learning import lay_out, learn_route, memory_of, Tuning
+from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
+from two_manifold_ros.training.completion import estimates_positions, with_completed_positions
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.head_fields import check_horizons, check_streams, head_fields
+from two_manifold_ros.training.held_out import HeldOut
+from two_manifold_ros.training.route_states import states_at_places
+from two_manifold_ros.training.stretches import choose_stretches
+from two_manifold_ros.training.structure import learn_structure
+from two_manifold_ros.training.summary import Learned, summarise
+from two_manifold_ros.training.time_scales import with_time_scales
+from two_manifold_ros.windows.stillness import longest_runs, longest_stillness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.fitting import Fitted
+    from two_manifold_ros.route.learning import Passes
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.typing import Floats
+
+SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
+"""
+What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s.
+
+One degree of mounting turns so much of gravity into a level axis, and cheap gyroscopes drift by
+half a degree a second. At 0 the simulated AGV, whose mounting turns by two degrees between days,
+is lost on 98 % of its way; at twice as much two runs on another track pass for the trained one.
+"""
+
+LEAST_MET_AGAIN = 0.5
+"""Share of the steps of the drives at places met more than once, below which nothing is fitted."""
+
+USUAL_STATES = 20
+
+SAME = 1e-7
+"""Difference of the means of two windows, in standard deviations, that is rounding."""
+
+
+@dataclass(frozen=True)
+class Drives:
+    """
+    Segments of the training, laid out along the route.
+
+    Parameters
+    ----------
+    observations, tracks
+        Of each segment (T, d), standardised, and (T, 2), metres.
+    passes
+        Through the places of the route.
+
+    """
+
+    observations: list[Floats]
+    tracks: list[Floats]
+    passes: Passes
+
+    @property
+    def visits(self) -> int:
+        """Visits of places."""
+        return len(self.passes.places.visited)
+
+    def fitted(self, settings: TrainingSettings, window: int) -> Fitted | None:
+        """Return what following each part of the drives without it gave, if any can be."""
+        visited = self.passes.places.visited
+        # Of a place that nothing else has seen no map can tell.
+        if np.mean(np.bincount(visited)[visited] > 1) < LEAST_MET_AGAIN:
+            return None
+        given = (settings.sharpness, settings.persistence)
+        fitted = fit(self.passes, self.observations, self.tracks, window, given)
+        # Nothing is scored where no position is known in any of the parts.
+        return fitted if fitted is not None and np.isfinite(fitted.score_m) else None
+
+
+def lay_out_drives(
+    observations: list[Floats], tracks: list[Floats], dataset: Dataset, horizons: Sequence[int]
+) -> Drives:
+    """
+    Merge the passes of segments into places.
+
+    Parameters
+    ----------
+    observations, tracks
+        See `Drives`.
+    dataset
+        That they come from.
+    horizons
+        Ticks ahead.
+
+    Raises
+    ------
+    InputError
+        If the vehicle never moves.
+
+    """
+    channels, period_s = dataset.channels, dataset.period_ns * 1e-9
+    live = channels.live
+    passes = lay_out(
+        observations,
+        tracks,
+        horizons,
+        period_s,
+        -channels.mean[live] / channels.scale[live],
+        # Only of the channels of an IMU is known how they drift.
+        (SHIFTS[live] if channels.of_imu else 0.0) / np.abs(channels.scale[live]),
+        memory_of(observations, period_s),
+    )
+    if passes is None:
+        msg = 'the vehicle never moves where its position is known; record while it drives'
+        raise InputError(msg)
+    return Drives(observations, tracks, passes)
+
+
+def usual_tuning(settings: TrainingSettings) -> Tuning:
+    """Return what is given of the numbers that else are fitted, and the usual ones."""
+    usual = Tuning()
+    return Tuning(settings.sharpness or usual.sharpness, settings.persistence or usual.persistence)
+
+
+def train_route(
+    recordings: Sequence[Recording],
+    settings: TrainingSettings,
+    tell: Callable[[str, float], None],
+) -> RouteModel:
+    """
+    Train the belief about the place on a route, see `train_model`.
+
+    What has to be chosen is fitted by following each part of the drives on the map of the others,
+    which calibrates the covariances too; then everything is learned from all of the recordings.
+    """
+    check_streams(recordings)
+    tell('averaging samples over ticks', 0.0)
+    dataset = build_dataset(recordings, with_time_scales(recordings, settings))
+    neighbours = settings.neighbours or USUAL_NEIGHBOURS
+    observations = [dataset.channels.standardise(each.values) for each in dataset.segments]
+    low, high = _window_means(observations, dataset.window)
+    notes: tuple[str, ...] = ()
+    if estimates_positions(settings):
+        tell('estimating positions', 0.1)
+        whole = learn_structure(observations, dataset.window, settings, neighbours)
+        dataset, whole = with_completed_positions(dataset, whole, settings)
+        notes = whole.notes
+    tell('merging the passes into places', 0.2)
+    tracks = [each.positions for each in dataset.segments]
+    drives = lay_out_drives(observations, tracks, dataset, settings.horizons)
+    check_horizons(drives.passes.targets, settings)
+    tell('embedding windows', 0.3)
+    places = drives.passes.places
+    stretches = choose_stretches([len(each) for each in observations], places, dataset.window)
+    structure = learn_structure(
+        [observations[segment][begin:end] for segment, begin, end in stretches],
+        dataset.window,
+        settings,
+        neighbours,
+    )
+    structure = replace(structure, notes=tuple(dict.fromkeys(notes + structure.notes)))
+    directions = structure.directions(settings.states or USUAL_STATES)
+    states = structure.tables(directions).states
+    tell('following each part of the drives on the map of the others', 0.4)
+    fitted = drives.fitted(settings, dataset.window)
+    tuning = usual_tuning(settings) if fitted is None else fitted.tuning
+    route = learn_route(
+        drives.passes,
+        np.ones(drives.visits, dtype=np.bool_),
+        tuning,
+        states_at_places(places, stretches, structure.training.ticks, states),
+    )
+    if fitted is not None:
+        route = replace(route, factors=fitted.factors)
+    chosen: dict[str, float | None] = {
+        'sharpness': tuning.sharpness,
+        'persistence': tuning.persistence,
+        'states': states.shape[1],
+        'neighbours': neighbours,
+    }
+    factors = None if fitted is None else fitted.factors
+    learned = Learned(structure, directions, chosen, settings.states, _held(fitted), factors)
+    summary = summarise(recordings, dataset, settings, learned) | {'places': len(route.noise)}
+    tell('following each part of the drives on the map of the others', 1.0)
+    return RouteModel(
+        **head_fields(recordings, dataset, settings),
+        summary=summary,
+        series=structure.series,
+        starts=structure.training.pasts.starts,
+        route=route,
+        lowest=low,
+        highest=high,
+        still=np.max([longest_runs(each.T) for each in observations], axis=0),
+        most_still=max(longest_stillness(each.T) for each in observations),
+    )
+
+
+def _held(fitted: Fitted | None) -> HeldOut | str:
+    if fitted is None:
+        return (
+            'no part of the drives could be followed on the map of the others; record more laps '
+            'of one route'
+        )
+    rows = zip(fitted.tried, fitted.scores, fitted.errors_m, strict=True)
+    table: list[dict[str, float | None]] = [
+        {**tried, 'log_score': round(score, 4), 'score_m': error_m}
+        for tried, score, error_m in rows
+    ]
+    return HeldOut(tuple(table), fitted.ticks, fitted.score_m, fitted.lost_m)
+
+
+def _window_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:
+    """
+    Return the least and the largest mean of a window of each channel: (d,) each.
+
+    Raises
+    ------
+    InputError
+        If most windows are there twice: whatever is left out would not be unseen.
+
+    """
+    means = []
+    for each in observations:
+        sums = np.cumsum(np.pad(each, ((1, 0), (0, 0))), axis=0)
+        means.append((sums[window:] - sums[:-window]) / window)
+    every = np.concatenate(means)
+    if len(np.unique(np.rint(every / SAME), axis=0)) <= 0.5 * len(every):
+        msg = (
+            'most windows occur twice with the same samples, so nothing can be validated; name '
+            'each recording once, and leave out where the vehicle is parked'
+        )
+        raise InputError(msg)
+    return every.min(axis=0), every.max(axis=0)
