@@ -198,7 +198,7 @@ class _Learner:
         passes = self.passes
         spread = self.pace_spread
         step = max(SPAN * spread / PACES_EACH_WAY, 0.02)
-        log_paces = np.linspace(-step, step, 2 * PACES_EACH_WAY + 1) * PACES_EACH_WAY
+        log_paces = step * np.arange(-PACES_EACH_WAY, PACES_EACH_WAY + 1.0)
         moves = chances_to_move(log_paces)
         leads = reach(self.ways, self.count, moves.shape[1] - 1)
         means, slopes, whitening, noise, new = self._features()
