@@ -11,7 +11,6 @@ import numpy as np
 
 from two_manifold_ros.model.array_checks import are_covariances
 from two_manifold_ros.model.bounds import (
-    check_count,
     check_size,
     check_widths,
     is_whole,
@@ -60,7 +59,7 @@ def route_shapes(
     features = channels * (1 + memories)
     if not 1 <= states <= MOST_STATES or not features <= MOST_FEATURES:
         refuse(f'its route has {states} states and {features} features')
-    check_size('route.cells', 2, paces + 2, places)
+    check_size('route.cells', 4, paces + 1, places)
     check_size('route.means', places, paces + features, most=LARGEST_STEP)
     check_size('route.targets_of', 2 * (paces + 2), max(ways, 1), most=LARGEST_STEP)
     shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
@@ -68,7 +67,11 @@ def route_shapes(
         'route.whitening': (route.whitening, (features, features)),
         'route.means': (route.means, (places, features)),
         'route.slopes': (route.slopes, (places, features)),
+        'route.new_whitening': (route.new_whitening, (channels, channels)),
+        'route.new_means': (route.new_means, (places, channels)),
+        'route.new_slopes': (route.new_slopes, (places, channels)),
         'route.noise': (route.noise, (places,)),
+        'route.beginnings': (route.beginnings, (places,)),
         'route.begins': (route.begins, (places + 1,)),
         'route.targets_of': (route.targets_of, (ways,)),
         'route.steps_of': (route.steps_of, (ways,)),
@@ -110,16 +113,18 @@ def check_route(route: Route) -> None:
         Naming the first thing that does not fit.
 
     """
-    check_count('route.settle', route.settle)
     widths = {
         'route.sharpness': route.sharpness,
         'route.persistence': route.persistence,
         'route.tail': route.tail,
     }
+    levels = {'route.new_level': route.new_level}
     for name, density in _densities(route).items():
         widths[f'{name}.tail'] = density.tail
-        if not abs(density.level) <= LARGEST_LEVEL:
-            refuse(f'{name}.level is {density.level}, not the logarithm of a density')
+        levels[f'{name}.level'] = density.level
+    for name, level in levels.items():
+        if not abs(level) <= LARGEST_LEVEL:
+            refuse(f'{name} is {level}, not the logarithm of a density')
     for name, value in widths.items():
         if not (np.isfinite(value) and value > 0.0):
             refuse(f'{name} is {value}, not a positive number')
@@ -167,7 +172,7 @@ def _check_paces(route: Route) -> None:
     paces = route.log_paces
     if not (np.abs(paces) <= LARGEST_LOG_PACE).all() or not (np.diff(paces) > 0.0).all():
         refuse('route.log_paces are not increasing')
-    for name in ('moves', 'pace_changes', 'pace_prior'):
+    for name in ('moves', 'pace_changes', 'pace_prior', 'beginnings'):
         chances = getattr(route, name)
         if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
             refuse(f'route.{name} are no chances that sum to one')
@@ -181,9 +186,10 @@ def _check_rates(rates: Rates) -> None:
     if not all(0.0 <= rate <= 1.0 for rate in astuple(rates)):
         refuse('its rates are no chances')
     gone = (
-        rates.leave + rates.stop + rates.unlike,
-        rates.enter + rates.piece + rates.stop + rates.unlike,
-        rates.unlike_ends + rates.astray,
+        rates.leave + rates.carried + rates.stop + rates.unlike,
+        rates.settle + rates.enter + rates.piece + rates.stop + rates.unlike_off,
+        rates.unlike_ends + rates.astray + rates.carried,
+        rates.unlike_ends + rates.enter,
     )
     if not max(gone) <= 1.0:
         refuse('its rates lead more than everything away from a hypothesis')

@@ -70,7 +70,7 @@ _KINDS: dict[str, type[Any]] = {
 
 _ARRAYS = ('series', 'starts', 'lowest', 'highest', 'still')
 
-_WHOLE = ('channels', 'settle')
+_WHOLE = ('channels',)
 """Numbers of a route that count something; all others are reals, however they are written."""
 
 

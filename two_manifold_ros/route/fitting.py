@@ -23,6 +23,7 @@ from two_manifold_ros.route.learning import learn_route
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.route.learning import Tuning
     from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.typing import Bools, Floats
@@ -32,15 +33,6 @@ FOLDS = 4
 
 MOST_TICKS = 8_000
 """Ticks that are followed, in all; longer drives are followed in stretches of each part."""
-
-SHARPNESS = 0.1
-"""
-Exponent of the likelihood of an observation, where none is given.
-
-Parts left out of the same day's drives prefer .2 to .4, by at most .2 of the log score. Another
-day's drives do not: the car of ridge_car and the kart of the simulator err twice as much from a
-cold start with .4 (44 m for 22, 21 m for 8), and another route passes for that of f1tenth_ipz20.
-"""
 
 LEAST_DENSITY = 1e-2
 """Share of the density of one who knows nothing but the route, below which a score does not fall.
@@ -99,7 +91,7 @@ def fit(
     observations: Sequence[Floats],
     tracks: Sequence[Floats],
     lead: int,
-    sharpness: float = SHARPNESS,
+    tuning: Tuning,
 ) -> Fitted | None:
     """
     Calibrate the covariances, and score what was followed.
@@ -112,8 +104,8 @@ def fit(
         The same segments.
     lead
         First ticks of each stretch that are not scored: nobody can know yet where it is.
-    sharpness
-        Exponent of the likelihood.
+    tuning
+        Of the likelihood.
 
     Returns
     -------
@@ -126,7 +118,7 @@ def fit(
         return None
     errors, covariances, told_at = [], [], []
     for part in parts:
-        route = learn_route(passes, part.kept, sharpness)
+        route = learn_route(passes, part.kept, tuning)
         means, spreads, told = _run(route, part.observations)
         errors.append((means - part.truth)[lead:])
         covariances.append(spreads[lead:])

@@ -86,6 +86,11 @@ class Passes:
     shifts: Floats
     memory_s: float
 
+    @property
+    def persistence(self) -> float:
+        """Weight of slow means in each tick with which they count once in a memory."""
+        return min(self.period_s / self.memory_s, 1.0)
+
 
 def lay_out(
     observations: Sequence[Floats],

@@ -75,7 +75,7 @@ class RouteBench:
         Parameters
         ----------
         tuning
-            Numbers of the likelihood.
+            Of the likelihood.
 
         Returns
         -------

@@ -12,7 +12,8 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.route.fitting import fit
-from two_manifold_ros.route.learning import lay_out, learn_route, memory_of, Tuning
+from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.passes import lay_out, memory_of, motionless
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.completion import estimates_positions, with_completed_positions
 from two_manifold_ros.training.dataset import build_dataset
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.fitting import Fitted
-    from two_manifold_ros.route.learning import Passes
+    from two_manifold_ros.route.passes import Passes
+    from two_manifold_ros.route.route import Route
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
@@ -82,10 +84,8 @@ class Drives:
         # Of a place that nothing else has seen no map can tell.
         if np.mean(np.bincount(visited)[visited] > 1) < LEAST_MET_AGAIN:
             return None
-        given = (settings.sharpness, settings.persistence)
-        fitted = fit(self.passes, self.observations, self.tracks, window, given)
-        # Nothing is scored where no position is known in any of the parts.
-        return fitted if fitted is not None and np.isfinite(fitted.score_m) else None
+        tuning = usual_tuning(settings)
+        return fit(self.passes, self.observations, self.tracks, window, tuning)
 
 
 def lay_out_drives(
@@ -111,12 +111,13 @@ def lay_out_drives(
     """
     channels, period_s = dataset.channels, dataset.period_ns * 1e-9
     live = channels.live
+    still = motionless(channels.mean) if channels.of_imu else np.zeros(len(channels.mean))
     passes = lay_out(
         observations,
         tracks,
         horizons,
         period_s,
-        -channels.mean[live] / channels.scale[live],
+        channels.standardise(still[None])[0],
         # Only of the channels of an IMU is known how they drift.
         (SHIFTS[live] if channels.of_imu else 0.0) / np.abs(channels.scale[live]),
         memory_of(observations, period_s),
@@ -128,9 +129,8 @@ def lay_out_drives(
 
 
 def usual_tuning(settings: TrainingSettings) -> Tuning:
-    """Return what is given of the numbers that else are fitted, and the usual ones."""
-    usual = Tuning()
-    return Tuning(settings.sharpness or usual.sharpness, settings.persistence or usual.persistence)
+    """Return what is given of the numbers of the likelihood, and the usual ones."""
+    return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
 
 
 def train_route(
@@ -141,8 +141,8 @@ def train_route(
     """
     Train the belief about the place on a route, see `train_model`.
 
-    What has to be chosen is fitted by following each part of the drives on the map of the others,
-    which calibrates the covariances too; then everything is learned from all of the recordings.
+    Following each part of the drives on the map of the others calibrates the covariances; then
+    everything is learned from all of the recordings.
     """
     check_streams(recordings)
     tell('averaging samples over ticks', 0.0)
@@ -174,7 +174,7 @@ def train_route(
     states = structure.tables(directions).states
     tell('following each part of the drives on the map of the others', 0.4)
     fitted = drives.fitted(settings, dataset.window)
-    tuning = usual_tuning(settings) if fitted is None else fitted.tuning
+    tuning = usual_tuning(settings)
     route = learn_route(
         drives.passes,
         np.ones(drives.visits, dtype=np.bool_),
@@ -184,13 +184,15 @@ def train_route(
     if fitted is not None:
         route = replace(route, factors=fitted.factors)
     chosen: dict[str, float | None] = {
-        'sharpness': tuning.sharpness,
-        'persistence': tuning.persistence,
+        'sharpness': route.sharpness,
+        'persistence': route.persistence,
         'states': states.shape[1],
         'neighbours': neighbours,
     }
     factors = None if fitted is None else fitted.factors
-    learned = Learned(structure, directions, chosen, settings.states, _held(fitted), factors)
+    learned = Learned(
+        structure, directions, chosen, settings.states, _held(fitted, route), factors
+    )
     summary = summarise(recordings, dataset, settings, learned) | {'places': len(route.noise)}
     tell('following each part of the drives on the map of the others', 1.0)
     return RouteModel(
@@ -206,18 +208,19 @@ def train_route(
     )
 
 
-def _held(fitted: Fitted | None) -> HeldOut | str:
+def _held(fitted: Fitted | None, route: Route) -> HeldOut | str:
     if fitted is None:
         return (
             'no part of the drives could be followed on the map of the others; record more laps '
             'of one route'
         )
-    rows = zip(fitted.tried, fitted.scores, fitted.errors_m, strict=True)
-    table: list[dict[str, float | None]] = [
-        {**tried, 'log_score': round(score, 4), 'score_m': error_m}
-        for tried, score, error_m in rows
-    ]
-    return HeldOut(tuple(table), fitted.ticks, fitted.score_m, fitted.lost_m)
+    row: dict[str, float | None] = {
+        'sharpness': route.sharpness,
+        'persistence': route.persistence,
+        'log_score': round(fitted.log_score, 4),
+        'score_m': fitted.score_m,
+    }
+    return HeldOut((row,), fitted.ticks, fitted.score_m, fitted.lost_m)
 
 
 def _window_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.route.learning import memory_of
+from two_manifold_ros.route.passes import memory_of
 from two_manifold_ros.training.dataset import build_dataset, LEAST_WINDOW
 
 if TYPE_CHECKING:

@@ -130,11 +130,10 @@ def _untuned(
     fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
     try:
         if settings.method == 'route':
-            fitted = RouteBench(fit, held, dataset, settings).drives.fitted(
-                settings, dataset.window
-            )
-            tuning = usual_tuning(settings) if fitted is None else fitted.tuning
-            return settle(settings, dataset, tuning)
+            passes = RouteBench(fit, held, dataset, settings).drives.passes
+            tuning = usual_tuning(settings)
+            persistence = tuning.persistence or passes.persistence
+            return settle(settings, dataset, replace(tuning, persistence=persistence))
         validation = validate(fit, held, dataset, settings, lambda *_: None)
     except InputError as error:
         return f'without the held-out part {error}'
