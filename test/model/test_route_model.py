@@ -121,7 +121,7 @@ def test_a_map_without_entries(name: str, altered: Callable[[Change], Path]) -> 
         ({'sharpness': 1e-300}, 'route.sharpness is 1e-300, too large or too small'),
         ({'sharpness': 0.0}, 'route.sharpness is 0.0, not a positive number'),
         ({'persistence': -1.0}, 'route.persistence is -1.0, not a positive number'),
-        ({'settle': 0.5}, 'route.settle is 0.5, not a number of ticks'),
+        ({'new_level': 1e9}, 'route.new_level is 1000000000.0, not the logarithm of a density'),
         ({'sharpness': 'no'}, 'sharpness is no number'),
     ],
     ids=str,

@@ -17,6 +17,7 @@ from two_manifold_ros.tuning.steps import given_names, ORDER, settle, Steps
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.learning import Tuning
 
 
 def steps(usual: TrainingSettings, native_hz: float = 100.0) -> Steps:
@@ -86,6 +87,12 @@ def test_a_rate_stays_near_the_usual_one(usual: TrainingSettings) -> None:
     assert [each.rate_hz for each in steps(usual).around('rate_hz', slow)] == [20.0]
 
 
+def _given_tuning(settings: TrainingSettings) -> Tuning:
+    """Return what is given, and else a persistence that a training could have learned."""
+    tuning = usual_tuning(settings)
+    return replace(tuning, persistence=tuning.persistence or 0.1)
+
+
 @pytest.mark.parametrize('method', ['route', 'spectral'])
 def test_nothing_is_left_open_and_nothing_else_changes(
     method: str, slot_car_laps: tuple[Recording, Recording]
@@ -93,7 +100,7 @@ def test_nothing_is_left_open_and_nothing_else_changes(
     settings = TrainingSettings(method=method, horizons=(0, 5))
     dataset = build_dataset(slot_car_laps[:1], settings)
     usual, other = {
-        'route': (usual_tuning, {'sharpness': 0.3, 'persistence': 0.7}),
+        'route': (_given_tuning, {'sharpness': 0.3, 'persistence': 0.7}),
         'spectral': (usual_candidate, {'states': 7, 'neighbours': 8}),
     }[method]
     settled = settle(settings, dataset, usual(settings))

@@ -99,7 +99,11 @@ class RouteBelief:
         self.start()
 
     def start(self) -> None:
-        """Start at the beginning of a drive or anywhere, on the route or off it."""
+        """
+        Start at the beginning of a drive or anywhere, on the route as likely as not.
+
+        Who stands is rather off it, so that no place is told before the vehicle moves.
+        """
         self._stream.start()
         prior, begun = self._route.pace_prior, self._route.beginnings
         places = len(begun)
@@ -107,15 +111,14 @@ class RouteBelief:
         rolling = BEGINS_AT_BEGINNING * begun + (1.0 - BEGINS_AT_BEGINNING) * even
         standing = STANDS_AT_BEGINNING * begun + (1.0 - STANDS_AT_BEGINNING) * even
         self.cells[:] = 0.0
-        self.cells[:, ON_NEW] = rolling[:, None] * prior / 6.0
-        self.cells[:, OFF_NEW] = even * prior / 3.0
-        self.others[:, 0, STANDING] = standing / 6.0
+        self.cells[:, ON_NEW] = rolling[:, None] * prior * 3.0 / 8.0
+        self.cells[:, OFF_NEW] = even * prior / 6.0
+        self.others[:, 0, STANDING] = standing / 8.0
         self.others[:, 0, UNLIKE] = 0.0
         self.others[:, 1] = even / 6.0
         self._active[:] = np.arange(places)
         self._count = places
-        self._totals[:] = [[1.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
-        self._totals /= 6.0
+        self._totals[:] = [[3 / 8, 1 / 6], [1 / 8, 1 / 6], [0.0, 1 / 6]]
         self.log_evidence = 0.0
         self._tell_state()
 

@@ -33,8 +33,8 @@ down elsewhere on it, and until it is back from off the route.
 
 A quarter of an hour, and one or two minutes, on a small track. Observations outweigh all of it:
 ten times as much costs or saves about three pieces of road. Half of the second finds moved
-vehicles a little sooner and errs a tenth more on long laps; with 2,000, f1tenth_ipz20 is told wrong
-for twice as many ticks after a move.
+vehicles a little sooner and errs a tenth more on long laps; with 2,000, f1tenth_ipz20 is told
+wrong for twice as many ticks after a move.
 """
 
 STOP_S, GO_S = 100.0, 10.0
