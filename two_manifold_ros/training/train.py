@@ -23,6 +23,7 @@ from two_manifold_ros.training.rehearsal import Rehearser
 from two_manifold_ros.training.route_assembly import route_parts, RouteCandidate
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import summarise
+from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.validation import usual_candidate, validate
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def train_model(
     tell = progress or _silent
     streams = position_streams(recordings)
     tell('averaging samples over ticks', 0.0)
+    settings = with_time_scales(recordings, settings)
     dataset = build_dataset(recordings, settings)
     validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
     tell('learning from everything', 0.5)

@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.validation import validate
 from two_manifold_ros.tuning.held_time import hold_time, set_apart
 from two_manifold_ros.tuning.search import Search
@@ -90,6 +91,7 @@ def tune(
 
     """
     recordings = set_apart(recordings)
+    settings = with_time_scales(recordings, settings)
     dataset = build_dataset(recordings, settings)
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):

@@ -1,0 +1,128 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""How long windows and ticks are: chosen by how well parts that were left out are followed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.training.dataset import build_dataset, LEAST_WINDOW
+from two_manifold_ros.training.held_out_bench import HeldOutBench
+from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.validation import CLEARLY, usual_candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.training.settings import TrainingSettings
+
+WINDOWS_S = (96.0, 48.0, 24.0, 12.0, 6.0)
+"""Windows that are tried, besides the usual one of three seconds."""
+
+TICKS = 120
+"""
+Ticks in a window that is tried, as far as the usual rate allows, before rates are halved.
+
+Twice the usual 60: with 60 a simulated car indoors, which has to tell its bends within 6 s, errs
+by a quarter more, while 240 take four times as long.
+"""
+
+LEAST_RATE_HZ = 1.0
+"""A position each second is wanted at least."""
+
+SLOWER = 1.5
+"""Times slower than usual that a rate has to be to be taken."""
+
+FOLLOWED = 0.7
+"""Share of the error that counts as lost above which nothing is learned from a comparison."""
+
+
+def with_time_scales(
+    recordings: Sequence[Recording], settings: TrainingSettings
+) -> TrainingSettings:
+    """
+    Return settings of the spectral filter with rate and window chosen, if neither is given.
+
+    Windows are tried from the longest of which a block can be held out to shorter ones, each at
+    up to four times the cost of the one before, until one is followed worse. Then the rate is
+    halved as long as that is clearly better: where ticks are much shorter than what is observed
+    changes, the windows nearest to one are those just before and after it on the same lap, and
+    the manifold does not learn what laps have in common.
+
+    Parameters
+    ----------
+    recordings
+        To train on.
+    settings
+        What was asked for; of another method it stays as it is.
+
+    Raises
+    ------
+    InputError
+        If the recordings cannot be trained on with the usual window.
+
+    """
+    if settings.method != 'spectral' or settings.rate_hz or settings.window:
+        return settings
+    usual = build_dataset(recordings, settings)
+    usual_s = usual.window / usual.rate_hz
+    best_share, window_s, rate_hz = 1.0, usual_s, usual.rate_hz
+    for each_s in (*(longer for longer in WINDOWS_S if longer > usual_s), usual_s):
+        # A little slower changes nothing but that ticks are no whole samples any more.
+        each_hz = TICKS / each_s if TICKS / each_s < usual.rate_hz / SLOWER else usual.rate_hz
+        share = _lost_share(recordings, _scaled(settings, each_s, each_hz))
+        if share > CLEARLY * best_share:
+            break
+        if share < best_share:
+            best_share, window_s, rate_hz = share, each_s, each_hz
+    if best_share > FOLLOWED:
+        return settings
+    while 0.5 * rate_hz >= max(LEAST_RATE_HZ, LEAST_WINDOW / window_s):
+        share = _lost_share(recordings, _scaled(settings, window_s, 0.5 * rate_hz))
+        if CLEARLY * share > best_share:
+            break
+        best_share, rate_hz = share, 0.5 * rate_hz
+    return _scaled(settings, window_s, rate_hz)
+
+
+def at_usual_rate(
+    recordings: Sequence[Recording], settings: TrainingSettings
+) -> TrainingSettings:
+    """Return the settings with the usual rate, if none is given, so that nothing is chosen."""
+    try:
+        return replace(settings, rate_hz=build_dataset(recordings, settings).rate_hz)
+    except InputError:
+        # Whatever it is, the training says it.
+        return settings
+
+
+def _scaled(settings: TrainingSettings, window_s: float, rate_hz: float) -> TrainingSettings:
+    return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
+
+
+def _lost_share(recordings: Sequence[Recording], settings: TrainingSettings) -> float:
+    """
+    Return the mean error on held-out blocks, in units of the error that counts as lost.
+
+    It is 1 where no block can be held out.
+    """
+    present = replace(settings, horizons=(0,))
+    try:
+        dataset = build_dataset(recordings, present)
+        fit, held = hold_out(dataset.segments, dataset.window)
+        if not (_any_position(fit) and _any_position(held)):
+            return 1.0
+        bench = HeldOutBench(fit, held, dataset, present)
+    except InputError:
+        return 1.0
+    return bench.score(usual_candidate(present)) / bench.lost_m
+
+
+def _any_position(segments: Sequence[Segment]) -> bool:
+    return any(bool(np.isfinite(segment.positions).any()) for segment in segments)
