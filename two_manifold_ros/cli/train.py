@@ -68,10 +68,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_position_lag(parser)
     number = parser.add_argument_group('numbers')
     number.add_argument(
-        '--rate', type=float, metavar='HZ', help='ticks per second (default: 20, or the IMU rate)'
+        '--rate',
+        type=float,
+        metavar='HZ',
+        help='ticks per second (default: 20, or the IMU rate; chosen with --method spectral)',
     )
     number.add_argument(
-        '--window', type=int, metavar='TICKS', help='ticks in a window (default: three seconds)'
+        '--window',
+        type=int,
+        metavar='TICKS',
+        help='ticks in a window (default: three seconds; chosen with --method spectral)',
     )
     number.add_argument(
         '--states', type=int, metavar='K', help='dimension of the state (default: chosen)'

@@ -13,9 +13,11 @@ from two_manifold_ros.filtering.aftermath import Aftermath
 from two_manifold_ros.filtering.places import Places
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART, Step
 from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.hse_hmm.recollection import Recollection
 from two_manifold_ros.localisation.belief import RouteBelief
 from two_manifold_ros.readout.forecast import ForecastReadout
-from two_manifold_ros.windows.familiarity import Familiarity
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.windows.familiarity import Familiarity, UNFAMILIAR
 from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.stillness import Stillness
 
@@ -58,17 +60,20 @@ class Tracker:
         self._mean = channels.mean[channels.live]
         self._inverse_scale = 1.0 / channels.scale[channels.live]
         self._live = np.flatnonzero(channels.live)
-        self._warm_start = model.warm_start
         self._state_bound = model.state_bound
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
         self._aftermath = Aftermath(model.window)
         self._rejected = 0
+        # A ridge read-out was fitted to states that were left alone.
+        self._mixes = isinstance(self._readout, SharpenedReadout)
+        self._window_known = False
         self._places = None
         if with_places and isinstance(self._readout, ForecastReadout):
             self._places = Places(self._readout.targets[:, 0])
         self.belief = make_belief(model)
         self.window = SlidingWindow(model.series, model.starts, model.window)
+        self._recollection = Recollection(self.window, model.warm_start)
 
     def start(self) -> None:
         """Forget everything."""
@@ -88,6 +93,8 @@ class Tracker:
     def update(self, values: Floats) -> Step:
         """Take the (6,) means of one tick, in the units of the IMU."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
+        if self._mixes and self._window_known and isinstance(self.belief, Belief):
+            self._recollection.remind(self.belief)
         evidence = self.belief.update(observation)
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
         restarted = self._rejected >= REJECTED_BEFORE_RESTART or self._escaped()
@@ -99,6 +106,7 @@ class Tracker:
         self.window.push(observation)
         still = self._stillness.push(observation)
         familiarity = self._familiarity.push(*self.window.nearest_and_mean(), still)
+        self._window_known = familiarity <= UNFAMILIAR
         step = Step(evidence, self.belief.accepted, familiarity, restarted)
         if isinstance(self.belief, RouteBelief):
             return self._with_surprise(step, self.belief.surprise)
@@ -131,10 +139,8 @@ class Tracker:
     def _restart(self) -> None:
         """Start from the newest window where there is one, else from the prior (section 6.4)."""
         self._rejected = 0
-        if isinstance(self.belief, RouteBelief) or not self.window.full:
+        if isinstance(self.belief, Belief):
+            self.belief.start(self._recollection.state())
+        else:
             # The route belief finds its way from anywhere.
             self.belief.start()
-            return
-        warm = self._warm_start.transform(self.window.distances())
-        # A window unlike all of the training tells no state.
-        self.belief.start(None if warm is None else np.concatenate([[1.0], warm]))

@@ -97,7 +97,9 @@ def train_model(
         candidate.neighbours,
     )
     dataset, structure = with_completed_positions(dataset, structure, settings)
-    familiarity = familiar_anchors(structure.training.pasts)
+    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
+    spliced = settings.method == 'spectral' and settings.readout != 'ridge'
+    familiarity = familiar_anchors(structure.training.pasts, spliced=spliced)
     _check_repetition(familiarity.squared, dataset)
     factors = None if isinstance(validation, str) else validation.factors
     if isinstance(candidate, RouteCandidate):
