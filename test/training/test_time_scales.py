@@ -11,6 +11,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.time_scales import (
@@ -18,6 +19,7 @@ from two_manifold_ros.training.time_scales import (
     LEAST_RATE_HZ,
     with_time_scales,
 )
+from two_manifold_ros.training.validation import USUAL_STATES
 
 START_NS = 1_700_000_000_000_000_000
 RATE_HZ = 5.0
@@ -68,7 +70,14 @@ def test_a_slow_vehicle_gets_a_long_window_of_few_ticks(slow: Recording) -> None
     assert chosen.window is not None
     assert 12.0 <= chosen.window / chosen.rate_hz <= 60.0
     assert LEAST_RATE_HZ <= chosen.rate_hz <= RATE_HZ
-    assert replace(chosen, rate_hz=None, window=None) == SPECTRAL
+
+
+def test_on_a_single_block_nothing_else_is_chosen() -> None:
+    lone = with_time_scales([rounds(30.0, 8, 1.0)], SPECTRAL)
+    assert (lone.states, lone.neighbours) == (USUAL_STATES, USUAL_NEIGHBOURS)
+    asked = replace(SPECTRAL, states=7, neighbours=9)
+    lone = with_time_scales([rounds(30.0, 8, 1.0)], asked)
+    assert (lone.states, lone.neighbours) == (7, 9)
 
 
 def test_a_quick_vehicle_keeps_a_short_window() -> None:
