@@ -11,6 +11,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.training import time_scales as module
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
@@ -72,11 +73,13 @@ def test_a_slow_vehicle_gets_a_long_window_of_few_ticks(slow: Recording) -> None
     assert LEAST_RATE_HZ <= chosen.rate_hz <= RATE_HZ
 
 
-def test_on_a_single_block_nothing_else_is_chosen() -> None:
-    lone = with_time_scales([rounds(30.0, 8, 1.0)], SPECTRAL)
+def test_on_too_few_blocks_nothing_else_is_chosen(
+    slow: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, 'FEWEST_BLOCKS', 99)
+    lone = with_time_scales([slow], SPECTRAL)
     assert (lone.states, lone.neighbours) == (USUAL_STATES, USUAL_NEIGHBOURS)
-    asked = replace(SPECTRAL, states=7, neighbours=9)
-    lone = with_time_scales([rounds(30.0, 8, 1.0)], asked)
+    lone = with_time_scales([slow], replace(SPECTRAL, states=7, neighbours=9))
     assert (lone.states, lone.neighbours) == (7, 9)
 
 
