@@ -48,6 +48,39 @@ def test_against_windows_compared_one_by_one() -> None:
     assert vars(found) == pytest.approx(vars(wanted), rel=1e-9)
 
 
+def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
+    """Swapped halves of a lap are the lap as it is half a lap later."""
+    rng = np.random.default_rng(5)
+    lap = rng.normal(size=(3, WIDTH - 1))
+    series = np.tile(lap, 40) + 0.05 * rng.normal(size=(3, 40 * (WIDTH - 1)))
+    starts = np.arange(series.shape[1] - WIDTH + 2)
+    windows = WindowSet(series, starts, WIDTH - 1)
+    swapped, both = familiar_anchors(windows), familiar_anchors(windows, spliced=True)
+    assert swapped.other == pytest.approx(swapped.own, abs=0.3)
+    assert both.other > swapped.other + 2.0
+    assert (both.own, both.squared) == (swapped.own, swapped.squared)
+
+
+def test_the_less_alike_of_two_other_routes_counts() -> None:
+    series = np.random.default_rng(6).normal(size=(3, 90)).cumsum(axis=1)
+    windows = window_set(series)
+    drawn = np.random.default_rng(module.SEED).permutation(len(windows))
+    contrasts = []
+    for start, other in enumerate(drawn):
+        mixed = np.concatenate(
+            [
+                series[:, start : start + WIDTH // 2],
+                series[:, other + WIDTH // 2 : other + WIDTH],
+            ],
+            axis=1,
+        )
+        away = abs(np.arange(len(windows)) - start) >= 2 * WIDTH
+        squared = naive.window_distances(series, mixed)[away]
+        contrasts.append(np.log(squared.min() / squared.mean()))
+    wanted = max(naive_anchors(series).other, float(np.median(contrasts)))
+    assert familiar_anchors(windows, spliced=True).other == pytest.approx(wanted, rel=1e-9)
+
+
 def test_a_sample_of_the_windows_says_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     angle = np.linspace(0.0, 40 * np.pi, 1500)
     noise = np.random.default_rng(1).normal(scale=0.1, size=(2, 1500))

@@ -72,15 +72,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--rate',
         type=float,
         metavar='HZ',
-        help='ticks per second (default: 20, or the IMU rate; with method route fewer where the '
-        'observations change slowly)',
+        help='ticks per second (default: 20, or the IMU rate; fewer where that suits the '
+        'recordings, but with method paper)',
     )
     number.add_argument(
         '--window',
         type=int,
         metavar='TICKS',
-        help='ticks in a window (default: three seconds; with method route longer where the '
-        'observations change slowly)',
+        help='ticks in a window (default: three seconds; longer where that suits the recordings)',
     )
     number.add_argument(
         '--states', type=int, metavar='K', help='dimension of the state (default: chosen)'

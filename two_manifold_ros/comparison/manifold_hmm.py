@@ -57,7 +57,9 @@ class ManifoldHmm:
             See ``train_model``.
 
         """
-        settings = replace(lesson.settings, **self.changes)
+        # What is followed are the ticks of the lesson.
+        asked = replace(lesson.settings, rate_hz=lesson.dataset.rate_hz)
+        settings = replace(asked, **self.changes)
         if self.paper:
             settings = paper_settings(settings, lesson.recordings)
         return FittedModel(train_model(lesson.recordings, settings))

@@ -10,7 +10,9 @@ import numpy as np
 
 from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART, Step
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.windows.familiarity import Familiarity
+from two_manifold_ros.hse_hmm.recollection import Recollection
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.windows.familiarity import Familiarity, UNFAMILIAR
 from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.stillness import Stillness
 
@@ -43,13 +45,16 @@ class Tracker:
         self._mean = channels.mean[channels.live]
         self._inverse_scale = 1.0 / channels.scale[channels.live]
         self._live = np.flatnonzero(channels.live)
-        self._warm_start = model.warm_start
         self._state_bound = model.state_bound
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
         self._rejected = 0
+        # A ridge read-out was fitted to states that were left alone.
+        self._mixes = isinstance(self._readout, SharpenedReadout)
+        self._window_known = False
         self.belief = Belief(model.tables, model.operator)
         self.window = SlidingWindow(model.series, model.starts, model.window)
+        self._recollection = Recollection(self.window, model.warm_start)
 
     def start(self) -> None:
         """Forget everything."""
@@ -68,6 +73,8 @@ class Tracker:
     def update(self, values: Floats) -> Step:
         """Take the (6,) means of one tick, in the units of the IMU."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
+        if self._mixes and self._window_known:
+            self._recollection.remind(self.belief)
         evidence = self.belief.update(observation)
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
         restarted = self._rejected >= REJECTED_BEFORE_RESTART or self._escaped()
@@ -79,6 +86,7 @@ class Tracker:
         self.window.push(observation)
         still = self._stillness.push(observation)
         familiarity = self._familiarity.push(*self.window.nearest_and_mean(), still)
+        self._window_known = familiarity <= UNFAMILIAR
         return Step(evidence, self.belief.accepted, familiarity, restarted)
 
     def _escaped(self) -> bool:
@@ -95,9 +103,4 @@ class Tracker:
     def _restart(self) -> None:
         """Start from the newest window where there is one, else from the prior (section 6.4)."""
         self._rejected = 0
-        if not self.window.full:
-            self.belief.start()
-            return
-        warm = self._warm_start.transform(self.window.distances())
-        # A window unlike all of the training tells no state.
-        self.belief.start(None if warm is None else np.concatenate([[1.0], warm]))
+        self.belief.start(self._recollection.state())

@@ -11,6 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.belief import Belief
+    from two_manifold_ros.hse_hmm.recollection import Recollection
     from two_manifold_ros.readout.reading import Readout
     from two_manifold_ros.typing import Floats
 
@@ -34,11 +35,31 @@ class Run:
     states: Floats
 
 
-def run_closed_loop(belief: Belief, readout: Readout, observations: Floats) -> Run:
-    """Start at the prior and filter the (T, d) observations of one segment."""
+def run_closed_loop(
+    belief: Belief,
+    readout: Readout,
+    observations: Floats,
+    recollection: Recollection | None = None,
+) -> Run:
+    """
+    Start at the prior and filter the (T, d) observations of one segment.
+
+    Parameters
+    ----------
+    belief, readout
+        What filters.
+    observations
+        From a cold start.
+    recollection
+        With an empty window, of a filter whose read-out goes by weights.
+
+    """
     belief.start()
     means, covariances, states = [], [], []
     for observation in observations:
+        if recollection is not None:
+            recollection.remind(belief)
+            recollection.push(observation)
         belief.update(observation)
         mean, covariance = readout.read(belief.weights, belief.state)
         means.append(mean)

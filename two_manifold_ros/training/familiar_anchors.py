@@ -28,8 +28,22 @@ MOST_WINDOWS = 200
 APART = 2
 
 
-def familiar_anchors(windows: WindowSet) -> FamiliarAnchors:
-    """Return what is typical for unseen windows of the route, and of another with its bends."""
+SEED = 0
+
+
+def familiar_anchors(windows: WindowSet, *, spliced: bool = False) -> FamiliarAnchors:
+    """
+    Return what is typical for unseen windows of the route, and of another with its bends.
+
+    Parameters
+    ----------
+    windows
+        Of the training.
+    spliced
+        Whether windows whose second half is that of any other stand for another route too, if
+        they are less alike: where a window is nearly a lap, swapped halves are the route itself.
+
+    """
     count = min(len(windows), MOST_WINDOWS)
     chosen = np.linspace(0, len(windows) - 1, count).astype(np.int64)
     rows = windows.rows(chosen)
@@ -37,6 +51,10 @@ def familiar_anchors(windows: WindowSet) -> FamiliarAnchors:
     swapped = np.concatenate([rows[:, half:], rows[:, :half]], axis=1)
     squared, own = _nearest_and_contrast(windows, chosen, rows)
     _, other = _nearest_and_contrast(windows, chosen, swapped)
+    if spliced:
+        drawn = np.random.default_rng(SEED).permutation(count)
+        mixed = np.concatenate([rows[:, :half], rows[drawn, half:]], axis=1)
+        other = max(other, _nearest_and_contrast(windows, chosen, mixed)[1])
     return FamiliarAnchors(squared, own, other, longest_stillness(windows.series))
 
 

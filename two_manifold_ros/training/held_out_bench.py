@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.hse_hmm.recollection import Recollection
 from two_manifold_ros.readout.calibration import calibration_factors, tempered
+from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
 from two_manifold_ros.training.completion import complete_positions, estimates_positions
 from two_manifold_ros.training.structure import learn_structure
+from two_manifold_ros.windows.sliding import SlidingWindow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +104,15 @@ class HeldOutBench:
         structure = self._structure(candidate.neighbours)
         return assemble(structure, self._targets, candidate, self._settings.readout)
 
+    def _recollection(self, candidate: Candidate, assembly: Assembly) -> Recollection | None:
+        """Return that of a filter that has one, with an empty window."""
+        if not isinstance(assembly.readout, SharpenedReadout):
+            return None
+        structure = self._structure(candidate.neighbours)
+        pasts = structure.training.pasts
+        window = SlidingWindow(pasts.series, pasts.starts, pasts.width)
+        return Recollection(window, structure.warm_start(assembly.directions))
+
     def score(self, candidate: Candidate) -> float:
         """Return the mean error in metres, each error cut at ``LOST_SHARE`` of the spread."""
         most = max(MOST_TICKS // len(self._blocks), 2 * self._window)
@@ -129,7 +141,8 @@ class HeldOutBench:
         belief = assembly.belief()
         squares = []
         for block, truth in zip(self._blocks, self._truths, strict=True):
-            run = run_closed_loop(belief, assembly.readout, block[:most])
+            recollection = self._recollection(candidate, assembly)
+            run = run_closed_loop(belief, assembly.readout, block[:most], recollection)
             errors = run.means[:, :-1] - truth[: len(run.means), :-1]
             squares.append(np.square(errors).sum(axis=2))
         return squares
@@ -145,7 +158,8 @@ class HeldOutBench:
         belief = assembly.belief()
         errors, covariances = [], []
         for block, truth in zip(self._blocks, self._truths, strict=True):
-            run = run_closed_loop(belief, assembly.readout, block)
+            recollection = self._recollection(candidate, assembly)
+            run = run_closed_loop(belief, assembly.readout, block, recollection)
             errors.append((run.means - truth)[self._window :])
             covariances.append(run.covariances[self._window :])
         every = np.concatenate(errors)

@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.spectral_scales import at_usual_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,14 +42,14 @@ def paper_settings(asked: TrainingSettings, recordings: Sequence[Recording]) -> 
         Its rate, horizons and dimension stay, and its window if there is one.
     recordings
         To train on: without a window asked for they get that of the paper where they are long
-        enough for a training with validation, else the usual one.
+        enough for a training with validation, else the usual one, at the usual rate.
 
     """
     settings = replace(asked, **PAPER)
-    wide = replace(settings, window=WINDOW)
-    if asked.window is not None or not _long_enough(wide, recordings):
+    if asked.window is not None:
         return settings
-    return wide
+    wide = replace(settings, window=WINDOW)
+    return wide if _long_enough(wide, recordings) else at_usual_rate(recordings, settings)
 
 
 def _long_enough(settings: TrainingSettings, recordings: Sequence[Recording]) -> bool:

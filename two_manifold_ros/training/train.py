@@ -21,6 +21,7 @@ from two_manifold_ros.training.familiar_anchors import familiar_anchors
 from two_manifold_ros.training.head_fields import check_horizons, check_streams, head_fields
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.route_training import train_route
+from two_manifold_ros.training.spectral_scales import with_spectral_scales
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import Learned, summarise
 from two_manifold_ros.training.validation import usual_candidate, validate
@@ -94,6 +95,7 @@ def train_spectral(
     """
     check_streams(recordings)
     tell('averaging samples over ticks', 0.0)
+    settings = with_spectral_scales(recordings, settings)
     dataset = build_dataset(recordings, settings)
     validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
     tell('learning from everything', 0.5)
@@ -109,7 +111,8 @@ def train_spectral(
         candidate.neighbours,
     )
     dataset, structure = with_completed_positions(dataset, structure, settings)
-    familiarity = familiar_anchors(structure.training.pasts)
+    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
+    familiarity = familiar_anchors(structure.training.pasts, spliced=settings.readout != 'ridge')
     _check_repetition(familiarity.squared, dataset)
     assembly = _assemble(dataset, structure, candidate, settings)
     if factors is not None:

@@ -12,6 +12,7 @@ from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.route_bench import RouteBench
 from two_manifold_ros.training.route_training import usual_tuning
+from two_manifold_ros.training.spectral_scales import with_spectral_scales
 from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.validation import validate
 from two_manifold_ros.tuning.held_time import hold_time, set_apart
@@ -93,6 +94,7 @@ def tune(
 
     """
     recordings = set_apart(recordings)
+    settings = with_spectral_scales(recordings, settings)
     route = settings.method == 'route'
     scaled = with_time_scales(recordings, settings) if route else settings
     dataset = build_dataset(recordings, scaled)

@@ -1,0 +1,152 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Rate and window of the spectral filter, by how well parts that were left out are followed.
+
+Those of the belief about the place come from the observations alone, see ``time_scales.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.held_out_bench import HeldOutBench
+from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.validation import usual_candidate, USUAL_STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.training.settings import TrainingSettings
+
+WINDOWS_S = (96.0, 48.0, 24.0, 12.0, 6.0)
+"""Windows that are tried, besides the usual one of three seconds."""
+
+MOST_TICKS, FEWEST_TICKS = 120, 60
+"""
+Ticks in a window that is tried, as far as the usual rate allows: many, then few.
+
+The simulated cars indoors are followed clearly worse with few, ridge_car is clearly better; twice
+as many take four times as long.
+"""
+
+LEAST_RATE_HZ = 1.0
+"""A position each second is wanted at least."""
+
+SLOWER = 1.5
+"""Times slower than usual that a rate has to be to be taken."""
+
+BANDWIDTHS = (1.0, 1.4)
+"""Of the observation kernel, over which an error is averaged: what suits one may be chance."""
+
+CLEARLY = 1.05
+"""A choice has to be better by this factor than one that is kept otherwise: less is chance."""
+
+FEWEST_BLOCKS = 2
+
+FOLLOWED = 0.7
+"""Share of the error that counts as lost above which nothing is learned from a comparison."""
+
+
+def with_spectral_scales(
+    recordings: Sequence[Recording], settings: TrainingSettings
+) -> TrainingSettings:
+    """
+    Return settings of the spectral filter with rate and window chosen, if neither is given.
+
+    Windows are tried from the longest of which a block can be held out to shorter ones, each at
+    up to four times the cost of the one before, as long as that is clearly better: long ones
+    tell other routes and wrong beliefs more surely. Then fewer ticks are taken if that is not
+    clearly worse: where they are much shorter than what is observed changes, the windows nearest
+    to one are those just before and after it on the same lap, and the manifold does not learn
+    what laps have in common. Where all was compared on a single block, states and neighbours are
+    those with which it was.
+
+    Parameters
+    ----------
+    recordings
+        To train on.
+    settings
+        What was asked for; of another method it stays as it is.
+
+    Raises
+    ------
+    InputError
+        If the recordings cannot be trained on with the usual window.
+
+    """
+    if settings.method != 'spectral' or settings.rate_hz or settings.window:
+        return settings
+    usual = build_dataset(recordings, settings)
+    usual_s = usual.window / usual.rate_hz
+    best_share, blocks, window_s, rate_hz = 1.0, 0, usual_s, usual.rate_hz
+    for each_s in (*(longer for longer in WINDOWS_S if longer > usual_s), usual_s):
+        each_hz = _rate(MOST_TICKS / each_s, usual.rate_hz)
+        share, count = _followed(recordings, _scaled(settings, each_s, each_hz))
+        if best_share < 1.0 and CLEARLY * share > best_share:
+            break
+        best_share, blocks, window_s, rate_hz = share, count, each_s, each_hz
+    if best_share > FOLLOWED:
+        return settings
+    slower_hz = _rate(FEWEST_TICKS / window_s, rate_hz)
+    if LEAST_RATE_HZ <= slower_hz < rate_hz:
+        share, _ = _followed(recordings, _scaled(settings, window_s, slower_hz))
+        rate_hz = slower_hz if share <= CLEARLY * best_share else rate_hz
+    if blocks < FEWEST_BLOCKS:
+        # One block is one draw: what happens to suit it is not chosen over what usually does.
+        settings = replace(
+            settings,
+            states=settings.states or USUAL_STATES,
+            neighbours=settings.neighbours or USUAL_NEIGHBOURS,
+        )
+    return _scaled(settings, window_s, rate_hz)
+
+
+def at_usual_rate(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
+    """Return the settings with the usual rate, if none is given, so that nothing is chosen."""
+    try:
+        return replace(settings, rate_hz=build_dataset(recordings, settings).rate_hz)
+    except InputError:
+        # Whatever it is, the training says it.
+        return settings
+
+
+def _rate(wanted_hz: float, present_hz: float) -> float:
+    # A little slower changes nothing but that ticks are no whole samples any more.
+    return wanted_hz if SLOWER * wanted_hz < present_hz else present_hz
+
+
+def _scaled(settings: TrainingSettings, window_s: float, rate_hz: float) -> TrainingSettings:
+    return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
+
+
+def _followed(recordings: Sequence[Recording], settings: TrainingSettings) -> tuple[float, int]:
+    """
+    Return the mean error on held-out blocks, and how many there are.
+
+    The error is in units of the one that counts as lost, and 1 where no block can be held out.
+    """
+    present = replace(settings, horizons=(0,))
+    try:
+        dataset = build_dataset(recordings, present)
+        fit, held = hold_out(dataset.segments, dataset.window)
+        if not (_any_position(fit) and _any_position(held)):
+            return 1.0, 0
+        bench = HeldOutBench(fit, held, dataset, present)
+    except InputError:
+        return 1.0, 0
+    tried = [replace(present, bandwidth_factor=each) for each in BANDWIDTHS]
+    scores = [bench.score(usual_candidate(each)) for each in tried]
+    return float(np.mean(scores)) / bench.lost_m, len(held)
+
+
+def _any_position(segments: Sequence[Segment]) -> bool:
+    return any(bool(np.isfinite(segment.positions).any()) for segment in segments)
