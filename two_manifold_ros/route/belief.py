@@ -114,6 +114,7 @@ class RouteBelief:
         self.others[:, 1] = even / 6.0
         self._active[:] = np.arange(places)
         self._count = places
+        self._reached[:] = 0
         self._totals[:] = [[1.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
         self._totals /= 6.0
         self.log_evidence = 0.0
