@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from small_route import leads_to, PLACES, small_route
 
-from two_manifold_ros.route import belief as module, reading, steps
+from two_manifold_ros.route import belief as module
+from two_manifold_ros.route import reading, steps
 from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief, STANDING, UNLIKE
 from two_manifold_ros.route.route import Rates, Route
 

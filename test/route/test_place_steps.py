@@ -4,19 +4,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from circuit import Circuit
 import numpy as np
 import pytest
 from small_route import CHANNELS, PLACES, small_route
 
-from two_manifold_ros.route import belief as module, reading, steps
+from two_manifold_ros.route import belief as module
+from two_manifold_ros.route import reading, steps
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.steps import FAINTLY, PLAINLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from two_manifold_ros.route.route import Route
 
@@ -25,8 +27,8 @@ FORMS = ('loops', 'arrays')
 SEEDS = range(6)
 
 
-def form_of(home: object, name: str, form: str) -> Callable[..., object]:
-    found: Callable[..., object] = getattr(home, f'_{name}_{form}')
+def form_of(home: ModuleType, name: str, form: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(home, f'_{name}_{form}')
     return found
 
 
@@ -133,7 +135,7 @@ def weighed(form: str, seed: int, known: int) -> dict[str, np.ndarray]:
     order, totals = np.zeros(PLACES, dtype=np.int64), np.zeros((3, 2))
     order[:known] = active
     jumped = np.array([3e-7, 1e-5]) * (seed + 1)
-    evidence, count = form_of(steps, 'weigh', form)(  # type: ignore[misc]
+    evidence, count = form_of(steps, 'weigh', form)(
         cells, others, order, reached, known, jumped, small_route().pace_prior, logs.copy(), 0.5,
         np.array([0.02, 0.01]), active := np.zeros(PLACES, dtype=np.int64), totals,
     )  # fmt: skip
@@ -174,7 +176,7 @@ def test_weights_drop_and_find_places() -> None:
 def test_what_is_impossible_has_no_weight(form: str) -> None:
     cells, others, active = some_belief(np.random.default_rng(0), PLACES)
     reached = np.full(PLACES, PLAINLY)
-    evidence, _ = form_of(steps, 'weigh', form)(  # type: ignore[misc]
+    evidence, _ = form_of(steps, 'weigh', form)(
         cells, others, active, reached, PLACES, np.full(2, 1e-5), small_route().pace_prior,
         np.full((PLACES, 2, PACES), -2000.0), 0.0, np.zeros(2), active.copy(), np.zeros((3, 2)),
     )  # fmt: skip
@@ -229,15 +231,9 @@ def test_beliefs_that_drive_stop_and_are_moved(
             evidence = belief.update(observation)
             counts.append(belief._count)
             means, covariances = belief.read()
-            numbers = [
-                evidence, belief.log_evidence, belief.on_route, belief.standing, belief.unlike,
-            ]  # fmt: skip
-            rows.append(
-                np.concatenate(
-                    [numbers, belief.cells.ravel(), means.ravel(), covariances.ravel()]
-                    + [belief.others.ravel(), belief.state]
-                )
-            )
+            told_now = [evidence, belief.log_evidence, belief.on_route, belief.unlike]
+            arrays = belief.cells, belief.others, belief.state, means, covariances
+            rows.append(np.concatenate([told_now, *(each.ravel() for each in arrays)]))
         told.append(rows)
     np.testing.assert_allclose(told[0], told[1], rtol=1e-9, atol=1e-9)
     assert min(counts) < 0.2 * len(route.noise)
