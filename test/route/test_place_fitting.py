@@ -10,8 +10,11 @@ from circuit import Circuit, Drive, LAP_TICKS
 import numpy as np
 import pytest
 
+from two_manifold_ros.readout.calibration import squared_mahalanobis
+from two_manifold_ros.readout.targets import segment_targets
 from two_manifold_ros.route import fitting
 from two_manifold_ros.route.fitting import fit, FOLDS, SHARPNESS
+from two_manifold_ros.route.learning import learn_route
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,14 +107,14 @@ def test_what_is_followed_has_no_part_in_its_map(
 ) -> None:
     known: list[np.ndarray] = []
     given: list[float] = []
-    learn = fitting.learn_route
 
     def learned(passes: Passes, kept: np.ndarray, sharpness: float) -> Route:
         known.append(kept)
         given.append(sharpness)
-        return learn(passes, kept, sharpness)
+        return learn_route(passes, kept, sharpness)
 
     monkeypatch.setattr(fitting, 'learn_route', learned)
+    monkeypatch.setattr(fitting, 'MOST_TICKS', 0)
     fit(passes, [laps.observations], [laps.track], LEAD, 0.2)
     assert len(known) == FOLDS
     left_out = ~np.array(known)
@@ -133,7 +136,7 @@ def test_only_so_many_ticks_are_followed(
 
 
 def test_ellipses_are_calibrated_where_it_drives_on_the_route(
-    laps: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
+    laps: Drive, passes: Passes, fitted: Fitted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is wrong while it is told to be elsewhere says nothing of a drive."""
     run = fitting._run
@@ -144,19 +147,21 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
         means[-100:] += 5.0
         return means, covariances, told
 
-    plain = fit(passes, [laps.observations], [laps.track], LEAD)
     monkeypatch.setattr(fitting, '_run', blind)
     found = fit(passes, [laps.observations], [laps.track], LEAD)
-    assert plain is not None
     assert found is not None
-    np.testing.assert_allclose(found.factors, plain.factors, rtol=0.25)
-    assert found.score_m > plain.score_m + 0.5
-    assert found.log_score < plain.log_score
+    np.testing.assert_allclose(found.factors, fitted.factors, rtol=0.25)
+    assert found.score_m > fitted.score_m + 0.5
+    assert found.log_score < fitted.log_score
 
 
-def test_nothing_is_told_where_no_position_is_known(laps: Drive, passes: Passes) -> None:
+def test_nothing_is_told_where_no_position_is_known(
+    laps: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, 'MOST_TICKS', 0)
     unknown = np.full_like(laps.track, np.nan)
     assert fit(passes, [laps.observations], [unknown], LEAD) is None
+    assert fit(passes, [laps.observations], [laps.track], LEAD) is not None
 
 
 def test_too_short_a_drive(laid_out: Callable[..., Passes]) -> None:
@@ -167,17 +172,17 @@ def test_too_short_a_drive(laid_out: Callable[..., Passes]) -> None:
 
 def test_factors_make_ellipses_hold_their_share(fitted: Fitted, passes: Passes) -> None:
     """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
-    route = fitting.learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), SHARPNESS)
+    route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), SHARPNESS)
     squares: list[list[np.ndarray]] = [[], [], []]
     for seed in range(1, 7):
         drive = Circuit().laps(6, seed=seed)
         means, covariances, _ = fitting._run(route, drive.observations)
-        truth = fitting.segment_targets(drive.track, passes.horizons, passes.period_s)
+        truth = segment_targets(drive.track, passes.horizons, passes.period_s)
         errors, spreads = (means - truth)[LEAD:], covariances[LEAD:]
         for column, found in enumerate(squares):
             known = np.isfinite(errors[:, column]).all(axis=1)
             wide = spreads[known, column] * fitted.factors[column]
-            found.append(fitting.squared_mahalanobis(errors[known, column], wide))
+            found.append(squared_mahalanobis(errors[known, column], wide))
     for found, least, near in zip(squares, (0.85, 0.82, 0.75), (0.1, 0.1, 0.13), strict=True):
         every = np.concatenate(found)
         assert np.mean(every < 2.28) == pytest.approx(0.68, abs=near)
@@ -186,7 +191,7 @@ def test_factors_make_ellipses_hold_their_share(fitted: Fitted, passes: Passes) 
 
 def test_the_score_is_the_log_density_of_the_truth(passes: Passes) -> None:
     every = np.ones(len(passes.settled), dtype=np.bool_)
-    route = fitting.learn_route(passes, every, SHARPNESS)
+    route = learn_route(passes, every, SHARPNESS)
     spread = np.array([[4.0, 1.0], [1.0, 2.0]])
     errors = np.array([[0.5, -1.0], [np.nan, 0.0], [1e6, 0.0]])
     scores = fitting._scores(errors, np.tile(spread, (3, 1, 1)), route)

@@ -78,16 +78,16 @@ def test_who_skips_a_place_or_slips_back_is_on_the_same_way() -> None:
     for place in range(19):
         assert found[place] == [(place + 1, 1.0)]
     # But a short cut is a way of its own.
-    assert ways(way, way, [3, 15, 16])[3] == [
-        (4, pytest.approx(2 / 3)),
-        (15, pytest.approx(1 / 3)),
-    ]
+    targets, shares = zip(*ways(way, way, [3, 15, 16])[3], strict=True)
+    assert targets == (4, 15)
+    np.testing.assert_allclose(shares, [2.0 / 3.0, 1.0 / 3.0])
 
 
 def test_of_two_equal_ways_the_next_place_is_the_main_one() -> None:
-    found = ways([3, 0], [3, 4], [4, 5, 6, 7, 8, 9, 10, 11], [1, 2])
-    assert main_ways({3: [(4, 0.5), (4, 0.5)]}, 5)[3] == 4
-    assert found[3] == [(0, 0.5), (4, 0.5)]
+    """So that who slipped back as often as not is on the same way."""
+    found = ways([0, 1, 2, 3, 4, 5, 6], [5, 4])
+    assert found[5] == [(6, 1.0)]
+    assert found[4] == [(5, 1.0)]
 
 
 def test_only_kept_visits_tell_ways() -> None:
