@@ -59,6 +59,8 @@ def ways(*visits: list[int]) -> dict[int, list[tuple[int, float]]]:
 def test_ways_lead_on_to_the_next_place() -> None:
     found = ways([0, 1, 1, 1, 2, 0, 1, 2])
     assert found == {0: [(1, 1.0)], 1: [(2, 1.0)], 2: [(0, 1.0)]}
+    # Who stays at a place for a while goes on all the same.
+    assert ways([0, 1, 1, 1, 1, 2]) == {0: [(1, 1.0)], 1: [(2, 1.0)]}
 
 
 def test_no_way_leads_from_one_drive_to_the_next() -> None:
