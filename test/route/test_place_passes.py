@@ -92,8 +92,9 @@ def test_the_memory_of_several_drives() -> None:
     assert parts == pytest.approx(whole, rel=0.1)
     noise = np.random.default_rng(0).normal(size=(600, 1))
     assert memory_of([series, noise], PERIOD_S) == pytest.approx(whole, rel=0.1)
-    alternating = [np.full((200, 1), (-1.0) ** i) for i in range(10)]
-    assert memory_of(alternating, PERIOD_S) == pytest.approx(66 * PERIOD_S)
+    alternating = [np.full((250, 1), (-1.0) ** i) for i in range(20)]
+    found = memory_of([np.ones((400, 1)), *alternating], PERIOD_S)
+    assert found == pytest.approx(LONGEST_LAG_S)
 
 
 def test_the_memory_has_bounds() -> None:
