@@ -70,11 +70,10 @@ def assert_consistent(belief: RouteBelief) -> None:
     total = cells.sum() + others.sum()
     assert 1.0 - DROPPED < total < 1.0 + 1e-9
     on = cells[:, [ON, ON_NEW]].sum()
-    close = {'abs': 1e-9}
-    assert belief.on_route == pytest.approx(on + others[:, 0].sum(), **close)
-    assert belief.driving == pytest.approx(on, **close)
-    assert belief.standing == pytest.approx(others[:, :, STANDING].sum(), **close)
-    assert belief.unlike == pytest.approx(others[:, :, UNLIKE].sum(), **close)
+    assert belief.on_route == pytest.approx(on + others[:, 0].sum(), abs=1e-9)
+    assert belief.driving == pytest.approx(on, abs=1e-9)
+    assert belief.standing == pytest.approx(others[:, :, STANDING].sum(), abs=1e-9)
+    assert belief.unlike == pytest.approx(others[:, :, UNLIKE].sum(), abs=1e-9)
     assert belief.weights.min() >= 0.0
     assert belief.weights.sum() == pytest.approx(1.0)
     assert belief.state[0] == 1.0

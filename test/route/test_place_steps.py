@@ -111,11 +111,12 @@ def likelihoods(form: str, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
 def test_likelihoods(seed: int) -> None:
     """Where they are told: at all paces, at the usual one, or of who is new."""
     (loops, reached, most), (arrays, _, largest) = (likelihoods(form, seed) for form in FORMS)
-    close = {'rtol': 1e-9, 'atol': 1e-9}
     plain = reached == PLAINLY
-    np.testing.assert_allclose(loops[plain], arrays[plain], **close)
-    np.testing.assert_allclose(loops[reached > 0, :, 0], arrays[reached > 0, :, 0], **close)
-    np.testing.assert_allclose(loops[:, 1, 0], arrays[:, 1, 0], **close)
+    np.testing.assert_allclose(loops[plain], arrays[plain], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        loops[reached > 0, :, 0], arrays[reached > 0, :, 0], rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(loops[:, 1, 0], arrays[:, 1, 0], rtol=1e-9, atol=1e-9)
     assert most == pytest.approx(largest, abs=1e-9)
     told = np.concatenate([arrays[plain].ravel(), arrays[reached > 0, 0, 0], arrays[:, 1, 0]])
     assert np.isfinite(told).all()
