@@ -13,95 +13,131 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+DRIVING = ('on', 'on new', 'off', 'off new')
+ELSE = ('stands on', 'odd on', 'stands off', 'odd off')
+
 
 class DenseBelief:
     """
-    Bayes over all 2 (r + 2) P hypotheses with a matrix of all chances; drops nothing.
+    Bayes over all (4 r + 4) P hypotheses with a matrix of all chances; drops nothing.
 
-    Hypotheses are counted as ``index(off, row, place)``: rows are the paces, standing, unlike.
+    Rows of hypotheses are the paces of each way of driving, in this order, then whatever else a
+    vehicle does, each at every place.
     """
 
     def __init__(self, route: Route, leads_to: Array) -> None:
         """Take the chances (P, P) to be at each place one step after another."""
         self.route = route
         self.places, self.paces = len(route.noise), len(route.log_paces)
-        self.rows = self.paces + 2
-        self.even = np.full(self.places, 1.0 / self.places)
+        self.rows = {
+            mode: list(range(self.paces * i, self.paces * (i + 1)))
+            for i, mode in enumerate(DRIVING)
+        }
+        self.rows |= {mode: [4 * self.paces + i] for i, mode in enumerate(ELSE)}
+        self.size = (4 * self.paces + 4) * self.places
         self.leads_to = leads_to
+        self.transition = self.moving() @ self.exchanging()
         self.start()
 
-    def index(self, off: int, row: int, place: int) -> int:
-        return (off * self.rows + row) * self.places + place
+    def index(self, row: int, place: int) -> int:
+        return row * self.places + place
 
     def start(self) -> None:
+        """Half of the rolling and nine of ten standing vehicles are where a drive began."""
         self.seen: list[Array] = []
-        self.chances = np.zeros(2 * self.rows * self.places)
+        self.chances = np.zeros(self.size)
         for place in range(self.places):
-            for row in range(self.paces):
-                prior = self.route.pace_prior[row] * self.even[place]
-                self.chances[self.index(0, row, place)] = 0.5 * prior
-                self.chances[self.index(1, row, place)] = 0.25 * prior
-            self.chances[self.index(1, self.rows - 1, place)] = 0.25 * self.even[place]
-        self.transition = self.moving() @ self.exchanging()
+            begun, even = self.route.beginnings[place], 1.0 / self.places
+            shares = {
+                'on new': (0.5 * begun + 0.5 * even) * 3.0 / 8.0,
+                'stands on': (0.9 * begun + 0.1 * even) / 8.0,
+                'off new': even / 6.0,
+                'stands off': even / 6.0,
+                'odd off': even / 6.0,
+            }
+            for mode, share in shares.items():
+                for row, part in zip(self.rows[mode], self.fresh(mode), strict=True):
+                    self.chances[self.index(row, place)] = share * part
+
+    def fresh(self, mode: str) -> Array:
+        """Return the chances of the rows of who just came to this."""
+        return self.route.pace_prior if mode in DRIVING else np.ones(1)
 
     def moving(self) -> Array:
         """Chances to go from one hypothesis (rows) to another (columns) along the map."""
-        steps = [np.linalg.matrix_power(self.leads_to, k) for k in range(self.moves().shape[1])]
-        matrix = np.zeros((len(self.chances), len(self.chances)))
-        for off in range(2):
-            for row in range(self.rows):
-                ways = sum(
-                    chance * step for chance, step in zip(self.moves()[row], steps, strict=True)
-                )
+        moves = self.route.moves
+        steps = [np.linalg.matrix_power(self.leads_to, k) for k in range(moves.shape[1])]
+        matrix = np.zeros((self.size, self.size))
+        for mode, rows in self.rows.items():
+            kinds = range(self.paces) if mode in DRIVING else [self.paces + ('odd' in mode)]
+            for row, kind in zip(rows, kinds, strict=True):
+                ways = sum(chance * step for chance, step in zip(moves[kind], steps, strict=True))
                 for here in range(self.places):
                     for there in range(self.places):
-                        matrix[self.index(off, row, here), self.index(off, row, there)] = ways[
-                            here, there
-                        ]
+                        matrix[self.index(row, here), self.index(row, there)] = ways[here, there]
         return matrix
 
-    def moves(self) -> Array:
-        return self.route.moves
+    def exchanges(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
+        """Chances to go over to another hypothesis where one is, and to one at any place."""
+        rates = self.route.rates
+        here = {
+            ('on', 'off'): 0.5 * rates.leave,
+            ('on', 'odd off'): 0.5 * rates.leave,
+            ('on new', 'on'): rates.settle,
+            ('off', 'on'): rates.enter,
+            ('off new', 'on new'): rates.enter,
+            ('off new', 'off'): rates.settle,
+            ('odd on', 'on new'): 0.5 * rates.unlike_ends,
+            ('odd on', 'stands on'): 0.5 * rates.unlike_ends,
+            ('odd on', 'odd off'): rates.astray,
+            ('odd off', 'stands off'): 0.5 * rates.unlike_ends,
+        }
+        for side, unlike in (('on', rates.unlike), ('off', rates.unlike_off)):
+            for mode in (side, f'{side} new'):
+                here[mode, f'stands {side}'] = rates.stop
+                here[mode, f'odd {side}'] = unlike
+            here[f'stands {side}', f'{side} new'] = 0.5 * rates.go
+            here[f'stands {side}', f'odd {side}'] = 0.5 * rates.go
+        anywhere = {
+            ('on', 'on new'): rates.carried,
+            ('odd on', 'on new'): rates.carried,
+            ('odd off', 'on new'): rates.enter,
+            ('off', 'off'): 0.5 * rates.piece,
+            ('off', 'off new'): 0.5 * rates.piece,
+            ('off new', 'off'): 0.5 * rates.piece,
+            ('off new', 'off new'): 0.5 * rates.piece,
+            ('odd off', 'off'): 0.25 * rates.unlike_ends,
+            ('odd off', 'off new'): 0.25 * rates.unlike_ends,
+        }
+        return here, anywhere
 
     def exchanging(self) -> Array:
-        """Chances to go over from one hypothesis to another at a place, or to any place."""
-        rates, prior = self.route.rates, self.route.pace_prior
-        rest, unlike = self.rows - 2, self.rows - 1
-        matrix = np.zeros((len(self.chances), len(self.chances)))
-        for place in range(self.places):
-            here = [[self.index(off, row, place) for row in range(self.rows)] for off in range(2)]
-            for row in range(self.paces):
-                on, off = here[0][row], here[1][row]
-                for other in range(self.paces):
-                    kept = self.route.pace_changes[row, other]
-                    stays = 1.0 - rates.leave - rates.stop - rates.unlike
-                    matrix[on, here[0][other]] += stays * kept
-                    matrix[on, here[1][other]] += 0.5 * rates.leave * kept
-                    matrix[off, here[0][other]] += rates.enter * kept
-                    stays = 1.0 - rates.enter - rates.piece - rates.stop - rates.unlike
-                    matrix[off, here[1][other]] += stays * kept
-                matrix[on, here[1][unlike]] += 0.5 * rates.leave
-                for begin, cell in ((on, here[0]), (off, here[1])):
-                    matrix[begin, cell[rest]] += rates.stop
-                    matrix[begin, cell[unlike]] += rates.unlike
-                self._jump(matrix, off, rates.piece)
-            for off in range(2):
-                matrix[here[off][rest], here[off][rest]] += 1.0 - rates.go
-                for row in range(self.paces):
-                    matrix[here[off][rest], here[off][row]] += rates.go * prior[row]
-            for row in range(self.paces):
-                matrix[here[0][unlike], here[0][row]] += rates.unlike_ends * prior[row]
-            matrix[here[0][unlike], here[0][unlike]] += 1.0 - rates.unlike_ends - rates.astray
-            matrix[here[0][unlike], here[1][unlike]] += rates.astray
-            matrix[here[1][unlike], here[1][unlike]] += 1.0 - rates.unlike_off_ends
-            self._jump(matrix, here[1][unlike], rates.unlike_off_ends)
+        here, anywhere = self.exchanges()
+        matrix = np.zeros((self.size, self.size))
+        for mode in self.rows:
+            gone = sum(chance for (a, _), chance in here.items() if a == mode)
+            gone += sum(chance for (a, _), chance in anywhere.items() if a == mode)
+            self._go_over(matrix, mode, mode, 1.0 - gone)
+        for (mode, other), chance in here.items():
+            self._go_over(matrix, mode, other, chance)
+        for (mode, other), chance in anywhere.items():
+            for row in self.rows[mode]:
+                for place in range(self.places):
+                    for there in range(self.places):
+                        for to, part in zip(self.rows[other], self.fresh(other), strict=True):
+                            matrix[self.index(row, place), self.index(to, there)] += (
+                                chance * part / self.places
+                            )
         return matrix
 
-    def _jump(self, matrix: Array, begin: int, rate: float) -> None:
-        for there in range(self.places):
-            for row in range(self.paces):
-                chance = rate * self.even[there] * self.route.pace_prior[row]
-                matrix[begin, self.index(1, row, there)] += chance
+    def _go_over(self, matrix: Array, mode: str, other: str, chance: float) -> None:
+        """Who drives and goes on driving keeps the pace, but for what it changes in a tick."""
+        for pace, row in enumerate(self.rows[mode]):
+            both = mode in DRIVING and other in DRIVING
+            parts = self.route.pace_changes[pace] if both else self.fresh(other)
+            for place in range(self.places):
+                for to, part in zip(self.rows[other], parts, strict=True):
+                    matrix[self.index(row, place), self.index(to, place)] += chance * part
 
     def features(self) -> tuple[Array, Array]:
         """Slow means before the last observation, and that; each mean starts at the first."""
@@ -115,51 +151,67 @@ class DenseBelief:
         self.chances = self.chances @ self.transition
 
     def skip(self, ticks: int) -> None:
-        self.seen = []
+        """Predict; of who is settled only so many stay so as would not have settled meanwhile."""
         for _ in range(ticks):
             self.predict()
+        table = self.chances.reshape(-1, self.places)
+        for _ in range(ticks):
+            for side in ('on', 'off'):
+                lost = self.route.rates.settle * table[self.rows[side]]
+                table[self.rows[side]] -= lost
+                table[self.rows[f'{side} new']] += lost
 
     def update(self, observation: Array) -> float:
         """Take an observation; return the logarithm of its predicted density, tempered."""
         self.seen.append(observation)
         self.predict()
-        if len(self.seen) < self.route.settle:
-            return 0.0
-        logs = self.logs()
-        joint = self.chances * np.exp(logs)
+        joint = self.chances * np.exp(self.logs())
         self.chances = joint / joint.sum()
         return float(np.log(joint.sum()))
 
     def logs(self) -> Array:
+        """Tempered log-likelihoods of all hypotheses."""
         route, (means, observation) = self.route, self.features()
+        nothing, weight = np.zeros(0), route.persistence
         seen = route.whitening @ np.concatenate([means, observation])
-        first = len(self.seen) == route.settle
-        weights = np.ones(len(seen))
-        if not first:
-            weights[: len(means)] = route.persistence
-        sharpness = 0.5 * route.sharpness if first else route.sharpness
-        logs = np.zeros(len(self.chances))
+        newest = route.new_whitening @ observation
+        # What lasts counts less, and who is new is told by the observation alone.
+        weights = np.array([weight] * len(means) + [1.0] * len(observation))
+        any_means = weight * log_density(route.other_means, means, nothing)
+        table = np.zeros((4 * self.paces + 4, self.places))
         for place in range(self.places):
+            noise = route.noise[place]
             for row, pace in enumerate(route.log_paces):
                 usual = route.means[place] + pace * route.slopes[place]
-                square = np.sum(weights * (seen - usual) ** 2) / route.noise[place]
-                value = -0.5 * weights.sum() * np.log(route.noise[place])
-                value -= 0.5 * (route.tail + weights.sum()) * np.log(1.0 + square / route.tail)
-                for off in range(2):
-                    logs[self.index(off, row, place)] = sharpness * value
-        driving = [self.index(0, row, i) for row in range(self.paces) for i in range(self.places)]
-        least = logs[driving].max() - 20.0
-        nothing = np.zeros(0)
-        for row, given, alone in (
-            (self.rows - 2, route.rest, route.rest_means),
-            (self.rows - 1, route.other, route.other_means),
-        ):
-            told = log_density(given, observation, means)
-            told += route.persistence * log_density(alone, means, nothing)
-            for off in range(2):
-                for place in range(self.places):
-                    logs[self.index(off, row, place)] = least if first else sharpness * told
-        return logs
+                known = student(weights * (seen - usual) ** 2, weights.sum(), noise, route.tail)
+                usual = route.new_means[place] + pace * route.new_slopes[place]
+                new = student((newest - usual) ** 2, len(newest), noise, route.tail)
+                new += route.new_level + any_means
+                for mode in ('on', 'off'):
+                    table[self.rows[mode][row], place] = known
+                    table[self.rows[f'{mode} new'][row], place] = new
+        stands = log_density(route.rest, observation, means)
+        stands += weight * log_density(route.rest_means, means, nothing)
+        for side in ('on', 'off'):
+            table[self.rows[f'stands {side}']] = stands
+            table[self.rows[f'odd {side}']] = any_means + log_density(
+                route.other, observation, means
+            )
+        return route.sharpness * table.ravel()
+
+    def tables(self) -> tuple[Array, Array]:
+        """Return the probabilities as the belief has them: (P, 4, r) and (P, 2, 2)."""
+        table = self.chances.reshape(-1, self.places)
+        cells = table[: 4 * self.paces].reshape(4, self.paces, self.places)
+        return cells.transpose(2, 0, 1), table[4 * self.paces :].reshape(2, 2, -1).transpose(
+            2, 0, 1
+        )
+
+
+def student(squares: Array, count: float, noise: float, tail: float) -> float:
+    """Return the log density, up to a constant, of ``count`` values with these squares."""
+    level = -0.5 * count * np.log(noise)
+    return float(level - 0.5 * (tail + count) * np.log(1.0 + squares.sum() / (tail * noise)))
 
 
 def log_density(density: Density, seen: Array, given: Array) -> float:

@@ -63,7 +63,7 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
     made_up = Trials()
     monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: made_up)
     # What would be fitted without a tuning is then what is usual.
-    drives = SimpleNamespace(fitted=lambda *_: None)
+    drives = SimpleNamespace(passes=SimpleNamespace(persistence=0.5))
     monkeypatch.setattr(tune_module, 'RouteBench', lambda *_: SimpleNamespace(drives=drives))
     return made_up
 

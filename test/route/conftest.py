@@ -10,14 +10,15 @@ from circuit import AT_REST, Circuit, MEMORY_S, PERIOD_S
 import numpy as np
 import pytest
 
-from two_manifold_ros.route.learning import lay_out, learn_route, Tuning
+from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.passes import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from circuit import Drive
 
-    from two_manifold_ros.route.learning import Passes
+    from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
 
 HORIZONS = (0, 5, 20)
@@ -56,4 +57,4 @@ def passes(laps: Drive, laid_out: Callable[..., Passes]) -> Passes:
 
 @pytest.fixture(scope='session')
 def route(passes: Passes) -> Route:
-    return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3, 0.5))
+    return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))

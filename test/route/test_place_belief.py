@@ -1,130 +1,284 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The belief against a dense matrix, and that it keeps, loses and finds the place."""
+"""The belief against a dense matrix of all hypotheses, and what holds of any belief."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from circuit import Circuit, Drive, LAP_TICKS, PERIOD_S
 from naive_route import DenseBelief
 import numpy as np
 import pytest
 from small_route import leads_to, PLACES, small_route
 
 from two_manifold_ros.route import belief as module
-from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.route import Rates
+from two_manifold_ros.route import reading, steps
+from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief, STANDING, UNLIKE
+from two_manifold_ros.route.route import Rates, Route
 
-if TYPE_CHECKING:
-    from two_manifold_ros.route.route import Route
+DROPPED = 2e-3
+"""Probability that all dropped places may have had."""
 
-KERNELS = ('move', 'exchange', 'fill_logs', 'weigh')
+KERNELS = {'predict': steps, 'fill_logs': steps, 'weigh': steps}
+READINGS = {'mean_state': reading, 'sum_targets': reading}
+
+
+def use(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    for name, home in (KERNELS | READINGS).items():
+        monkeypatch.setattr(module, name, getattr(home, f'_{name}_{form}'))
 
 
 @pytest.fixture(params=['loops', 'arrays'])
 def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run with the loops that are compiled, and with arrays, where there is no compiler."""
-    for name in KERNELS:
-        monkeypatch.setattr(module, name, getattr(module, f'_{name}_{request.param}'))
+    use(monkeypatch, request.param)
+
+
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run with arrays that drop nothing and look at every pace."""
+    use(monkeypatch, 'arrays')
+    monkeypatch.setattr(steps, 'FAINT', 0.0)
+    monkeypatch.setattr(steps, 'PACED', 0.0)
+    monkeypatch.setattr(reading, 'LEAST_SHARE', 0.0)
 
 
 def observations(ticks: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(ticks, 2))
 
 
+def both(route: Route) -> tuple[RouteBelief, DenseBelief]:
+    return RouteBelief(route), DenseBelief(route, leads_to())
+
+
 def assert_same(belief: RouteBelief, dense: DenseBelief, atol: float) -> None:
-    cells = dense.chances.reshape(2, dense.rows, dense.places)
-    on = cells[0].sum(axis=0)
-    assert belief.on_route == pytest.approx(on.sum(), abs=atol)
-    assert belief.standing == pytest.approx(cells[:, -2].sum(), abs=atol)
-    assert belief.unlike == pytest.approx(cells[:, -1].sum(), abs=atol)
-    assert belief.driving == pytest.approx(cells[0, :-2].sum(), abs=atol)
-    np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=atol)
+    cells, others = dense.tables()
+    np.testing.assert_allclose(belief.cells, cells, rtol=0.0, atol=atol)
+    np.testing.assert_allclose(belief.others, others, rtol=0.0, atol=atol)
+    on = cells[:, [ON, ON_NEW]].sum(axis=(1, 2)) + others[:, 0].sum(axis=1)
+    assert belief.on_route == pytest.approx(on.sum(), abs=atol * PLACES)
+    assert belief.driving == pytest.approx(cells[:, :2].sum(), abs=atol * PLACES)
+    np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=10.0 * atol)
 
 
-@pytest.mark.usefixtures('kernels')
-def test_the_probabilities_of_a_dense_matrix() -> None:
-    """Over starting, settling and a gap; no place becomes so unlikely that it is dropped."""
-    route = small_route()
-    belief, dense = RouteBelief(route), DenseBelief(route, leads_to())
+def assert_consistent(belief: RouteBelief) -> None:
+    """What is told is the sums of the arrays, and they are probabilities."""
+    cells, others = belief.cells, belief.others
+    for values in (cells, others):
+        assert values.min() >= 0.0
+        assert values.max() <= 1.0 + 1e-12
+    total = cells.sum() + others.sum()
+    assert 1.0 - DROPPED < total < 1.0 + 1e-9
+    on = cells[:, [ON, ON_NEW]].sum()
+    assert belief.on_route == pytest.approx(on + others[:, 0].sum(), abs=1e-9)
+    assert belief.driving == pytest.approx(on, abs=1e-9)
+    assert belief.standing == pytest.approx(others[:, :, STANDING].sum(), abs=1e-9)
+    assert belief.unlike == pytest.approx(others[:, :, UNLIKE].sum(), abs=1e-9)
+    assert belief.weights.min() >= 0.0
+    assert belief.weights.sum() == pytest.approx(1.0)
+    assert belief.state[0] == 1.0
+    assert np.isfinite(belief.state).all()
+    assert_readable(belief)
+
+
+def assert_readable(belief: RouteBelief) -> None:
+    means, covariances = belief.read()
+    assert np.isfinite(means).all()
+    assert np.isfinite(covariances).all()
+    np.testing.assert_array_equal(covariances, covariances.transpose(0, 2, 1))
+    assert (np.linalg.eigvalsh(covariances) > 0.0).all()
+
+
+@pytest.mark.usefixtures('exact')
+@pytest.mark.parametrize('seed', range(3))
+def test_the_probabilities_of_a_dense_matrix(seed: int) -> None:
+    """From the start on and over a gap."""
+    belief, dense = both(small_route(seed=seed))
     np.testing.assert_allclose(dense.transition.sum(axis=1), 1.0, atol=1e-12)
+    assert dense.transition.min() >= 0.0
     assert_same(belief, dense, 1e-12)
-    for tick, observation in enumerate(observations(60)):
+    for tick, observation in enumerate(observations(60, seed)):
         if tick == 30:
             belief.skip(3)
             dense.skip(3)
-            assert_same(belief, dense, 1e-10)
+            assert_same(belief, dense, 1e-9)
         belief.update(observation)
         logarithm = dense.update(observation)
-        assert dense.chances.reshape(-1, PLACES).sum(axis=0).min() > module.ACTIVE
         assert_same(belief, dense, 1e-9)
         assert belief.log_evidence == pytest.approx(logarithm, abs=1e-9)
+
+
+@pytest.mark.usefixtures('exact')
+def test_evidence_is_relative_to_the_likeliest_of_all() -> None:
+    belief, dense = both(small_route(spread=2.0))
+    for observation in 2.0 * observations(20):
+        evidence = belief.update(observation)
+        logarithm = dense.update(observation)
+        assert np.log(evidence) == pytest.approx(logarithm - dense.logs().max(), abs=1e-9)
+
+
+@pytest.mark.usefixtures('exact')
+def test_readings_against_sums_over_all_hypotheses() -> None:
+    route = small_route()
+    belief, dense = both(route)
+    for observation in observations(20):
+        belief.update(observation)
+        dense.update(observation)
+    cells, others = dense.tables()
+    on = np.concatenate([cells[:, ON] + cells[:, ON_NEW], others[:, 0]], axis=1)
+    weights = on / on.sum()
+    # Who stands or does anything unseen has the usual pace: it is not known to differ.
+    paces = np.concatenate([route.log_paces, [0.0, 0.0]])
+    means, covariances = belief.read()
+    for column in range(3):
+        ahead = route.targets[:, column, None] + paces[:, None] * route.drifts[:, column, None]
+        mean = np.einsum('ir,irk->k', weights, ahead)
+        spread = np.einsum('ir,irk,irl->kl', weights, ahead - mean, ahead - mean)
+        spread += np.einsum('ir,ikl->kl', weights, route.covariances[:, column])
+        np.testing.assert_allclose(means[column], mean, atol=1e-9)
+        np.testing.assert_allclose(covariances[column], route.factors[column] * spread, atol=1e-9)
+    np.testing.assert_allclose(belief.state, weights.sum(axis=1) @ route.states, atol=1e-9)
 
 
 @pytest.mark.usefixtures('kernels')
 def test_what_is_dropped_is_not_missed() -> None:
     """A vehicle goes round, clearly seen, until most places are out of the question."""
+    rates = Rates(1e-6, 1e-3, 1e-2, 1e-6, 0.2, 1e-8, 0.3, 1e-4, 1e-2, 1e-2, 1e-3)
     route = replace(
-        small_route(spread=15.0, sharpness=1.0),
+        small_route(spread=12.0, sharpness=1.0),
         whitening=np.eye(6),
+        new_whitening=np.eye(2),
         persistence=1e-3,
-        rates=Rates(1e-6, 1e-3, 1e-2, 1e-6, 0.2, 1e-8, 0.3, 0.1, 0.01),
+        rates=rates,
     )
-    belief, dense = RouteBelief(route), DenseBelief(route, leads_to())
-    least, place = 1.0, 0
+    route = replace(route, new_means=route.means[:, -2:], new_slopes=route.slopes[:, -2:])
+    belief, dense = both(route)
+    least, place = PLACES, 0
     for noise in observations(60):
         place = (place + 1) % PLACES
         observation = route.means[place, -2:] + 0.1 * noise
         belief.update(observation)
         dense.update(observation)
-        least = min(least, dense.chances.reshape(-1, PLACES).sum(axis=0).min())
-        assert_same(belief, dense, 1e-4)
-    assert least < module.FAINT
+        least = min(least, np.count_nonzero(belief.cells.any(axis=(1, 2))))
+        assert_same(belief, dense, DROPPED)
+        assert_consistent(belief)
+    assert least < PLACES
 
 
-def test_readings_against_sums_over_all_hypotheses() -> None:
-    route = small_route()
-    belief, dense = RouteBelief(route), DenseBelief(route, leads_to())
-    for observation in observations(20):
-        belief.update(observation)
-        dense.update(observation)
-    on = dense.chances.reshape(2, dense.rows, PLACES)[0]
-    paces = np.concatenate([route.log_paces, [0.0, 0.0]])
-    means, covariances = belief.read()
-    weights = on / on.sum()
-    for column in range(3):
-        values = route.targets[:, column] + paces[:, None, None] * route.drifts[:, column]
-        mean = np.einsum('ri,rik->k', weights, values)
-        spread = np.einsum('ri,rik,ril->kl', weights, values - mean, values - mean)
-        spread += np.einsum('ri,ikl->kl', weights, route.covariances[:, column])
-        np.testing.assert_allclose(means[column], mean, atol=1e-9)
-        np.testing.assert_allclose(
-            covariances[column], route.factors[column] * spread, rtol=1e-6, atol=1e-3
-        )
-    np.testing.assert_allclose(belief.state, weights.sum(axis=0) @ route.states, atol=1e-9)
-
-
-def test_evidence_is_a_share_and_the_sums_are_one() -> None:
-    belief = RouteBelief(small_route(spread=2.0))
-    for observation in 3.0 * observations(100):
+@pytest.mark.usefixtures('kernels')
+@pytest.mark.parametrize(('spread', 'sharpness'), [(0.1, 0.1), (2.0, 0.3), (10.0, 1.0)])
+def test_sums_are_one_and_evidence_is_a_share(spread: float, sharpness: float) -> None:
+    belief = RouteBelief(small_route(spread=spread, sharpness=sharpness))
+    assert_consistent(belief)
+    for tick, observation in enumerate(3.0 * observations(80)):
         assert 0.0 < belief.update(observation) <= 1.0
-        assert belief.cells.sum() == pytest.approx(1.0)
-        assert belief.cells.min() >= 0.0
-        assert belief.weights.sum() == pytest.approx(1.0)
-        assert belief.state[0] == 1.0
-        means, covariances = belief.read()
-        assert np.isfinite(means).all()
-        assert (np.linalg.eigvalsh(covariances) > 0.0).all()
+        assert_consistent(belief)
+        if tick % 20 == 10:
+            belief.skip(tick)
+            assert_consistent(belief)
 
 
-def test_what_fits_nothing_at_all_starts_anew() -> None:
+@pytest.mark.usefixtures('kernels')
+def test_an_observation_far_from_everything_is_survived() -> None:
     belief = RouteBelief(small_route())
+    for size in (1e3, 1e8, 1e30):
+        assert 0.0 < belief.update(np.full(2, size)) <= 1.0
+        assert_consistent(belief)
+
+
+@pytest.mark.usefixtures('kernels')
+def test_what_fits_nothing_at_all_starts_anew() -> None:
+    """As if nothing had been before it."""
+    belief, fresh = RouteBelief(small_route()), RouteBelief(small_route())
     for observation in observations(10):
         belief.update(observation)
     assert belief.update(np.full(2, np.nan)) == 0.0
-    assert_same(belief, DenseBelief(small_route(), leads_to()), 1e-12)
+    np.testing.assert_array_equal(belief.cells, fresh.cells)
+    np.testing.assert_array_equal(belief.others, fresh.others)
+    for observation in observations(10, seed=3):
+        assert belief.update(observation) == fresh.update(observation) > 0.0
+        np.testing.assert_array_equal(belief.cells, fresh.cells)
+
+
+def test_drives_start_where_drives_began() -> None:
+    """Rolling or standing; off the route nothing is known of it."""
+    route = small_route()
+    belief = RouteBelief(route)
+    assert belief.weights.argmax() == route.beginnings.argmax()
+    never = np.flatnonzero(route.beginnings == 0.0)
+    standing = belief.others[:, 0, STANDING]
+    rolling = belief.cells[:, ON_NEW].sum(axis=1)
+    assert standing[never].sum() / standing.sum() == pytest.approx(0.1 * len(never) / PLACES)
+    assert rolling[never].sum() / rolling.sum() == pytest.approx(0.5 * len(never) / PLACES)
+    for begun in (standing, rolling):
+        excess = begun - begun[never[0]]
+        np.testing.assert_allclose(excess / excess.sum(), route.beginnings, atol=1e-12)
+    assert np.ptp(belief.cells[:, OFF_NEW].sum(axis=1)) == pytest.approx(0.0, abs=1e-12)
+    # Nobody has slow means of a road behind yet.
+    assert not belief.cells[:, [ON, OFF]].any()
+    assert belief.on_route == pytest.approx(0.5)
+    assert_consistent(belief)
+
+
+@pytest.mark.usefixtures('kernels')
+def test_a_gap_makes_who_is_settled_new() -> None:
+    """In so many ticks as means take to settle; for a second or two hardly anything is lost."""
+    rates = replace(
+        small_route().rates, leave=0.0, carried=0.0, enter=0.0, piece=0.0, stop=0.0, unlike=0.0,
+        unlike_off=0.0, go=0.0, unlike_ends=0.0, astray=0.0, settle=0.05,
+    )  # fmt: skip
+    shares = []
+    for ticks in (0, 1, 10, 200):
+        belief = RouteBelief(replace(small_route(), rates=rates))
+        for observation in observations(60):
+            belief.update(observation)
+        before = belief.cells.sum(axis=(0, 2))
+        belief.skip(ticks)
+        after = belief.cells.sum(axis=(0, 2))
+        for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
+            moved = (1.0 - 0.05) ** ticks
+            both_before = before[settled] + before[new]
+            assert after[settled] + after[new] == pytest.approx(both_before, abs=1e-6)
+            # Who was new goes on settling in the meantime.
+            wanted = (both_before - before[new] * moved) * moved
+            assert after[settled] == pytest.approx(wanted, abs=1e-6)
+        shares.append(after[[ON_NEW, OFF_NEW]].sum() / after.sum())
+        assert_consistent(belief)
+    assert shares == sorted(shares)
+    assert shares[0] < 0.2
+    assert shares[-1] > 0.99
+
+
+@pytest.mark.usefixtures('kernels')
+@pytest.mark.parametrize('mode', [OFF, OFF_NEW, None])
+def test_readings_when_all_is_off_the_route(mode: int | None) -> None:
+    belief = RouteBelief(small_route())
+    belief.cells[:] = 0.0
+    belief.others[:] = 0.0
+    if mode is None:
+        belief.others[:, 1, UNLIKE] = 1.0 / PLACES
+    else:
+        belief.cells[:, mode] = small_route().pace_prior / PLACES
+    assert_readable(belief)
+    np.testing.assert_allclose(belief.weights, 1.0 / PLACES)
+    # Nothing but where the route is: all of it.
+    means, covariances = belief.read()
+    targets = small_route().targets
+    np.testing.assert_allclose(means, targets.mean(axis=0), atol=1e-9)
+    spread = np.cov(targets[:, 0].T, bias=True) + small_route().covariances[:, 0].mean(axis=0)
+    np.testing.assert_allclose(covariances[0], spread, atol=1e-9)
+    belief.update(np.zeros(2))
+    assert_consistent(belief)
+
+
+def test_readings_at_one_place_without_any_spread() -> None:
+    route = replace(small_route(), covariances=np.zeros((PLACES, 3, 2, 2)))
+    belief = RouteBelief(route)
+    belief.cells[:] = 0.0
+    belief.others[:] = 0.0
+    belief.others[4, 0, STANDING] = 1.0
+    np.testing.assert_allclose(belief.read()[0], route.targets[4], atol=1e-12)
+    assert_readable(belief)
 
 
 def test_the_same_bits_twice() -> None:
@@ -135,6 +289,7 @@ def test_the_same_bits_twice() -> None:
     for observation in observations(30):
         assert first.update(observation) == second.update(observation)
     np.testing.assert_array_equal(first.cells, second.cells)
+    np.testing.assert_array_equal(first.others, second.others)
     for one, other in zip(first.read(), second.read(), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -148,93 +303,3 @@ def test_readings_are_copies() -> None:
     belief.read()
     np.testing.assert_array_equal(means, before[0])
     np.testing.assert_array_equal(covariances, before[1])
-
-
-def test_what_is_hidden_has_no_weight() -> None:
-    belief = RouteBelief(small_route())
-    belief.hide(2, 5)
-    assert (belief.weights[2:5] == 0.0).all()
-    np.testing.assert_allclose(np.delete(belief.weights, [2, 3, 4]), 1.0 / 6.0)
-    assert belief.cells.sum() == pytest.approx(1.0)
-
-
-def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
-    """Return the distances of the position read to the true one, metres."""
-    missed = []
-    for observation, position in zip(drive.observations, drive.track, strict=True):
-        belief.update(observation)
-        missed.append(np.linalg.norm(belief.read()[0][0] - position))
-    return np.array(missed)
-
-
-METRE_A_TICK = 2.0 * np.pi * 20.0 / LAP_TICKS
-"""Nearly: what is driven in a tick."""
-
-
-@pytest.mark.parametrize('pace', [-0.15, 0.0, 0.15])
-def test_a_lap_is_followed_to_a_tick_at_any_pace(pace: float, route: Route) -> None:
-    drive = Circuit().drive(np.full(2 * LAP_TICKS, pace), seed=5, begin=0.3)
-    belief = RouteBelief(route)
-    missed = followed(belief, drive)
-    assert np.median(missed[60:]) < 0.5 * METRE_A_TICK
-    assert missed[60:].max() < 4.0 * METRE_A_TICK
-    assert belief.on_route > 0.95
-
-
-def test_standing_for_a_minute_keeps_the_place(route: Route) -> None:
-    minute = round(60.0 / PERIOD_S)
-    paces = np.concatenate([np.zeros(200), np.full(minute, -np.inf), np.zeros(100)])
-    drive = Circuit().drive(paces, seed=6)
-    belief = RouteBelief(route)
-    driven = slice(0, 200)
-    standing = slice(200, 200 + minute)
-    before = followed(belief, _part(drive, driven))
-    during = followed(belief, _part(drive, standing))
-    assert belief.standing > 0.9
-    after = followed(belief, _part(drive, slice(200 + minute, None)))
-    assert before[-50:].max() < 4.0 * METRE_A_TICK
-    assert during.max() < 8.0 * METRE_A_TICK
-    assert after[30:].max() < 4.0 * METRE_A_TICK
-    assert belief.standing < 0.1
-
-
-def _part(drive: Drive, ticks: slice) -> Drive:
-    return Drive(*(value[ticks] for value in vars(drive).values()))
-
-
-def test_a_moved_vehicle_is_found_again(route: Route) -> None:
-    belief = RouteBelief(route)
-    followed(belief, Circuit().drive(np.zeros(200), seed=7))
-    missed = followed(belief, Circuit().drive(np.zeros(200), seed=8, begin=0.6))
-    assert missed[0] > 10.0 * METRE_A_TICK
-    assert missed[80:].max() < 4.0 * METRE_A_TICK
-
-
-def test_a_gap_is_bridged(route: Route) -> None:
-    """Nothing is seen for a second; the belief moves on meanwhile."""
-    drive = Circuit().drive(np.zeros(260), seed=9)
-    belief = RouteBelief(route)
-    followed(belief, _part(drive, slice(0, 200)))
-    belief.skip(10)
-    missed = followed(belief, _part(drive, slice(210, None)))
-    assert missed[0] < 3.0 * METRE_A_TICK
-    assert missed.max() < 5.0 * METRE_A_TICK
-
-
-def test_another_route_is_off_the_route(route: Route) -> None:
-    belief = RouteBelief(route)
-    followed(belief, Circuit().drive(np.zeros(200), seed=10))
-    assert belief.on_route > 0.9
-    followed(belief, Circuit(seed=4).drive(np.zeros(3 * LAP_TICKS), seed=11))
-    assert belief.on_route < 0.5
-    followed(belief, Circuit().drive(np.zeros(3 * LAP_TICKS), seed=12))
-    assert belief.on_route > 0.9
-
-
-def test_a_hidden_part_is_not_believed_in(route: Route) -> None:
-    belief = RouteBelief(route)
-    count = len(route.noise)
-    belief.hide(0, count // 2)
-    assert (belief.weights[: count // 2] == 0.0).all()
-    others = Circuit().drive(np.zeros(60), seed=13, begin=0.6)
-    assert followed(belief, others)[40:].max() < 4.0 * METRE_A_TICK

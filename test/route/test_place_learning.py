@@ -6,23 +6,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from circuit import AT_REST, CHANNELS, Circuit, Drive, LAP_TICKS, MEMORY_S, NOISE, PERIOD_S
+from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, MEMORY_S, NOISE, PERIOD_S
 import numpy as np
 import pytest
 
-from two_manifold_ros.route.features import features_along, gains_for
-from two_manifold_ros.route.learning import lay_out, learn_route, memory_of, Tuning
+from two_manifold_ros.route.learning import learn_route, Tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.route.learning import Passes
+    from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
+
+TUNING = Tuning(0.2)
 
 
 def learned(passes: Passes, kept: np.ndarray | None = None) -> Route:
     every = np.ones(len(passes.settled), dtype=np.bool_)
-    return learn_route(passes, every if kept is None else kept, Tuning())
+    return learn_route(passes, every if kept is None else kept, TUNING)
 
 
 def shares_at(passes: Passes) -> np.ndarray:
@@ -55,6 +56,40 @@ def test_levels_and_what_a_pace_adds(laid_out: Callable[..., Passes]) -> None:
     assert np.sum(slopes * gained) / np.sum(gained * gained) == pytest.approx(1.0, abs=0.2)
 
 
+def test_the_observation_alone_has_the_same_usual_values(route: Route) -> None:
+    """Only its noise is another: no slow mean tells a part of it."""
+    for rows, alone in ((route.means, route.new_means), (route.slopes, route.new_slopes)):
+        values = np.linalg.solve(route.new_whitening, alone.T).T
+        np.testing.assert_allclose(values, observed(route, rows), atol=1e-9)
+    root = np.linalg.inv(route.whitening)
+    whole = root @ root.T
+    root = np.linalg.inv(route.new_whitening)
+    np.testing.assert_allclose(root @ root.T, whole[-CHANNELS:, -CHANNELS:], atol=1e-9)
+    given = np.linalg.inv(np.linalg.inv(whole)[-CHANNELS:, -CHANNELS:])
+    wider = np.linalg.slogdet(root @ root.T)[1] - np.linalg.slogdet(given)[1]
+    assert route.new_level == pytest.approx(-0.5 * wider)
+    assert route.new_level < 0.0
+
+
+def test_what_lasts_counts_once_in_a_memory(route: Route) -> None:
+    assert route.persistence == pytest.approx(PERIOD_S / MEMORY_S)
+
+
+def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
+    begins = (0.0, 0.5, 0.5)
+    drives = [
+        Circuit().drive(np.zeros(2 * LAP_TICKS), seed=i, begin=begin)
+        for i, begin in enumerate(begins)
+    ]
+    passes = laid_out(*drives)
+    beginnings, shares = learned(passes).beginnings, shares_at(passes)
+    assert beginnings.sum() == pytest.approx(1.0)
+    assert (beginnings >= 0.0).all()
+    for begin, wanted in ((0.0, 1.0 / 3.0), (0.5, 2.0 / 3.0)):
+        away = np.abs((shares - begin + 0.5) % 1.0 - 0.5)
+        assert beginnings[away < 0.02].sum() == pytest.approx(wanted)
+
+
 def test_what_does_not_depend_on_the_pace_gains_nothing(laid_out: Callable[..., Passes]) -> None:
     drive = Circuit().laps(40)
     noise = np.random.default_rng(3).normal(scale=NOISE, size=drive.observations.shape)
@@ -62,17 +97,6 @@ def test_what_does_not_depend_on_the_pace_gains_nothing(laid_out: Callable[..., 
     route = learned(laid_out(plain))
     size = np.sqrt(np.mean(observed(route, route.slopes) ** 2))
     assert size < 0.3
-
-
-def test_paces_are_those_driven(laps: Drive, passes: Passes) -> None:
-    times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_paces) - 1)
-    driven = laps.log_paces[times]
-    usual = np.zeros(len(passes.places))
-    for place in range(len(usual)):
-        usual[place] = np.median(driven[passes.places.visited == place])
-    steady = np.abs(np.diff(driven, append=driven[-1])) == 0.0
-    apart = (driven - usual[passes.places.visited] - passes.log_paces)[steady]
-    assert np.median(np.abs(apart)) < 0.02
 
 
 def test_more_laps_never_make_the_map_larger(laid_out: Callable[..., Passes]) -> None:
@@ -161,7 +185,17 @@ def test_what_is_left_out_is_not_learned(laps: Drive, laid_out: Callable[..., Pa
     broken[half + 1 :] += 100.0
     other = laid_out(Drive(laps.shares, laps.log_paces, broken, laps.track))
     first, second = learned(passes, kept), learned(other, kept)
-    for name in ('whitening', 'means', 'slopes', 'noise', 'targets', 'covariances', 'moves'):
+    for name in (
+        'whitening',
+        'means',
+        'slopes',
+        'new_means',
+        'new_whitening',
+        'noise',
+        'targets',
+        'covariances',
+        'moves',
+    ):
         np.testing.assert_allclose(getattr(first, name), getattr(second, name), atol=1e-9)
     everything = learned(other)
     assert not np.allclose(everything.means, learned(passes).means, atol=0.1)
@@ -183,7 +217,7 @@ def test_places_that_no_kept_pass_visited_expect_nothing(passes: Passes) -> None
 def test_states_are_passed_on(passes: Passes) -> None:
     states = np.random.default_rng(0).normal(size=(len(passes.places), 5))
     every = np.ones(len(passes.settled), dtype=np.bool_)
-    assert learn_route(passes, every, Tuning(), states).states is states
+    assert learn_route(passes, every, TUNING, states).states is states
     np.testing.assert_array_equal(learned(passes).states, 1.0)
 
 
@@ -192,31 +226,3 @@ def test_the_same_bits_twice(laps: Drive, laid_out: Callable[..., Passes]) -> No
     for name, value in vars(first).items():
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(value, getattr(second, name))
-
-
-def test_what_never_moves_cannot_be_laid_out() -> None:
-    still = np.zeros((50, CHANNELS))
-    tracks = [np.zeros((50, 2))]
-    assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S) is None
-
-
-@pytest.mark.parametrize('memory', [8, 20, 40])
-def test_the_memory_is_when_the_slowest_channel_is_forgotten(memory: int) -> None:
-    rng = np.random.default_rng(memory)
-    keep = np.exp(-1.0 / np.array([memory, 2.0]))
-    series = np.zeros((6000, 2))
-    for tick in range(1, len(series)):
-        series[tick] = keep * series[tick - 1] + rng.normal(size=2)
-    assert memory_of([series], PERIOD_S) == pytest.approx(memory * PERIOD_S, rel=0.35)
-
-
-def test_features_against_a_loop() -> None:
-    rng = np.random.default_rng(0)
-    seen = rng.normal(size=(30, 2))
-    gains = gains_for((0.5, 2.0), PERIOD_S)
-    np.testing.assert_allclose(gains, 1.0 - np.exp(-PERIOD_S / np.array([0.5, 2.0])))
-    found = features_along(seen, gains)
-    means = np.array([seen[0], seen[0]])
-    for tick in range(30):
-        np.testing.assert_allclose(found[tick], [*means[0], *means[1], *seen[tick]])
-        means += gains[:, None] * (seen[tick] - means)

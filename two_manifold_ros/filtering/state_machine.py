@@ -26,7 +26,7 @@ LEAVING, OFF = 0.1, 0.5
 UNSEEN = 0.5
 """Probability of what training never saw above which the place is unsure."""
 
-STEADY = 3
+STEADY = 10
 """Ticks in a row that have to be better before a status is."""
 
 _SEVERITY = {

@@ -118,6 +118,7 @@ class RouteBelief:
         self.others[:, 1] = even / 6.0
         self._active[:] = np.arange(places)
         self._count = places
+        self._reached[:] = 0
         self._totals[:] = [[3 / 8, 1 / 6], [1 / 8, 1 / 6], [0.0, 1 / 6]]
         self.log_evidence = 0.0
         self._tell_state()

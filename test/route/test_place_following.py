@@ -1,0 +1,172 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A vehicle on a simulated circuit is followed, kept while it stands, lost and found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from circuit import Circuit, Drive, LAP_TICKS, PERIOD_S
+import numpy as np
+import pytest
+
+from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief
+
+if TYPE_CHECKING:
+    from two_manifold_ros.route.route import Route
+
+TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
+"""Nearly: what is driven in a tick."""
+
+
+def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
+    """Return the distances of the position read to the true one, metres."""
+    missed = []
+    for observation, position in zip(drive.observations, drive.track, strict=True):
+        assert 0.0 < belief.update(observation) <= 1.0
+        missed.append(np.linalg.norm(belief.read()[0][0] - position))
+    return np.array(missed)
+
+
+def part(drive: Drive, ticks: slice) -> Drive:
+    return Drive(*(value[ticks] for value in vars(drive).values()))
+
+
+def lap(seed: int, begin: float = 0.0, ticks: int = 200) -> Drive:
+    return Circuit().drive(np.zeros(ticks), seed=seed, begin=begin)
+
+
+@pytest.fixture
+def belief(route: Route) -> RouteBelief:
+    return RouteBelief(route)
+
+
+@pytest.fixture
+def settled(belief: RouteBelief) -> RouteBelief:
+    """Return a belief that has followed a vehicle to a quarter of its second lap."""
+    followed(belief, lap(seed=20))
+    assert belief.on_route > 0.9
+    return belief
+
+
+@pytest.mark.parametrize('pace', [-0.15, 0.0, 0.15])
+def test_a_lap_is_followed_to_a_tick_at_any_pace(pace: float, belief: RouteBelief) -> None:
+    drive = Circuit().drive(np.full(2 * LAP_TICKS, pace), seed=5, begin=0.3)
+    missed = followed(belief, drive)
+    assert np.median(missed[60:]) < 0.5 * TICK_M
+    assert missed[60:].max() < 4.0 * TICK_M
+    assert belief.on_route > 0.95
+
+
+def test_who_drives_on_becomes_settled(belief: RouteBelief) -> None:
+    shares = []
+    for observation in lap(seed=21).observations:
+        belief.update(observation)
+        rows = belief.cells.sum(axis=(0, 2))
+        shares.append(rows[ON] / (rows[ON] + rows[ON_NEW]))
+    assert shares[0] < 0.2
+    assert min(shares[100:]) > 0.8
+
+
+def test_standing_for_a_minute_keeps_the_place(belief: RouteBelief) -> None:
+    minute = round(60.0 / PERIOD_S)
+    paces = np.concatenate([np.zeros(200), np.full(minute, -np.inf), np.zeros(100)])
+    drive = Circuit().drive(paces, seed=6)
+    before = followed(belief, part(drive, slice(0, 200)))
+    during = followed(belief, part(drive, slice(200, 200 + minute)))
+    assert belief.standing > 0.9
+    after = followed(belief, part(drive, slice(200 + minute, None)))
+    assert before[-50:].max() < 4.0 * TICK_M
+    assert during.max() < 8.0 * TICK_M
+    assert after[30:].max() < 4.0 * TICK_M
+    assert belief.standing < 0.1
+
+
+@pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])
+def test_a_vehicle_put_down_elsewhere_is_found_there(begin: float, settled: RouteBelief) -> None:
+    """Within half a lap, which is a few of the bends of the circuit."""
+    missed = followed(settled, lap(seed=8, begin=begin))
+    assert missed[0] > 5.0 * TICK_M
+    assert missed[80:].max() < 4.0 * TICK_M
+    assert settled.on_route > 0.8
+
+
+@pytest.mark.parametrize('begin', [0.0, 0.5, 0.7])
+def test_a_start_anywhere_is_found(begin: float, belief: RouteBelief) -> None:
+    missed = followed(belief, lap(seed=14, begin=begin))
+    assert missed[60:].max() < 4.0 * TICK_M
+
+
+def test_a_start_where_drives_began_is_known_at_once(belief: RouteBelief) -> None:
+    beginning = followed(belief, lap(seed=15, ticks=6))
+    belief.start()
+    elsewhere = followed(belief, lap(seed=15, begin=0.5, ticks=6))
+    assert np.median(beginning) < 0.3 * np.median(elsewhere)
+
+
+@pytest.mark.parametrize('ticks', [3, 10, 20])
+def test_a_gap_keeps_the_place(ticks: int, belief: RouteBelief) -> None:
+    """Nothing is seen for up to two seconds; the belief moves on meanwhile and is new after."""
+    drive = lap(seed=9, ticks=300)
+    followed(belief, part(drive, slice(0, 200)))
+    before = belief.cells.sum(axis=(0, 2))
+    belief.skip(ticks)
+    after = belief.cells.sum(axis=(0, 2))
+    assert after[ON_NEW] / after[:2].sum() > before[ON_NEW] / before[:2].sum() + 0.02 * ticks
+    away = np.linalg.norm(belief.read()[0][0] - drive.track[200 + ticks - 1])
+    assert away < 2.0 * TICK_M
+    missed = followed(belief, part(drive, slice(200 + ticks, None)))
+    assert missed.max() < 5.0 * TICK_M
+    assert belief.on_route > 0.9
+
+
+def other_road(kind: str, ticks: int) -> Drive:
+    plain = lap(seed=11, ticks=ticks)
+    if kind == 'another':
+        return Circuit(seed=4).drive(np.zeros(ticks), seed=11)
+    if kind == 'reversed':
+        return Drive(*(value[::-1] for value in vars(plain).values()))
+    return Drive(plain.shares, plain.log_paces, -plain.observations, plain.track)
+
+
+@pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])
+def test_another_road_is_off_the_route(kind: str, settled: RouteBelief) -> None:
+    """And the route is known again on return."""
+    on = []
+    for observation in other_road(kind, 4 * LAP_TICKS).observations:
+        assert 0.0 < settled.update(observation) <= 1.0
+        on.append(settled.on_route)
+    assert np.median(on[LAP_TICKS:]) < 0.2
+    rows = settled.cells.sum(axis=(0, 2))
+    assert rows[OFF] + rows[OFF_NEW] + settled.others[:, 1].sum() > 0.5
+    missed = followed(settled, lap(seed=12, ticks=3 * LAP_TICKS))
+    assert settled.on_route > 0.9
+    assert missed[-LAP_TICKS:].max() < 4.0 * TICK_M
+
+
+@pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])
+def test_another_road_from_the_start(kind: str, belief: RouteBelief) -> None:
+    on = []
+    for observation in other_road(kind, 4 * LAP_TICKS).observations:
+        belief.update(observation)
+        on.append(belief.on_route)
+    assert np.median(on[LAP_TICKS:]) < 0.2
+
+
+def test_shaking_is_nothing_that_training_saw(settled: RouteBelief) -> None:
+    """And it is over when it is over, at the place where it began."""
+    shaken = 3.0 * np.random.default_rng(0).normal(size=(15, 3))
+    for observation in shaken:
+        settled.update(observation)
+    assert settled.unlike > 0.9
+    followed(settled, lap(seed=23, begin=200 / LAP_TICKS % 1.0 + 14 / LAP_TICKS, ticks=100))
+    assert settled.unlike < 0.1
+    assert settled.on_route > 0.9
+
+
+def test_a_standing_vehicle_is_told_from_the_start(belief: RouteBelief) -> None:
+    drive = Circuit().drive(np.full(50, -np.inf), seed=24)
+    missed = followed(belief, drive)
+    assert belief.standing > 0.9
+    # Most drives begin there, and no pit is known off the route.
+    assert missed[-1] < 10.0 * TICK_M

@@ -1,0 +1,214 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Where places lead, how far in a tick, how paces change, and how often anything happens."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.route.merging import FINENESS, Places
+from two_manifold_ros.route.motion import (
+    CARRIED,
+    chances_to_move,
+    ENTER,
+    GO_S,
+    LEAVE,
+    main_ways,
+    pace_changes,
+    PIECE,
+    rates_for,
+    reach,
+    STOP_S,
+    UNLIKE_LASTS,
+    UNLIKE_PACE,
+    UNLIKE_S,
+    UNLIKE_UNSTEADY,
+    UNSTEADY,
+    ways_of,
+)
+from two_manifold_ros.route.passes import LEAST_MEMORY, MEMORIES, SETTLED
+
+LOG_PACES = 0.1 * np.arange(-3.0, 4.0)
+
+
+def drives(*visits: list[int]) -> Places:
+    """Return places that drives visited in this order, each in a stretch of its own."""
+    visited = np.concatenate([np.array(each, dtype=np.int64) for each in visits])
+    runs = np.repeat(np.arange(len(visits)), [len(each) for each in visits])
+    count = int(visited.max()) + 1
+    return Places(
+        positions=np.zeros((count, 2)),
+        headings=np.tile([1.0, 0.0], (count, 1)),
+        radius_m=1.0,
+        usual_mps=1.0,
+        visited=visited,
+        segments=runs,
+        runs=runs,
+        times=np.arange(len(visited), dtype=np.float64),
+    )
+
+
+def ways(*visits: list[int]) -> dict[int, list[tuple[int, float]]]:
+    places = drives(*visits)
+    return ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
+
+
+def test_ways_lead_on_to_the_next_place() -> None:
+    found = ways([0, 1, 1, 1, 2, 0, 1, 2])
+    assert found == {0: [(1, 1.0)], 1: [(2, 1.0)], 2: [(0, 1.0)]}
+    # Who stays at a place for a while goes on all the same.
+    assert ways([0, 1, 1, 1, 1, 2]) == {0: [(1, 1.0)], 1: [(2, 1.0)]}
+
+
+def test_no_way_leads_from_one_drive_to_the_next() -> None:
+    assert ways([0, 1], [2, 3]) == {0: [(1, 1.0)], 2: [(3, 1.0)]}
+
+
+def test_a_fork_has_a_way_for_the_share_that_went_it() -> None:
+    left, right = [0, 1, 2, 3, 4, 5], [0, 1, 10, 11, 12, 13]
+    found = ways(left, left, left, right)
+    assert found[1] == [(2, 0.75), (10, 0.25)]
+    assert found[10] == [(11, 1.0)]
+
+
+def test_who_skips_a_place_or_slips_back_is_on_the_same_way() -> None:
+    way = list(range(20))
+    found = ways(way, way, [3, 4, 6, 7], [8, 9, 8, 9, 10], [11, 14, 15])
+    for place in range(19):
+        assert found[place] == [(place + 1, 1.0)]
+    # But a short cut is a way of its own.
+    targets, shares = zip(*ways(way, way, [3, 15, 16])[3], strict=True)
+    assert targets == (4, 15)
+    np.testing.assert_allclose(shares, [2.0 / 3.0, 1.0 / 3.0])
+
+
+def test_of_two_equal_ways_the_next_place_is_the_main_one() -> None:
+    """So that who slipped back as often as not is on the same way."""
+    found = ways([0, 1, 2, 3, 4, 5, 6], [5, 4])
+    assert found[5] == [(6, 1.0)]
+    assert found[4] == [(5, 1.0)]
+
+
+def test_only_kept_visits_tell_ways() -> None:
+    places = drives([0, 1, 2, 3], [0, 1, 20, 21])
+    kept = np.arange(8) < 4
+    assert ways_of(places, kept) == {0: [(1, 1.0)], 1: [(2, 1.0)], 2: [(3, 1.0)]}
+    kept[2] = False
+    assert ways_of(places, kept) == {0: [(1, 1.0)]}
+
+
+def test_main_ways_are_those_of_most() -> None:
+    found = main_ways({0: [(1, 0.3), (4, 0.7)], 1: [(2, 1.0)]}, 5)
+    np.testing.assert_array_equal(found, [4, 2, 2, 3, 4])
+
+
+def test_reach_against_powers_of_a_matrix() -> None:
+    """A fork that comes together again, and a dead end where all stay."""
+    found = {0: [(1, 0.6), (2, 0.4)], 1: [(3, 1.0)], 2: [(3, 0.5), (4, 0.5)], 3: [(0, 1.0)]}
+    matrix = np.zeros((5, 5))
+    matrix[4, 4] = 1.0
+    for a, to in found.items():
+        for b, share in to:
+            matrix[a, b] = share
+    begins, targets, steps, shares = reach(found, 5, 6)
+    assert begins[0] == 0
+    assert begins[-1] == len(targets) == len(steps) == len(shares)
+    for array in (begins, targets, steps):
+        assert array.dtype == np.int64
+    table = np.zeros((7, 5, 5))
+    for place in range(5):
+        for way in range(begins[place], begins[place + 1]):
+            assert table[steps[way], place, targets[way]] == 0.0
+            table[steps[way], place, targets[way]] = shares[way]
+    for step in range(7):
+        wanted = np.linalg.matrix_power(matrix, step)
+        np.testing.assert_allclose(table[step], wanted, atol=1e-12)
+
+
+def test_reach_leaves_out_what_nearly_nobody_did() -> None:
+    shares = reach({0: [(1, 1.0 - 5e-5), (2, 5e-5)]}, 3, 3)[3]
+    assert shares.min() > 0.9
+
+
+def test_a_pace_moves_as_far_as_it_says() -> None:
+    moves = chances_to_move(LOG_PACES)
+    steps = np.arange(moves.shape[1])
+    assert (moves >= 0.0).all()
+    np.testing.assert_allclose(moves.sum(axis=1), 1.0, atol=1e-12)
+    means = moves @ steps
+    np.testing.assert_allclose(means[:-2], FINENESS * np.exp(LOG_PACES), rtol=1e-6)
+    variances = moves @ steps**2 - means**2
+    np.testing.assert_allclose(variances[:-2], UNSTEADY, rtol=0.15)
+    # Who stands stays, and whatever else happens is less sure.
+    np.testing.assert_array_equal(moves[-2], np.eye(len(steps))[0])
+    assert means[-1] == pytest.approx(UNLIKE_PACE * FINENESS, rel=1e-3)
+    assert 0.6 * UNLIKE_UNSTEADY < variances[-1] < UNLIKE_UNSTEADY
+    assert moves[:-1, -1].max() < 0.1
+
+
+def test_paces_change_as_far_as_they_spread() -> None:
+    """They are forgotten in the memory, and come back to the usual one."""
+    spread, memory = 0.12, 10.0
+    changes = pace_changes(LOG_PACES, spread, memory)
+    assert (changes >= 0.0).all()
+    np.testing.assert_allclose(changes.sum(axis=1), 1.0, atol=1e-12)
+    near = np.abs(np.subtract.outer(np.arange(7), np.arange(7))) <= 1
+    assert not changes[~near].any()
+    inner = slice(1, -1)
+    np.testing.assert_allclose(
+        (changes @ LOG_PACES)[inner], np.exp(-1.0 / memory) * LOG_PACES[inner], atol=1e-12
+    )
+    np.testing.assert_allclose(changes, changes[::-1, ::-1], atol=1e-12)
+    lasting = np.linalg.matrix_power(changes, 2000)[0]
+    deviation = np.sqrt(lasting @ LOG_PACES**2 - (lasting @ LOG_PACES) ** 2)
+    assert deviation == pytest.approx(spread, rel=0.15)
+    slow = pace_changes(LOG_PACES, spread, 10.0 * memory)
+    assert (np.diag(slow) > np.diag(changes)).all()
+
+
+def test_paces_that_change_at_once_are_chances_still() -> None:
+    changes = pace_changes(0.02 * np.arange(-3.0, 4.0), 0.5, 1.0)
+    assert (changes >= 0.0).all()
+    np.testing.assert_allclose(changes.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(('period_s', 'memory_s'), [(0.1, 1.0), (0.05, 0.4)])
+def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -> None:
+    rates = rates_for(period_s, memory_s)
+    lasts_s = {
+        'leave': LEAVE * memory_s,
+        'carried': CARRIED * memory_s,
+        'enter': ENTER * memory_s,
+        'piece': PIECE * memory_s,
+        'settle': SETTLED * max(MEMORIES) * memory_s,
+        'stop': STOP_S,
+        'go': GO_S,
+        'unlike': UNLIKE_S,
+        'unlike_off': UNLIKE_LASTS * memory_s,
+        'unlike_ends': UNLIKE_LASTS * memory_s,
+        'astray': UNLIKE_LASTS * memory_s,
+    }
+    assert set(lasts_s) == {field.name for field in fields(rates)}
+    for name, seconds in lasts_s.items():
+        # In so many ticks all but 1 / e have gone over.
+        left = (1.0 - getattr(rates, name)) ** (seconds / period_s)
+        assert left == pytest.approx(np.exp(-1.0)), name
+    np.testing.assert_array_equal(rates.as_array(), astuple(rates))
+
+
+@pytest.mark.parametrize('period_s', [0.01, 0.1, 1.0])
+@pytest.mark.parametrize('memory', [LEAST_MEMORY, 20.0])
+def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: float) -> None:
+    rates = rates_for(period_s, memory * period_s)
+    for leaving in (
+        rates.leave + rates.carried + rates.stop + rates.unlike,
+        rates.settle + rates.stop + rates.unlike,
+        rates.settle + rates.enter + rates.piece + rates.stop + rates.unlike_off,
+        rates.go,
+        rates.unlike_ends + rates.astray + rates.carried,
+        rates.unlike_ends + rates.enter,
+    ):
+        assert 0.0 < leaving < 0.6

@@ -1,0 +1,206 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What passes are laid out: features, paces, rest, and how long observations stay alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from circuit import AT_REST, CHANNELS, Circuit, LAP_TICKS, MEMORY_S, PERIOD_S
+import numpy as np
+import pytest
+from scipy import constants
+
+from two_manifold_ros.route.features import features_along, FeatureStream, gains_for
+from two_manifold_ros.route.passes import (
+    lay_out,
+    LEAST_MEMORY,
+    LONGEST_LAG_S,
+    MEMORIES,
+    memory_of,
+    motionless,
+    SETTLED,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from circuit import Drive
+
+    from two_manifold_ros.route.passes import Passes
+
+G = constants.g
+
+
+@pytest.mark.parametrize('axis', range(3))
+@pytest.mark.parametrize('way', [-1.0, 1.0])
+def test_gravity_is_on_the_axis_that_points_up_or_down(axis: int, way: float) -> None:
+    """Whatever else was usual while driving is over when it stands."""
+    means = np.array([0.3, -0.4, 0.2, 0.05, -0.1, 0.4])
+    means[axis] = way * 9.7
+    wanted = np.zeros(6)
+    wanted[axis] = way * G
+    np.testing.assert_allclose(motionless(means), wanted)
+
+
+def test_no_gravity_where_the_driver_took_it_away() -> None:
+    means = np.array([1.5, -2.0, 0.1, 0.05, -0.1, 20.0])
+    np.testing.assert_array_equal(motionless(means), np.zeros(6))
+
+
+@pytest.mark.parametrize('degrees', [-25.0, 10.0, 25.0])
+def test_a_bank_leaves_gravity_on_its_axis(degrees: float) -> None:
+    """All of it: a vehicle stands in its pit, not in the bend whose bank is usual."""
+    lean = np.deg2rad(degrees)
+    means = np.array([0.0, G * np.sin(lean), G * np.cos(lean), 0.0, 0.0, 0.5])
+    np.testing.assert_allclose(motionless(means), [0.0, 0.0, G, 0.0, 0.0, 0.0])
+
+
+def test_means_are_not_changed() -> None:
+    means = np.array([0.3, -0.4, 9.7, 0.05, -0.1, 0.4])
+    before = means.copy()
+    motionless(means)
+    np.testing.assert_array_equal(means, before)
+
+
+def forgetful(memories: tuple[float, ...], ticks: int, seed: int = 0) -> np.ndarray:
+    """Return channels each of which forgets in so many ticks, of variance one."""
+    rng = np.random.default_rng(seed)
+    keep = np.exp(-1.0 / np.array(memories))
+    series = np.zeros((ticks, len(memories)))
+    for tick in range(1, ticks):
+        series[tick] = keep * series[tick - 1]
+        series[tick] += np.sqrt(1.0 - keep**2) * rng.normal(size=len(memories))
+    return series
+
+
+@pytest.mark.parametrize('memory', [8, 20, 40])
+def test_the_memory_is_when_the_slowest_channel_is_forgotten(memory: int) -> None:
+    series = forgetful((memory, 2.0), 6000, seed=memory)
+    assert memory_of([series], PERIOD_S) == pytest.approx(memory * PERIOD_S, rel=0.35)
+    assert memory_of([series[:, ::-1]], PERIOD_S) == memory_of([series], PERIOD_S)
+    # In seconds, whatever a tick is; more lags fit into the longest then.
+    half = 0.5 * memory_of([series], PERIOD_S)
+    assert memory_of([series], 0.5 * PERIOD_S) == pytest.approx(half, rel=0.1)
+
+
+def test_the_memory_of_several_drives() -> None:
+    """Weighs each by its length; no lag goes over from one to the next."""
+    series = forgetful((20.0,), 6000)
+    whole = memory_of([series], PERIOD_S)
+    parts = memory_of([series[:3000], series[3000:]], PERIOD_S)
+    assert parts == pytest.approx(whole, rel=0.1)
+    noise = np.random.default_rng(0).normal(size=(600, 1))
+    assert memory_of([series, noise], PERIOD_S) == pytest.approx(whole, rel=0.1)
+    alternating = [np.full((250, 1), (-1.0) ** i) for i in range(20)]
+    found = memory_of([np.ones((400, 1)), *alternating], PERIOD_S)
+    assert found == pytest.approx(LONGEST_LAG_S)
+
+
+def test_the_memory_has_bounds() -> None:
+    noise = np.random.default_rng(0).normal(size=(2000, 3))
+    assert memory_of([noise], PERIOD_S) == pytest.approx(LEAST_MEMORY * PERIOD_S)
+    drift = np.ones((2000, 1))
+    assert memory_of([drift], PERIOD_S) == pytest.approx(LONGEST_LAG_S)
+    # Nor longer than a third of a short drive.
+    assert memory_of([drift[:90]], PERIOD_S) == pytest.approx(30 * PERIOD_S)
+    assert memory_of([drift[:2]], PERIOD_S) == pytest.approx(LEAST_MEMORY * PERIOD_S)
+
+
+def test_the_memory_without_a_channel_that_never_moved() -> None:
+    series = forgetful((20.0, 2.0), 3000)
+    silent = np.column_stack([series, np.zeros(len(series))])
+    assert memory_of([silent], PERIOD_S) == memory_of([series], PERIOD_S)
+
+
+def test_features_against_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    seen = rng.normal(size=(30, 2))
+    gains = gains_for((0.5, 2.0), PERIOD_S)
+    np.testing.assert_allclose(gains, 1.0 - np.exp(-PERIOD_S / np.array([0.5, 2.0])))
+    found = features_along(seen, gains)
+    means = np.array([seen[0], seen[0]])
+    for tick in range(30):
+        np.testing.assert_allclose(found[tick], [*means[0], *means[1], *seen[tick]])
+        means += gains[:, None] * (seen[tick] - means)
+
+
+def test_features_start_anew() -> None:
+    seen = np.random.default_rng(0).normal(size=(10, 2))
+    stream = FeatureStream(2, np.array([0.3]))
+    first = [stream.push(each).copy() for each in seen]
+    assert stream.age == 10
+    stream.start()
+    assert stream.age == 0
+    np.testing.assert_array_equal([stream.push(each).copy() for each in seen], first)
+
+
+def test_means_last_as_long_as_the_memory_says(passes: Passes) -> None:
+    memories_s = tuple(each * MEMORY_S for each in MEMORIES)
+    np.testing.assert_allclose(passes.gains, gains_for(memories_s, PERIOD_S))
+    assert passes.memory_s == pytest.approx(MEMORY_S)
+    assert passes.channels == CHANNELS
+    assert passes.features.shape == (len(passes.places.times), CHANNELS * (1 + len(MEMORIES)))
+    warm = SETTLED * max(memories_s) / PERIOD_S
+    np.testing.assert_array_equal(passes.settled, passes.places.times > warm)
+    assert 0 < np.count_nonzero(~passes.settled) < 0.1 * len(passes.settled)
+
+
+def test_visits_see_what_was_seen_when_they_were(laps: Drive, passes: Passes) -> None:
+    """Between two ticks what lies between."""
+    along = features_along(laps.observations, passes.gains)
+    ticks = np.arange(len(along))
+    times = np.clip(passes.places.times, 0.0, ticks[-1])
+    for column in range(along.shape[1]):
+        wanted = np.interp(times, ticks, along[:, column])
+        np.testing.assert_allclose(passes.features[:, column], wanted, atol=1e-9)
+    inside = (times > 1) & (times < ticks[-1] - 21)
+    for column, horizon in enumerate(passes.horizons):
+        for axis in range(2):
+            wanted = np.interp(times + horizon, ticks, laps.track[:, axis])
+            found = passes.targets[:, column, axis]
+            np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-9)
+
+
+def test_drives_do_not_see_each_other(laid_out: Callable[..., Passes]) -> None:
+    """Slow means begin anew, and positions past the end of a drive are unknown."""
+    first, second = Circuit().laps(3, seed=1), Circuit().laps(3, seed=2)
+    passes = laid_out(first, second)
+    alone = laid_out(second)
+    here = passes.places.segments == 1
+    begin = features_along(second.observations, passes.gains)
+    times = np.clip(passes.places.times[here], 0.0, len(begin) - 1.0)
+    np.testing.assert_allclose(
+        passes.features[here][:, 0], np.interp(times, np.arange(len(begin)), begin[:, 0])
+    )
+    assert not passes.settled[here][times < 20].any()
+    assert np.isnan(passes.targets[:, 2]).any(axis=1).sum() > 2 * 2 * 15
+    assert len(passes.series) == pytest.approx(len(laid_out(first).series) + len(alone.series))
+
+
+def test_paces_are_those_driven(laps: Drive, passes: Passes) -> None:
+    times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_paces) - 1)
+    driven = laps.log_paces[times]
+    visited = passes.places.visited
+    usual = np.array([np.median(driven[visited == i]) for i in range(len(passes.places))])
+    apart = np.abs(driven - usual[visited] - passes.log_paces)
+    assert np.median(apart) < 0.02
+    medians = [np.median(passes.log_paces[visited == i]) for i in range(len(passes.places))]
+    np.testing.assert_allclose(medians, 0.0, atol=1e-12)
+
+
+def test_rest_is_told_from_driving(laid_out: Callable[..., Passes]) -> None:
+    """Half a second after it began and before it ends."""
+    paces = np.zeros(4 * LAP_TICKS)
+    halted = np.insert(paces, 2 * LAP_TICKS, np.full(100, -np.inf))
+    plain, stopped = (laid_out(Circuit().drive(each, seed=2)) for each in (paces, halted))
+    assert len(plain.rest) == 0
+    assert len(stopped.rest) == pytest.approx(90, abs=3)
+    assert np.abs(stopped.rest[:, -CHANNELS:]).max() < 0.2
+    assert len(stopped.series) + len(stopped.rest) == len(plain.series) + 100
+
+
+def test_what_never_moves_cannot_be_laid_out() -> None:
+    still = np.zeros((50, CHANNELS))
+    tracks = [np.zeros((50, 2))]
+    assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S) is None
