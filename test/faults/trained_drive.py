@@ -28,7 +28,10 @@ def train_and_drive(path: Path) -> HealthyDrive:
     """Write a model of 10 Hz and windows of 20 ticks, and return what was driven after it."""
     samples = round((TRAINED_S + DRIVEN_S) * RATE_HZ)
     run = simulate(SlotCarSettings(seed=5, rate_hz=RATE_HZ), samples=samples)
-    settings = TrainingSettings(rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10))
+    # One car on one day, which is followed more sharply than another day's drive would allow.
+    settings = TrainingSettings(
+        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4
+    )
     model = train_model([run_to_recording(run).between(None, TRAINED_S)], settings)
     save_model(model, path)
     rows = slice(round(TRAINED_S * RATE_HZ), None)

@@ -54,7 +54,10 @@ def drive() -> SlotCarRun:
 @pytest.fixture(scope='session')
 def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the track: 10 Hz, windows of 20 ticks."""
-    settings = TrainingSettings(rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10))
+    # One car on one day, which is followed more sharply than another day's drive would allow.
+    settings = TrainingSettings(
+        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4
+    )
     path = tmp_path_factory.mktemp('model') / 'model.npz'
     save_model(train_model([run_to_recording(drive)], settings), path)
     return path

@@ -41,21 +41,28 @@ def first_and_rest(recording: Recording, share: float) -> tuple[Recording, Recor
 
 
 def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
-    """Each horizon is within its bound, and far ahead of predicting the mean."""
+    """
+    Each horizon is within its bound over all ticks, told or not, and far ahead of the mean.
+
+    The default before this one told a smaller error than it made: .13 m for .25 m on f1tenth_ipz10,
+    where it withheld the end of the drive.
+    """
     assert [each.horizon for each in evaluation.scores] == list(most)
     for each in evaluation.scores:
         assert each.model.n >= fewest
-        assert each.model.rmse_m is not None
+        assert each.model.all.rmse_m is not None
         assert each.mean.rmse_m is not None
-        assert each.model.rmse_m <= most[each.horizon]
-        assert each.model.rmse_m < 0.3 * each.mean.rmse_m
+        assert each.model.all.rmse_m <= most[each.horizon]
+        assert each.model.all.rmse_m < 0.3 * each.mean.rmse_m
+        assert each.model.told_share is not None
+        assert each.model.told_share >= 0.95
 
 
 def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
     training, test = first_and_rest(read(recordings_folder / 'f1tenth_ipz10'), 0.7)
     model = train_model([training], TrainingSettings())
     assert model.rate_hz == 20.0
-    check(evaluate(model, [test]), {0: 0.17, 10: 0.20, 50: 0.31, 100: 0.36}, 200)
+    check(evaluate(model, [test]), {0: 0.20, 10: 0.21, 50: 0.22, 100: 0.30}, 200)
 
 
 def off_route_along(model: RouteModel, folder: Path) -> np.ndarray:

@@ -106,12 +106,12 @@ def test_what_is_followed_has_no_part_in_its_map(
     laps: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known: list[np.ndarray] = []
-    given: list[float] = []
+    given: list[Tuning] = []
 
-    def learned(passes: Passes, kept: np.ndarray, sharpness: float) -> Route:
+    def learned(passes: Passes, kept: np.ndarray, tuning: Tuning) -> Route:
         known.append(kept)
-        given.append(sharpness)
-        return learn_route(passes, kept, Tuning(sharpness))
+        given.append(tuning)
+        return learn_route(passes, kept, tuning)
 
     monkeypatch.setattr(fitting, 'learn_route', learned)
     monkeypatch.setattr(fitting, 'MOST_TICKS', 0)
@@ -120,7 +120,7 @@ def test_what_is_followed_has_no_part_in_its_map(
     left_out = ~np.array(known)
     np.testing.assert_array_equal(left_out.sum(axis=0), 1)
     # And is followed as sharply as was asked for.
-    assert set(given) == {0.2}
+    assert set(given) == {Tuning(0.2)}
 
 
 def test_only_so_many_ticks_are_followed(
@@ -128,7 +128,7 @@ def test_only_so_many_ticks_are_followed(
 ) -> None:
     """A stretch at the beginning of each part."""
     monkeypatch.setattr(fitting, 'MOST_TICKS', 800)
-    parts = fitting._parts(passes, [laps.observations], [laps.track], LEAD, Tuning())
+    parts = fitting._parts(passes, [laps.observations], [laps.track], LEAD)
     assert [len(each.observations) for each in parts] == [200] * FOLDS
     edges = np.linspace(0, len(laps.track), FOLDS + 1)[:-1].astype(int)
     for edge, each in zip(edges, parts, strict=True):
