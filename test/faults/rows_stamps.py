@@ -105,6 +105,7 @@ STAMPS = (
         says=(TRACKING, ''),
         within_s=0.0,
         recovers=20,
+        blind=3,
         seconds=0.0,
         after=later(0.15),
     ),

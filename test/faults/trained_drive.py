@@ -30,7 +30,7 @@ def train_and_drive(path: Path) -> HealthyDrive:
     run = simulate(SlotCarSettings(seed=5, rate_hz=RATE_HZ), samples=samples)
     # One car on one day, which is followed more sharply than another day's drive would allow.
     settings = TrainingSettings(
-        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4
+        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4, persistence=0.5
     )
     model = train_model([run_to_recording(run).between(None, TRAINED_S)], settings)
     save_model(model, path)

@@ -62,7 +62,7 @@ def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
     training, test = first_and_rest(read(recordings_folder / 'f1tenth_ipz10'), 0.7)
     model = train_model([training], TrainingSettings())
     assert model.rate_hz == 20.0
-    check(evaluate(model, [test]), {0: 0.20, 10: 0.21, 50: 0.22, 100: 0.30}, 200)
+    check(evaluate(model, [test]), {0: 0.20, 10: 0.21, 50: 0.25, 100: 0.32}, 200)
 
 
 def off_route_along(model: RouteModel, folder: Path) -> np.ndarray:
@@ -75,7 +75,7 @@ def test_another_run_of_the_same_track(six_runs: RouteModel, recordings_folder: 
     seventh = read(recordings_folder / 'f1tenth_ipz20' / 'run_7')
     assert six_runs.rate_hz == 25.0
     evaluation = evaluate(six_runs, [seventh])
-    check(evaluation, {0: 0.31, 25: 0.43, 50: 0.60}, 700)
+    check(evaluation, {0: 0.31, 25: 0.43, 50: 0.62}, 700)
     for each in evaluation.scores:
         assert each.model.coverage68 == pytest.approx(0.725, abs=0.175)
         assert each.model.coverage95 == pytest.approx(0.94, abs=0.06)
