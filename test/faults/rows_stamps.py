@@ -99,7 +99,7 @@ STAMPS = (
         change=at_rate(5.0),
     ),
     StreamFault(
-        name='clock set ahead by 0.15 s',
+        name='clock set ahead by 0.1 s',
         seen='sick_scan_xd#487',
         rule='below the gap limit: what was measured last holds on',
         says=(TRACKING, ''),
@@ -107,7 +107,7 @@ STAMPS = (
         recovers=20,
         blind=3,
         seconds=0.0,
-        after=later(0.15),
+        after=later(0.1),
     ),
     StreamFault(
         name='clock set ahead by 30 s (NTP)',

@@ -160,7 +160,8 @@ UNITS_AND_AXES = (
         seen='',
         rule=UNITS,
         says=(REFUSED, 'turned_about_z'),
-        **NAMED,
+        # For half a second it may be another place of the route.
+        **NAMED | {'blind': 6},
         change=values_by(turned),
     ),
     StreamFault(
