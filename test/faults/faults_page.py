@@ -21,7 +21,8 @@ by `./run faults` from what its tests saw; `./run test` runs the same tests.
 
 Each row is a trial. A real `filter_node` is sent a healthy drive of the simulated slot car over
 DDS, then the fault, then the healthy drive again; several nodes serve one trial after the other,
-in ROS domains of their own. The model runs at 10 Hz with windows of 20 ticks, the IMU at 50 Hz.
+in ROS domains of their own. The model runs at 10 Hz with windows of 20 ticks, the IMU at 50 Hz; as
+it is of one car on one day, it is trained with `--sharpness .4 --persistence .5`.
 In every trial nothing that is published may be a number that is not finite, nothing may be
 published in a state that publishes nothing, counters have to add up (`received` is the sum of
 `used`, `waiting` and the rejected by cause) and to show each refused message under its cause, and

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 TICK_NS = 100_000_000
 SAMPLE_S = 0.1
-SPEED = 40.0
+SPEED = 15.0
 """Stamps run so many times faster than the clock: every block of the contest is 5 s of them."""
 
 HORIZONS = (0, 5, 10)
