@@ -65,8 +65,8 @@ class Process:
             assert monotonic() < end, f'waited in vain for {what}: {self.said}'
             sleep(0.005)
 
-    def until_said(self, words: str) -> None:
-        self.until(lambda: words in self.said, words)
+    def until_said(self, *any_of: str) -> None:
+        self.until(lambda: any(words in self.said for words in any_of), ' or '.join(any_of))
 
     def ended(self) -> int:
         """Wait for its end and return the exit status."""
