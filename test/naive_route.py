@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 DRIVING = ('on', 'on new', 'off', 'off new')
-ELSE = ('stands on', 'odd on', 'stands off', 'odd off')
+DOES = ('stands', 'creeps', 'slow', 'unlike')
+ELSE = tuple(f'{what} {side}' for side in ('on', 'off') for what in DOES)
 
 
 class DenseBelief:
     """
-    Bayes over all (4 r + 4) P hypotheses with a matrix of all chances; drops nothing.
+    Bayes over all (4 r + 8) P hypotheses with a matrix of all chances; drops nothing.
 
     Rows of hypotheses are the paces of each way of driving, in this order, then whatever else a
     vehicle does, each at every place.
@@ -34,7 +35,7 @@ class DenseBelief:
             for i, mode in enumerate(DRIVING)
         }
         self.rows |= {mode: [4 * self.paces + i] for i, mode in enumerate(ELSE)}
-        self.size = (4 * self.paces + 4) * self.places
+        self.size = (4 * self.paces + len(ELSE)) * self.places
         self.leads_to = leads_to
         self.transition = self.moving() @ self.exchanging()
         self.start()
@@ -53,7 +54,7 @@ class DenseBelief:
                 'stands on': (0.9 * begun + 0.1 * even) / 8.0,
                 'off new': even / 6.0,
                 'stands off': even / 6.0,
-                'odd off': even / 6.0,
+                'unlike off': even / 6.0,
             }
             for mode, share in shares.items():
                 for row, part in zip(self.rows[mode], self.fresh(mode), strict=True):
@@ -69,7 +70,10 @@ class DenseBelief:
         steps = [np.linalg.matrix_power(self.leads_to, k) for k in range(moves.shape[1])]
         matrix = np.zeros((self.size, self.size))
         for mode, rows in self.rows.items():
-            kinds = range(self.paces) if mode in DRIVING else [self.paces + ('odd' in mode)]
+            if mode in DRIVING:
+                kinds = list(range(self.paces))
+            else:
+                kinds = [self.paces + DOES.index(mode.split()[0])]
             for row, kind in zip(rows, kinds, strict=True):
                 ways = sum(chance * step for chance, step in zip(moves[kind], steps, strict=True))
                 for here in range(self.places):
@@ -79,35 +83,17 @@ class DenseBelief:
 
     def exchanges(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
         """Chances to go over to another hypothesis where one is, and to one at any place."""
-        rates = self.route.rates
+        modes = (*DRIVING, *ELSE)
         here = {
-            ('on', 'off'): 0.5 * rates.leave,
-            ('on', 'odd off'): 0.5 * rates.leave,
-            ('on new', 'on'): rates.settle,
-            ('off', 'on'): rates.enter,
-            ('off new', 'on new'): rates.enter,
-            ('off new', 'off'): rates.settle,
-            ('odd on', 'on new'): 0.5 * rates.unlike_ends,
-            ('odd on', 'stands on'): 0.5 * rates.unlike_ends,
-            ('odd on', 'odd off'): rates.astray,
-            ('odd off', 'stands off'): 0.5 * rates.unlike_ends,
+            (mode, other): float(self.route.exchanges[i, j])
+            for i, mode in enumerate(modes)
+            for j, other in enumerate(modes)
+            if i != j
         }
-        for side, unlike in (('on', rates.unlike), ('off', rates.unlike_off)):
-            for mode in (side, f'{side} new'):
-                here[mode, f'stands {side}'] = rates.stop
-                here[mode, f'odd {side}'] = unlike
-            here[f'stands {side}', f'{side} new'] = 0.5 * rates.go
-            here[f'stands {side}', f'odd {side}'] = 0.5 * rates.go
         anywhere = {
-            ('on', 'on new'): rates.carried,
-            ('odd on', 'on new'): rates.carried,
-            ('odd off', 'on new'): rates.enter,
-            ('off', 'off'): 0.5 * rates.piece,
-            ('off', 'off new'): 0.5 * rates.piece,
-            ('off new', 'off'): 0.5 * rates.piece,
-            ('off new', 'off new'): 0.5 * rates.piece,
-            ('odd off', 'off'): 0.25 * rates.unlike_ends,
-            ('odd off', 'off new'): 0.25 * rates.unlike_ends,
+            (mode, other): float(self.route.jumps[i, j])
+            for i, mode in enumerate(modes)
+            for j, other in enumerate(DRIVING)
         }
         return here, anywhere
 
@@ -156,8 +142,8 @@ class DenseBelief:
             self.predict()
         table = self.chances.reshape(-1, self.places)
         for _ in range(ticks):
-            for side in ('on', 'off'):
-                lost = self.route.rates.settle * table[self.rows[side]]
+            for i, side in ((0, 'on'), (2, 'off')):
+                lost = self.route.exchanges[i + 1, i] * table[self.rows[side]]
                 table[self.rows[side]] -= lost
                 table[self.rows[f'{side} new']] += lost
 
@@ -178,7 +164,7 @@ class DenseBelief:
         # What lasts counts less, and who is new is told by the observation alone.
         weights = np.array([weight] * len(means) + [1.0] * len(observation))
         any_means = weight * log_density(route.other_means, means, nothing)
-        table = np.zeros((4 * self.paces + 4, self.places))
+        table = np.zeros((4 * self.paces + len(ELSE), self.places))
         for place in range(self.places):
             noise = route.noise[place]
             for row, pace in enumerate(route.log_paces):
@@ -194,18 +180,22 @@ class DenseBelief:
         stands += weight * log_density(route.rest_means, means, nothing)
         for side in ('on', 'off'):
             table[self.rows[f'stands {side}']] = stands
-            table[self.rows[f'odd {side}']] = any_means + log_density(
-                route.other, observation, means
-            )
+            for what, density in (
+                ('creeps', route.slow),
+                ('slow', route.slow),
+                ('unlike', route.other),
+            ):
+                table[self.rows[f'{what} {side}']] = any_means + log_density(
+                    density, observation, means
+                )
         return route.sharpness * table.ravel()
 
     def tables(self) -> tuple[Array, Array]:
-        """Return the probabilities as the belief has them: (P, 4, r) and (P, 2, 2)."""
+        """Return the probabilities as the belief has them: (P, 4, r) and (P, 2, 4)."""
         table = self.chances.reshape(-1, self.places)
         cells = table[: 4 * self.paces].reshape(4, self.paces, self.places)
-        return cells.transpose(2, 0, 1), table[4 * self.paces :].reshape(2, 2, -1).transpose(
-            2, 0, 1
-        )
+        others = table[4 * self.paces :].reshape(2, len(DOES), self.places)
+        return cells.transpose(2, 0, 1), others.transpose(2, 0, 1)
 
 
 def student(squares: Array, count: float, noise: float, tail: float) -> float:

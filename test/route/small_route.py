@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from two_manifold_ros.route.route import Density, Rates, Route
+from two_manifold_ros.route.motion import ELSE, HYPOTHESES
+from two_manifold_ros.route.route import Density, Route
 
 PLACES, FORK, SHORTCUT = 9, 3, 7
 CHANNELS, HORIZONS = 2, 2
@@ -27,7 +28,7 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
     features = CHANNELS * (1 + len(gains))
     hidden = features - CHANNELS
     log_paces = np.array([-0.2, 0.0, 0.3])
-    moves = rng.random((5, 4)) + 0.1
+    moves = rng.random((len(log_paces) + len(ELSE), 4)) + 0.1
     moves[3] = [1.0, 0.0, 0.0, 0.0]
     moves /= moves.sum(axis=1, keepdims=True)
     changes = np.array([[0.8, 0.2, 0.0], [0.1, 0.7, 0.2], [0.0, 0.4, 0.6]])
@@ -46,6 +47,10 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         slopes = 0.3 * rng.normal(size=(size, given))
         return Density(slopes, rng.normal(size=size), root, -0.5, tail)
 
+    # Any hypothesis may go over to any other, on the spot and elsewhere.
+    count = len(HYPOTHESES)
+    together = 0.05 * rng.random((count, count + 4)) + np.eye(count, count + 4)
+    together /= together.sum(axis=1, keepdims=True)
     columns = HORIZONS + 1
     roots = rng.normal(size=(PLACES, columns, 2, 2))
     states = rng.normal(size=(PLACES, 4))
@@ -76,19 +81,9 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         rest_means=density(hidden, 0, 5.0),
         other=density(CHANNELS, hidden, 2.0),
         other_means=density(hidden, 0, 2.0),
-        rates=Rates(
-            leave=0.02,
-            carried=0.03,
-            enter=0.1,
-            piece=0.04,
-            settle=0.2,
-            stop=0.05,
-            go=0.15,
-            unlike=0.07,
-            unlike_off=0.06,
-            unlike_ends=0.12,
-            astray=0.08,
-        ),
+        slow=density(CHANNELS, hidden, 4.0),
+        exchanges=together[:, :-4],
+        jumps=together[:, -4:],
         targets=rng.normal(size=(PLACES, columns, 2)),
         drifts=rng.normal(size=(PLACES, columns, 2)),
         covariances=roots @ roots.transpose(0, 1, 3, 2) + 0.1 * np.eye(2),

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from naive_route import DenseBelief
 import numpy as np
@@ -13,8 +14,11 @@ from small_route import leads_to, PLACES, small_route
 
 from two_manifold_ros.route import belief as module
 from two_manifold_ros.route import reading, steps
-from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief, STANDING, UNLIKE
-from two_manifold_ros.route.route import Rates, Route
+from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief, STANDING
+from two_manifold_ros.route.motion import ELSE, exchanges_for, HYPOTHESES
+
+if TYPE_CHECKING:
+    from two_manifold_ros.route.route import Route
 
 DROPPED = 2e-3
 """Probability that all dropped places may have had."""
@@ -73,7 +77,7 @@ def assert_consistent(belief: RouteBelief) -> None:
     assert belief.on_route == pytest.approx(on + others[:, 0].sum(), abs=1e-9)
     assert belief.driving == pytest.approx(on, abs=1e-9)
     assert belief.standing == pytest.approx(others[:, :, STANDING].sum(), abs=1e-9)
-    assert belief.unlike == pytest.approx(others[:, :, UNLIKE].sum(), abs=1e-9)
+    assert belief.unlike == pytest.approx(others[:, :, 1:].sum(), abs=1e-9)
     assert belief.weights.min() >= 0.0
     assert belief.weights.sum() == pytest.approx(1.0)
     assert belief.state[0] == 1.0
@@ -128,7 +132,7 @@ def test_readings_against_sums_over_all_hypotheses() -> None:
     on = np.concatenate([cells[:, ON] + cells[:, ON_NEW], others[:, 0]], axis=1)
     weights = on / on.sum()
     # Who stands or does anything unseen has the usual pace: it is not known to differ.
-    paces = np.concatenate([route.log_paces, [0.0, 0.0]])
+    paces = np.concatenate([route.log_paces, np.zeros(len(ELSE))])
     means, covariances = belief.read()
     for column in range(3):
         ahead = route.targets[:, column, None] + paces[:, None] * route.drifts[:, column, None]
@@ -143,13 +147,14 @@ def test_readings_against_sums_over_all_hypotheses() -> None:
 @pytest.mark.usefixtures('kernels')
 def test_what_is_dropped_is_not_missed() -> None:
     """A vehicle goes round, clearly seen, until most places are out of the question."""
-    rates = Rates(1e-6, 1e-3, 1e-2, 1e-6, 0.2, 1e-8, 0.3, 1e-4, 1e-2, 1e-2, 1e-3)
+    exchanges, jumps = exchanges_for(0.1, 5.0)
     route = replace(
         small_route(spread=12.0, sharpness=1.0),
         whitening=np.eye(6),
         new_whitening=np.eye(2),
         persistence=1e-3,
-        rates=rates,
+        exchanges=exchanges,
+        jumps=jumps,
     )
     route = replace(route, new_means=route.means[:, -2:], new_slopes=route.slopes[:, -2:])
     belief, dense = both(route)
@@ -223,13 +228,14 @@ def test_drives_start_where_drives_began() -> None:
 @pytest.mark.usefixtures('kernels')
 def test_a_gap_makes_who_is_settled_new() -> None:
     """In so many ticks as means take to settle; for a second or two hardly anything is lost."""
-    rates = replace(
-        small_route().rates, leave=0.0, carried=0.0, enter=0.0, piece=0.0, stop=0.0, unlike=0.0,
-        unlike_off=0.0, go=0.0, unlike_ends=0.0, astray=0.0, settle=0.05,
-    )  # fmt: skip
+    count = len(HYPOTHESES)
+    exchanges, jumps = np.eye(count), np.zeros((count, 4))
+    for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
+        exchanges[new, [new, settled]] = 0.95, 0.05
+    route = replace(small_route(), exchanges=exchanges, jumps=jumps)
     shares = []
     for ticks in (0, 1, 10, 200):
-        belief = RouteBelief(replace(small_route(), rates=rates))
+        belief = RouteBelief(route)
         for observation in observations(60):
             belief.update(observation)
         before = belief.cells.sum(axis=(0, 2))
@@ -256,7 +262,7 @@ def test_readings_when_all_is_off_the_route(mode: int | None) -> None:
     belief.cells[:] = 0.0
     belief.others[:] = 0.0
     if mode is None:
-        belief.others[:, 1, UNLIKE] = 1.0 / PLACES
+        belief.others[:, 1, -1] = 1.0 / PLACES
     else:
         belief.cells[:, mode] = small_route().pace_prior / PLACES
     assert_readable(belief)

@@ -170,19 +170,26 @@ def test_too_short_a_drive(laid_out: Callable[..., Passes]) -> None:
     assert fit(passes, [short.observations], [short.track], 25, Tuning()) is None
 
 
-def test_factors_make_ellipses_hold_their_share(fitted: Fitted, passes: Passes) -> None:
+def test_factors_make_ellipses_hold_their_share(laid_out: Callable[..., Passes]) -> None:
     """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
-    route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning())
+    # Observations are independent here, so each of them counts in full.
+    tuning = Tuning(1.0)
     squares: list[list[np.ndarray]] = [[], [], []]
-    for seed in range(1, 7):
-        drive = Circuit().laps(6, seed=seed)
-        means, covariances, _ = fitting._run(route, drive.observations)
-        truth = segment_targets(drive.track, passes.horizons, passes.period_s)
-        errors, spreads = (means - truth)[LEAD:], covariances[LEAD:]
-        for column, found in enumerate(squares):
-            known = np.isfinite(errors[:, column]).all(axis=1)
-            wide = spreads[known, column] * fitted.factors[column]
-            found.append(squared_mahalanobis(errors[known, column], wide))
+    for trained in (0, 10, 20):
+        laps = Circuit().laps(12, seed=trained)
+        passes = laid_out(laps)
+        fitted = fit(passes, [laps.observations], [laps.track], LEAD, tuning)
+        assert fitted is not None
+        route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
+        for seed in range(1, 4):
+            drive = Circuit().laps(6, seed=trained + seed)
+            means, covariances, _ = fitting._run(route, drive.observations)
+            truth = segment_targets(drive.track, passes.horizons, passes.period_s)
+            errors, spreads = (means - truth)[LEAD:], covariances[LEAD:]
+            for column, found in enumerate(squares):
+                known = np.isfinite(errors[:, column]).all(axis=1)
+                wide = spreads[known, column] * fitted.factors[column]
+                found.append(squared_mahalanobis(errors[known, column], wide))
     for found, least, near in zip(squares, (0.85, 0.82, 0.75), (0.1, 0.1, 0.13), strict=True):
         every = np.concatenate(found)
         assert np.mean(every < 2.28) == pytest.approx(0.68, abs=near)

@@ -6,13 +6,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from circuit import Circuit, Drive, LAP_TICKS, PERIOD_S
+from circuit import AT_REST, Circuit, Drive, LAP_TICKS, PERIOD_S
 import numpy as np
 import pytest
 
 from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief
+from two_manifold_ros.route.learning import learn_route, Tuning
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
 
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
@@ -170,3 +174,28 @@ def test_a_standing_vehicle_is_told_from_the_start(belief: RouteBelief) -> None:
     assert belief.standing > 0.9
     # Most drives begin there, and no pit is known off the route.
     assert missed[-1] < 10.0 * TICK_M
+
+
+def pulling_away(seed: int, laps: int) -> Drive:
+    """Return a drive from rest: it takes three memories to get to the usual pace."""
+    ramp = np.log(np.linspace(0.05, 1.0, 30))
+    paces = np.concatenate([np.full(20, -np.inf), ramp, np.zeros(laps * LAP_TICKS)])
+    drive = Circuit().drive(paces, seed=seed)
+    seen = drive.observations.copy()
+    # As of a motor: a push that no place on the route has, and half of what the bends do.
+    noise = 0.1 * np.random.default_rng([seed, 1]).normal(size=(30, 3))
+    seen[20:50] = AT_REST + [1.0, 0.0, -1.0] + noise
+    return Drive(drive.shares, drive.log_paces, seen, drive.track)
+
+
+def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(
+    laid_out: Callable[..., Passes],
+) -> None:
+    """From where drives of the training began; off the route it would be as likely."""
+    passes = laid_out(pulling_away(seed=1, laps=8))
+    route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
+    belief = RouteBelief(route)
+    missed = followed(belief, pulling_away(seed=2, laps=1))
+    # At the usual pace it would be 15 ticks ahead when it gets there.
+    assert missed[45:].max() < 10.0 * TICK_M
+    assert belief.on_route > 0.9

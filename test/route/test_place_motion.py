@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, fields
-
 import numpy as np
 import pytest
 
@@ -13,19 +11,23 @@ from two_manifold_ros.route.merging import FINENESS, Places
 from two_manifold_ros.route.motion import (
     CARRIED,
     chances_to_move,
+    DRIVING,
+    ELSE,
+    ELSE_PACES,
+    ELSE_UNSTEADY,
     ENTER,
+    exchanges_for,
+    GATHER,
     GO_S,
+    HYPOTHESES,
     LEAVE,
     main_ways,
     pace_changes,
     PIECE,
-    rates_for,
     reach,
     STOP_S,
     UNLIKE_LASTS,
-    UNLIKE_PACE,
     UNLIKE_S,
-    UNLIKE_UNSTEADY,
     UNSTEADY,
     ways_of,
 )
@@ -139,13 +141,16 @@ def test_a_pace_moves_as_far_as_it_says() -> None:
     assert (moves >= 0.0).all()
     np.testing.assert_allclose(moves.sum(axis=1), 1.0, atol=1e-12)
     means = moves @ steps
-    np.testing.assert_allclose(means[:-2], FINENESS * np.exp(LOG_PACES), rtol=1e-6)
+    np.testing.assert_allclose(means[:-4], FINENESS * np.exp(LOG_PACES), rtol=1e-6)
     variances = moves @ steps**2 - means**2
-    np.testing.assert_allclose(variances[:-2], UNSTEADY, rtol=0.15)
+    np.testing.assert_allclose(variances[:-4], UNSTEADY, rtol=0.15)
     # Who stands stays, and whatever else happens is less sure.
-    np.testing.assert_array_equal(moves[-2], np.eye(len(steps))[0])
-    assert means[-1] == pytest.approx(UNLIKE_PACE * FINENESS, rel=1e-3)
-    assert 0.6 * UNLIKE_UNSTEADY < variances[-1] < UNLIKE_UNSTEADY
+    np.testing.assert_array_equal(moves[-4], np.eye(len(steps))[0])
+    np.testing.assert_allclose(means[-3:], FINENESS * np.array(ELSE_PACES[1:]), rtol=1e-3)
+    wanted = np.array(ELSE_UNSTEADY[1:])
+    # Nobody moves back, nor farther than the map leads.
+    assert (variances[-3:] < wanted * 1.05).all()
+    assert (variances[-3:] > 0.55 * wanted).all()
     assert moves[:-1, -1].max() < 0.1
 
 
@@ -175,40 +180,65 @@ def test_paces_that_change_at_once_are_chances_still() -> None:
     np.testing.assert_allclose(changes.sum(axis=1), 1.0, atol=1e-12)
 
 
+def table_of(period_s: float, memory_s: float) -> dict[tuple[str, str], float]:
+    """Return the chances by the hypotheses before and after, wherever that is."""
+    exchanges, jumps = exchanges_for(period_s, memory_s)
+    places = [*HYPOTHESES, *(f'anywhere {mode}' for mode in DRIVING)]
+    table = np.concatenate([exchanges, jumps], axis=1)
+    return {
+        (before, after): float(table[i, j])
+        for i, before in enumerate(HYPOTHESES)
+        for j, after in enumerate(places)
+        if before != after
+    }
+
+
 @pytest.mark.parametrize(('period_s', 'memory_s'), [(0.1, 1.0), (0.05, 0.4)])
 def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -> None:
-    rates = rates_for(period_s, memory_s)
-    lasts_s = {
-        'leave': LEAVE * memory_s,
-        'carried': CARRIED * memory_s,
-        'enter': ENTER * memory_s,
-        'piece': PIECE * memory_s,
-        'settle': SETTLED * max(MEMORIES) * memory_s,
-        'stop': STOP_S,
-        'go': GO_S,
-        'unlike': UNLIKE_S,
-        'unlike_off': UNLIKE_LASTS * memory_s,
-        'unlike_ends': UNLIKE_LASTS * memory_s,
-        'astray': UNLIKE_LASTS * memory_s,
-    }
-    assert set(lasts_s) == {field.name for field in fields(rates)}
-    for name, seconds in lasts_s.items():
+    table = table_of(period_s, memory_s)
+    for before, after, seconds, share in (
+        ('on', 'off', LEAVE * memory_s, 0.5),
+        ('on', 'unlike off', LEAVE * memory_s, 0.5),
+        ('on', 'anywhere on new', CARRIED * memory_s, 1.0),
+        ('off', 'on', ENTER * memory_s, 1.0),
+        ('off new', 'on new', ENTER * memory_s, 1.0),
+        ('unlike off', 'anywhere on new', ENTER * memory_s, 1.0),
+        ('off', 'anywhere off', PIECE * memory_s, 0.5),
+        ('off new', 'anywhere off new', PIECE * memory_s, 0.5),
+        ('on new', 'on', SETTLED * max(MEMORIES) * memory_s, 1.0),
+        ('off new', 'off', SETTLED * max(MEMORIES) * memory_s, 1.0),
+        ('on', 'stands on', STOP_S, 1.0),
+        ('stands on', 'on new', GO_S, 0.5),
+        ('stands off', 'creeps off', GO_S, 0.5),
+        ('creeps on', 'slow on', GATHER * memory_s, 1.0),
+        ('slow off', 'off new', GATHER * memory_s, 0.5),
+        ('on', 'unlike on', UNLIKE_S, 1.0),
+        ('off', 'unlike off', UNLIKE_LASTS * memory_s, 1.0),
+        ('unlike on', 'on new', UNLIKE_LASTS * memory_s, 0.5),
+        ('unlike on', 'unlike off', UNLIKE_LASTS * memory_s, 1.0),
+    ):
         # In so many ticks all but 1 / e have gone over.
-        left = (1.0 - getattr(rates, name)) ** (seconds / period_s)
-        assert left == pytest.approx(np.exp(-1.0)), name
-    np.testing.assert_array_equal(rates.as_array(), astuple(rates))
+        left = (1.0 - table[before, after] / share) ** (seconds / period_s)
+        assert left == pytest.approx(np.exp(-1.0)), (before, after)
+
+
+def test_nobody_jumps_onto_the_route_from_beside_it() -> None:
+    """But with what training never saw in between, such as being lifted."""
+    table = table_of(0.1, 1.0)
+    jumps = {
+        (before, after)
+        for (before, after), chance in table.items()
+        if after.startswith('anywhere on') and chance > 0.0
+    }
+    assert jumps == {(before, 'anywhere on new') for before in ('on', 'unlike on', 'unlike off')}
 
 
 @pytest.mark.parametrize('period_s', [0.01, 0.1, 1.0])
 @pytest.mark.parametrize('memory', [LEAST_MEMORY, 20.0])
 def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: float) -> None:
-    rates = rates_for(period_s, memory * period_s)
-    for leaving in (
-        rates.leave + rates.carried + rates.stop + rates.unlike,
-        rates.settle + rates.stop + rates.unlike,
-        rates.settle + rates.enter + rates.piece + rates.stop + rates.unlike_off,
-        rates.go,
-        rates.unlike_ends + rates.astray + rates.carried,
-        rates.unlike_ends + rates.enter,
-    ):
-        assert 0.0 < leaving < 0.6
+    exchanges, jumps = exchanges_for(period_s, memory * period_s)
+    assert exchanges.shape == (len(DRIVING) + 2 * len(ELSE),) * 2
+    assert min(exchanges.min(), jumps.min()) >= 0.0
+    np.testing.assert_allclose(exchanges.sum(axis=1) + jumps.sum(axis=1), 1.0, atol=1e-12)
+    assert np.diag(exchanges).min() > 0.4
+    assert np.diag(exchanges).max() < 1.0

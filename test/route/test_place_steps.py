@@ -14,6 +14,7 @@ from small_route import CHANNELS, PLACES, small_route
 from two_manifold_ros.route import belief as module
 from two_manifold_ros.route import reading, steps
 from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.motion import ELSE
 from two_manifold_ros.route.steps import FAINTLY, PLAINLY
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.route.route import Route
 
-PACES = 3
+PACES, KINDS = 3, len(ELSE)
 FORMS = ('loops', 'arrays')
 SEEDS = range(6)
 
@@ -35,10 +36,10 @@ def form_of(home: ModuleType, name: str, form: str) -> Callable[..., Any]:
 def some_belief(rng: np.random.Generator, known: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return cells, others and the active places: so many, some hardly likely."""
     active = rng.permutation(PLACES)[:known].astype(np.int64)
-    cells, others = np.zeros((PLACES, 4, PACES)), np.zeros((PLACES, 2, 2))
+    cells, others = np.zeros((PLACES, 4, PACES)), np.zeros((PLACES, 2, KINDS))
     sizes = 10.0 ** rng.uniform(-7.0, 0.0, (known, 1, 1))
     cells[active] = sizes * rng.random((known, 4, PACES))
-    others[active] = sizes * rng.random((known, 2, 2))
+    others[active] = sizes * rng.random((known, 2, KINDS))
     total = cells.sum() + others.sum()
     return cells / total, others / total, active
 
@@ -47,13 +48,14 @@ def predicted(form: str, rng: np.random.Generator, known: int) -> dict[str, np.n
     route = small_route()
     cells, others, active = some_belief(rng, known)
     reached, order = np.zeros(PLACES, dtype=np.int64), np.zeros(PLACES, dtype=np.int64)
-    jumped = np.zeros(2)
+    jumped = np.zeros(4)
     # Whatever was in them before does not matter.
     moved, moved_others = rng.random(cells.shape), rng.random(others.shape)
     count = form_of(steps, 'predict', form)(
         cells, others, active, known, route.begins, route.targets_of, route.steps_of,
         route.shares_of, np.ascontiguousarray(route.moves.T), route.pace_changes,
-        route.pace_prior, route.rates.as_array(), moved, moved_others, reached, order, jumped,
+        route.pace_prior, route.exchanges, route.jumps, moved, moved_others, reached, order,
+        jumped, rng.random(len(route.jumps)),
     )  # fmt: skip
     assert isinstance(count, int)
     return {
@@ -135,10 +137,10 @@ def weighed(form: str, seed: int, known: int) -> dict[str, np.ndarray]:
     logs[shared] = logs[shared][:, :, :1]
     order, totals = np.zeros(PLACES, dtype=np.int64), np.zeros((3, 2))
     order[:known] = active
-    jumped = np.array([3e-7, 1e-5]) * (seed + 1)
+    jumped = np.array([1e-7, 2e-7, 4e-6, 6e-6]) * (seed + 1)
     evidence, count = form_of(steps, 'weigh', form)(
         cells, others, order, reached, known, jumped, small_route().pace_prior, logs.copy(), 0.5,
-        np.array([0.02, 0.01]), active := np.zeros(PLACES, dtype=np.int64), totals,
+        np.array([0.02, 0.01, 0.03, 0.02]), active := np.zeros(PLACES, dtype=np.int64), totals,
     )  # fmt: skip
     return {
         'cells': cells,
@@ -178,8 +180,9 @@ def test_what_is_impossible_has_no_weight(form: str) -> None:
     cells, others, active = some_belief(np.random.default_rng(0), PLACES)
     reached = np.full(PLACES, PLAINLY)
     evidence, _ = form_of(steps, 'weigh', form)(
-        cells, others, active, reached, PLACES, np.full(2, 1e-5), small_route().pace_prior,
-        np.full((PLACES, 2, PACES), -2000.0), 0.0, np.zeros(2), active.copy(), np.zeros((3, 2)),
+        cells, others, active, reached, PLACES, np.full(4, 1e-5), small_route().pace_prior,
+        np.full((PLACES, 2, PACES), -2000.0), 0.0, np.zeros(KINDS), active.copy(),
+        np.zeros((3, 2)),
     )  # fmt: skip
     assert evidence == 0.0
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -19,11 +18,14 @@ from two_manifold_ros.model.bounds import (
     MOST_STATES,
 )
 from two_manifold_ros.model.refusing import refuse
+from two_manifold_ros.route.motion import DRIVING, ELSE, HYPOTHESES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from two_manifold_ros.route.route import Density, Rates, Route
+    from two_manifold_ros.route.route import Density, Route
+
+_DENSITIES = 'rest', 'rest_means', 'other', 'other_means', 'slow'
 
 LARGEST_LEVEL = 1e6
 """Of the logarithm of a density; a difference of a few thousand decides everything."""
@@ -61,7 +63,7 @@ def route_shapes(
         refuse(f'its route has {states} states and {features} features')
     check_size('route.cells', 4, paces + 1, places)
     check_size('route.means', places, paces + features, most=LARGEST_STEP)
-    check_size('route.targets_of', 2 * (paces + 2), max(ways, 1), most=LARGEST_STEP)
+    check_size('route.targets_of', 2 * (paces + len(ELSE)), max(ways, 1), most=LARGEST_STEP)
     shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
         'route.gains': (route.gains, (memories,)),
         'route.whitening': (route.whitening, (features, features)),
@@ -77,7 +79,9 @@ def route_shapes(
         'route.steps_of': (route.steps_of, (ways,)),
         'route.shares_of': (route.shares_of, (ways,)),
         'route.log_paces': (route.log_paces, (paces,)),
-        'route.moves': (route.moves, (paces + 2, moves)),
+        'route.moves': (route.moves, (paces + len(ELSE), moves)),
+        'route.exchanges': (route.exchanges, (len(HYPOTHESES), len(HYPOTHESES))),
+        'route.jumps': (route.jumps, (len(HYPOTHESES), len(DRIVING))),
         'route.pace_changes': (route.pace_changes, (paces, paces)),
         'route.pace_prior': (route.pace_prior, (paces,)),
         'route.targets': (route.targets, (places, columns, 2)),
@@ -89,6 +93,7 @@ def route_shapes(
     hidden = channels * memories
     shapes |= _density_shapes('rest', route.rest, channels, hidden)
     shapes |= _density_shapes('other', route.other, channels, hidden)
+    shapes |= _density_shapes('slow', route.slow, channels, hidden)
     shapes |= _density_shapes('rest_means', route.rest_means, hidden, 0)
     return shapes | _density_shapes('other_means', route.other_means, hidden, 0)
 
@@ -149,7 +154,7 @@ def _check_targets(route: Route) -> None:
 
 
 def _densities(route: Route) -> dict[str, Density]:
-    return {name: getattr(route, name) for name in ('rest', 'rest_means', 'other', 'other_means')}
+    return {name: getattr(route, name) for name in _DENSITIES}
 
 
 def _check_ways(route: Route) -> None:
@@ -179,17 +184,6 @@ def _check_paces(route: Route) -> None:
     changes = route.pace_changes
     if np.triu(changes, 2).any() or np.tril(changes, -2).any():
         refuse('route.pace_changes go over to more than the next pace')
-    _check_rates(route.rates)
-
-
-def _check_rates(rates: Rates) -> None:
-    if not all(0.0 <= rate <= 1.0 for rate in astuple(rates)):
-        refuse('its rates are no chances')
-    gone = (
-        rates.leave + rates.carried + rates.stop + rates.unlike,
-        rates.settle + rates.enter + rates.piece + rates.stop + rates.unlike_off,
-        rates.unlike_ends + rates.astray + rates.carried,
-        rates.unlike_ends + rates.enter,
-    )
-    if not max(gone) <= 1.0:
-        refuse('its rates lead more than everything away from a hypothesis')
+    together = np.concatenate([route.exchanges, route.jumps], axis=1)
+    if (together < 0.0).any() or not np.allclose(together.sum(axis=1), 1.0, atol=1e-9):
+        refuse('route.exchanges and route.jumps are no chances that sum to one')

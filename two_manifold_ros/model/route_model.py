@@ -16,7 +16,7 @@ from two_manifold_ros.model.head_checks import check_head, check_windows
 from two_manifold_ros.model.head_form import group, head_from
 from two_manifold_ros.model.refusing import refuse
 from two_manifold_ros.model.route_checks import check_route, route_shapes
-from two_manifold_ros.route.route import Density, Rates, Route
+from two_manifold_ros.route.route import Density, Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ _KINDS: dict[str, type[Any]] = {
     'rest_means': Density,
     'other': Density,
     'other_means': Density,
-    'rates': Rates,
+    'slow': Density,
 }
 """Parts of a route that are kept as groups of their own, by the field's name."""
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.route.features import FeatureStream
+from two_manifold_ros.route.motion import DRIVING, ELSE, HYPOTHESES
 from two_manifold_ros.route.reading import mean_state, sum_targets
 from two_manifold_ros.route.steps import fill_logs, predict, weigh
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 ON, ON_NEW, OFF, OFF_NEW = 0, 1, 2, 3
 """Rows of driving: on the route or off it, settled or new there."""
 
-STANDING, UNLIKE = 0, 1
-"""Columns of what else a vehicle does, on the route (row 0) or off it (row 1)."""
+STANDING = 0
+"""Column of what else a vehicle does, on the route (row 0) or off it (row 1), see ``ELSE``."""
 
 BEGINS_AT_BEGINNING, STANDS_AT_BEGINNING = 0.5, 0.9
 """
@@ -55,9 +56,8 @@ class RouteBelief:
     cells : (P, 4, r)
         Probabilities of driving at each place and pace: on the route settled and new, off it
         settled and new.
-    others : (P, 2, 2)
-        Probabilities at each place, on the route and off it, of standing and of doing what
-        training never saw.
+    others : (P, 2, K)
+        Probabilities at each place, on the route and off it, of whatever else it does.
     log_evidence
         Logarithm of the predicted density of the last observation.
     state : (k,)
@@ -70,7 +70,7 @@ class RouteBelief:
         self._stream = FeatureStream(route.channels, route.gains)
         paces, places = len(route.log_paces), len(route.noise)
         self.cells = np.zeros((places, 4, paces))
-        self.others = np.zeros((places, 2, 2))
+        self.others = np.zeros((places, 2, len(ELSE)))
         self._moved = np.zeros_like(self.cells)
         self._moved_others = np.zeros_like(self.others)
         self._active = np.arange(places)
@@ -79,8 +79,7 @@ class RouteBelief:
         self._order = np.zeros(places, dtype=np.int64)
         self._logs = np.zeros((places, 2, paces))
         self._totals = np.zeros((3, 2))
-        self._jumped = np.zeros(2)
-        self._rates = route.rates.as_array()
+        self._jumped, self._sums_of = np.zeros(len(DRIVING)), np.zeros(len(HYPOTHESES))
         self._steps = np.ascontiguousarray(route.moves.T)
         hidden = route.means.shape[1] - route.channels
         weights = np.concatenate([np.full(hidden, route.persistence), np.ones(route.channels)])
@@ -94,6 +93,7 @@ class RouteBelief:
         self._numbers = np.array([route.tail, self._freedom, 0.0, route.sharpness])
         count = route.targets.shape[1]
         self._sums = np.zeros((count, 2)), np.zeros((count, 2, 2))
+        self._factors = np.zeros(len(ELSE))
         self.log_evidence = 0.0
         self.state = np.zeros(route.states.shape[1])
         self.start()
@@ -113,9 +113,9 @@ class RouteBelief:
         self.cells[:] = 0.0
         self.cells[:, ON_NEW] = rolling[:, None] * prior * 3.0 / 8.0
         self.cells[:, OFF_NEW] = even * prior / 6.0
+        self.others[:] = 0.0
         self.others[:, 0, STANDING] = standing / 8.0
-        self.others[:, 0, UNLIKE] = 0.0
-        self.others[:, 1] = even / 6.0
+        self.others[:, 1, [STANDING, -1]] = even / 6.0
         self._active[:] = np.arange(places)
         self._count = places
         self._reached[:] = 0
@@ -140,7 +140,7 @@ class RouteBelief:
 
     @property
     def unlike(self) -> float:
-        """Probability of something that training never saw."""
+        """Probability of something that training never saw, pulling away among it."""
         return float(self._totals[2].sum())
 
     @property
@@ -181,6 +181,7 @@ class RouteBelief:
         rest = route.rest.log_density(observation, means)
         rest += route.persistence * route.rest_means.log_density(means, nothing)
         unlike = route.other.log_density(observation, means) + lasting
+        slow = route.slow.log_density(observation, means) + lasting
         self._numbers[2] = lasting + route.new_level
         largest = fill_logs(
             (route.whitening @ features) * self._scale, self._means, self._slopes, self._squares,
@@ -188,11 +189,13 @@ class RouteBelief:
             self._new_squares, route.noise, self._levels, route.log_paces, self._reached,
             self._numbers, self._logs,
         )  # fmt: skip
-        shift = max(largest, route.sharpness * rest, route.sharpness * unlike)
+        self._factors[:] = rest, slow, slow, unlike
+        self._factors *= route.sharpness
+        shift = max(largest, float(self._factors.max()))
+        np.exp(self._factors - shift, out=self._factors)
         evidence, self._count = weigh(
             self.cells, self.others, self._order, self._reached, self._count, self._jumped,
-            route.pace_prior, self._logs, shift,
-            np.exp(route.sharpness * np.array([rest, unlike]) - shift), self._active, self._totals,
+            route.pace_prior, self._logs, shift, self._factors, self._active, self._totals,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
@@ -209,8 +212,8 @@ class RouteBelief:
             self._count = len(reached)
             self._active[: self._count] = reached
             self._reached[:] = 0
-        missed = 1.0 - (1.0 - self._route.rates.settle) ** ticks
         for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
+            missed = 1.0 - (1.0 - self._route.exchanges[new, settled]) ** ticks
             self.cells[:, new] += missed * self.cells[:, settled]
             self.cells[:, settled] *= 1.0 - missed
         # What jumped anywhere is no part of it: less than a thousandth in a tick.
@@ -218,7 +221,8 @@ class RouteBelief:
         self.cells /= total
         self.others /= total
         self._totals[0] = self.cells[:, :OFF].sum(), self.cells[:, OFF:].sum()
-        self._totals[1:] = self.others.sum(axis=0).T
+        self._totals[1] = self.others[:, :, STANDING].sum(axis=0)
+        self._totals[2] = self.others.sum(axis=(0, 2)) - self._totals[1]
         self._tell_state()
 
     def _tell_state(self) -> None:
@@ -231,6 +235,6 @@ class RouteBelief:
         self._count = predict(
             self.cells, self.others, self._active, self._count, route.begins, route.targets_of,
             route.steps_of, route.shares_of, self._steps, route.pace_changes, route.pace_prior,
-            self._rates, self._moved, self._moved_others, self._reached, self._order,
-            self._jumped,
+            route.exchanges, route.jumps, self._moved, self._moved_others, self._reached,
+            self._order, self._jumped, self._sums_of,
         )  # fmt: skip

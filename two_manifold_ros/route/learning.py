@@ -15,9 +15,9 @@ from two_manifold_ros.readout.reading import FLOOR
 from two_manifold_ros.route.merging import FINENESS
 from two_manifold_ros.route.motion import (
     chances_to_move,
+    exchanges_for,
     main_ways,
     pace_changes,
-    rates_for,
     reach,
     ways_of,
 )
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.typing import Bools, Floats
 
-SHARPNESS = 0.1
+SHARPNESS = 0.2
 """
 Exponent of the likelihood of an observation, where none is given.
 
-Parts left out of the same day's drives prefer .2 to .4, by at most .2 of the log score. Another
-day's drives do not: the car of ridge_car and the kart of the simulator err twice as much from a
-cold start with .4 (44 m for 22, 21 m for 8), and another route passes for that of f1tenth_ipz20.
+From 20 places each, cold starts err by 60, 24 and 18 m on ridge_car with .1, .2 and .4, by 20, 23
+and 28 m on the simulated kart; moved vehicles are found sooner the sharper it is; and drives on
+another track pass for f1tenth_ipz20 the rarer, the less sharp.
 """
 
 PACES_EACH_WAY = 3
@@ -141,6 +141,7 @@ class _Learner:
         self.passes = passes
         self.count = len(passes.places)
         self.visited = passes.places.visited
+        self.kept = kept
         self.ways = ways_of(passes.places, kept)
         self.after = main_ways(self.ways, self.count)
         steady = kept & (np.abs(passes.log_paces) < LARGEST_LOG_PACE)
@@ -235,7 +236,7 @@ class _Learner:
         own = whitening[hidden:, hidden:]
         lasting = whitening[:hidden, :hidden]
         rest, rest_means = self._at_rest(own, lasting)
-        other, other_means = self._of_any_road(own, lasting)
+        other, other_means, slow = self._of_any_road(own, lasting)
         prior = np.exp(-0.5 * np.square(log_paces / spread))
         count = len(passes.horizons) + 1
         if states is None:
@@ -263,7 +264,8 @@ class _Learner:
             rest_means,
             other,
             other_means,
-            rates_for(passes.period_s, passes.memory_s),
+            slow,
+            *exchanges_for(passes.period_s, passes.memory_s),
             targets,
             drifts,
             covariances,
@@ -434,7 +436,7 @@ class _Learner:
             ),
         )
 
-    def _of_any_road(self, own: Floats, lasting: Floats) -> tuple[Density, Density]:
+    def _of_any_road(self, own: Floats, lasting: Floats) -> tuple[Density, Density, Density]:
         """Return densities of an observation given its slow means, and of these, on any road."""
         passes = self.passes
         seen, channels, hidden = passes.series, passes.channels, len(lasting)
@@ -445,12 +447,28 @@ class _Learner:
         apart = wanted - design @ line
         covariance = OTHER_WIDTH * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(channels)
         given = _density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL)
+        slow = self._slow(line, covariance, own)
         centre = np.median(seen[:, :hidden], axis=0)
         apart = seen[:, :hidden] - centre
         covariance = OTHER_WIDTH * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(hidden)
         covariance += _shared(passes.shifts, hidden // channels)
         means = _density(np.zeros((hidden, 0)), centre, covariance, lasting, OTHER_TAIL)
-        return given, means
+        return given, means, slow
+
+    def _slow(self, line: Floats, covariance: Floats, own: Floats) -> Density:
+        """Return the density of an observation at a low pace, from the passes that had one."""
+        passes = self.passes
+        seen = passes.features[self.kept & (self.paces < -LARGEST_LOG_PACE)]
+        seen = seen[:, -passes.channels :]
+        share = len(seen) / (len(seen) + REST_PRIOR)
+        if len(seen):
+            middle = np.median(seen, axis=0)
+            apart = seen - middle
+            line = (1.0 - share) * line
+            line[-1] += share * middle
+            covariance = (1.0 - share) * covariance + share * (apart.T @ apart / len(apart))
+        covariance = covariance + np.diag(np.square(passes.shifts))
+        return _density(line[:-1].T, line[-1], covariance, own, TAIL if len(seen) else OTHER_TAIL)
 
 
 def _shared(shifts: Floats, times: int) -> Floats:

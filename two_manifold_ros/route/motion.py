@@ -12,7 +12,6 @@ import numpy as np
 
 from two_manifold_ros.route.merging import FINENESS
 from two_manifold_ros.route.passes import MEMORIES, SETTLED
-from two_manifold_ros.route.route import Rates
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
@@ -23,31 +22,49 @@ if TYPE_CHECKING:
 UNSTEADY = 0.36
 """Variance of the move in a tick, places: of the grid itself, and of what one tick differs."""
 
-UNLIKE_PACE, UNLIKE_UNSTEADY = 0.9, 2.0
-"""Mean pace, and variance in places, of a vehicle that does what training never saw."""
+DRIVING = ('on', 'on new', 'off', 'off new')
+"""Ways of driving: on the route or off it, settled or new there."""
 
-LEAVE, CARRIED, ENTER = 2000.0, 100.0, 200.0
+ELSE = ('stands', 'creeps', 'slow', 'unlike')
+"""What else a vehicle does, on the route or off it."""
+
+HYPOTHESES = (*DRIVING, *(f'{what} {side}' for side in ('on', 'off') for what in ELSE))
+
+ELSE_PACES, ELSE_UNSTEADY = (0.0, 0.25, 0.5, 0.9), (0.0, 0.5, 1.0, 2.0)
+"""
+Mean pace, and variance in places, of who does so.
+
+No pass shows what a vehicle observes that pulls away or comes to a halt: it is told from driving
+by what fits no place, and at half or a quarter of the pace it is not ahead of itself afterwards.
+"""
+
+LEAVE, CARRIED, ENTER = 2000.0, 300.0, 1000.0
 """
 Memories of the observations, see `memory_of`, until a vehicle leaves the route, until it is put
 down elsewhere on it, and until it is back from off the route.
 
-A quarter of an hour, and one or two minutes, on a small track. Observations outweigh all of it:
-ten times as much costs or saves about three pieces of road. Half of the second finds moved
-vehicles a little sooner and errs a tenth more on long laps; with 2,000, f1tenth_ipz20 is told
-wrong for twice as many ticks after a move.
+A quarter of an hour, two and seven minutes, on a small track. Observations outweigh all of it:
+ten times as much costs or saves about three pieces of road. Between a third and three times the
+second no error changes by more than a tenth; a fifth of the third lets a wrong way pass for the
+route up to three times as often.
 """
 
 STOP_S, GO_S = 100.0, 10.0
 """Between two stops, and how long one lasts: what is observed soon outweighs them."""
 
+GATHER = 2.0
+"""Memories that a vehicle that pulls away takes to double its pace."""
+
 UNLIKE_S = 200.0
 """Between two times at which the vehicle does on the route what training never saw."""
 
-PIECE, UNLIKE_LASTS = 1.2, 6.0
+PIECE, UNLIKE_LASTS = 3.0, 6.0
 """
 Memories that a piece of another road lasts, and anything unseen; off the route it is as rare.
 
-With shorter pieces other roads pass for the route, with longer ones stop-and-go for another road.
+Where the second of two roads is driven in longer pieces of the first it passes for it: with 1.2,
+and the exponent `SHARPNESS`, two of seven drives on another track do for f1tenth_ipz20, and karts
+in the pit lane. With twice as much a car that pulled away off the route is back on it later.
 """
 
 
@@ -115,8 +132,8 @@ def reach(ways: Ways, count: int, most: int) -> tuple[Ints, Ints, Ints, Floats]:
 
 def chances_to_move(log_paces: Floats) -> Floats:
     """Return the chances to move by 0, 1, ... places: normal, tilted until the mean is right."""
-    wanted = np.append(FINENESS * np.exp(log_paces), UNLIKE_PACE * FINENESS)
-    variances = np.append(np.full(len(log_paces), UNSTEADY), UNLIKE_UNSTEADY)
+    wanted = FINENESS * np.concatenate([np.exp(log_paces), ELSE_PACES[1:]])
+    variances = np.concatenate([np.full(len(log_paces), UNSTEADY), ELSE_UNSTEADY[1:]])
     steps = np.arange(math.ceil(wanted.max() + 3.0 * UNSTEADY**0.5) + 1)
     moves = np.zeros((len(wanted), len(steps)))
     for row, mean, variance in zip(moves, wanted, variances, strict=True):
@@ -126,8 +143,8 @@ def chances_to_move(log_paces: Floats) -> Floats:
             chances /= chances.sum()
             logs += (mean - chances @ steps) / variance * steps
         row[:] = chances
-    standing = np.eye(len(steps))[:1]
-    return np.concatenate([moves[:-1], standing, moves[-1:]])
+    paces = len(log_paces)
+    return np.concatenate([moves[:paces], np.eye(len(steps))[:1], moves[paces:]])
 
 
 def pace_changes(log_paces: Floats, spread: float, memory: float) -> Floats:
@@ -147,22 +164,60 @@ def pace_changes(log_paces: Floats, spread: float, memory: float) -> Floats:
     return changes
 
 
-def rates_for(period_s: float, memory_s: float) -> Rates:
-    """Return the chances in a tick of what happens once in so many seconds."""
+def exchanges_for(period_s: float, memory_s: float) -> tuple[Floats, Floats]:
+    """
+    Return the chances per tick to go over from one hypothesis to another.
 
-    def each(seconds: float) -> float:
+    Returns
+    -------
+    exchanges, jumps
+        At the same place, and to any place, see ``Route``.
+
+    """
+
+    def once(seconds: float) -> float:
         return -math.expm1(-period_s / max(seconds, 2.0 * period_s))
 
-    return Rates(
-        leave=each(LEAVE * memory_s),
-        carried=each(CARRIED * memory_s),
-        enter=each(ENTER * memory_s),
-        piece=each(PIECE * memory_s),
-        settle=each(SETTLED * MEMORIES[-1] * memory_s),
-        stop=each(STOP_S),
-        go=each(GO_S),
-        unlike=each(UNLIKE_S),
-        unlike_off=each(UNLIKE_LASTS * memory_s),
-        unlike_ends=each(UNLIKE_LASTS * memory_s),
-        astray=each(UNLIKE_LASTS * memory_s),
-    )
+    leave, carried, enter = (once(each * memory_s) for each in (LEAVE, CARRIED, ENTER))
+    settle, piece = once(SETTLED * MEMORIES[-1] * memory_s), once(PIECE * memory_s)
+    gather, lasts = once(GATHER * memory_s), once(UNLIKE_LASTS * memory_s)
+    stop, go = once(STOP_S), once(GO_S)
+    here = {
+        ('on', 'off'): 0.5 * leave,
+        ('on', 'unlike off'): 0.5 * leave,
+        ('on new', 'on'): settle,
+        ('off new', 'off'): settle,
+        ('off', 'on'): enter,
+        ('off new', 'on new'): enter,
+        ('unlike on', 'unlike off'): lasts,
+        ('unlike on', 'on new'): 0.5 * lasts,
+    }
+    for side, unlike in (('on', once(UNLIKE_S)), ('off', lasts)):
+        for drives in (side, f'{side} new'):
+            here[drives, f'stands {side}'] = stop
+            here[drives, f'unlike {side}'] = unlike
+        for drives, other, chance in (
+            ('stands', f'{side} new', 0.5 * go),
+            ('stands', f'creeps {side}', 0.5 * go),
+            ('creeps', f'slow {side}', gather),
+            ('slow', f'{side} new', 0.5 * gather),
+            ('slow', f'unlike {side}', 0.5 * gather),
+            ('unlike', f'stands {side}', 0.5 * lasts),
+        ):
+            here[f'{drives} {side}', other] = chance
+    anywhere = {
+        ('on', 'on new'): carried,
+        ('unlike on', 'on new'): carried,
+        ('unlike off', 'on new'): enter,
+        ('unlike off', 'off'): 0.25 * lasts,
+        ('unlike off', 'off new'): 0.25 * lasts,
+    }
+    for drives in ('off', 'off new'):
+        anywhere[drives, 'off'] = anywhere[drives, 'off new'] = 0.5 * piece
+    count = len(HYPOTHESES)
+    exchanges, jumps = np.zeros((count, count)), np.zeros((count, len(DRIVING)))
+    for table, chances in ((exchanges, here), (jumps, anywhere)):
+        for (before, after), chance in chances.items():
+            table[HYPOTHESES.index(before), HYPOTHESES.index(after)] = chance
+    exchanges += np.diag(1.0 - exchanges.sum(axis=1) - jumps.sum(axis=1))
+    return exchanges, jumps

@@ -192,8 +192,10 @@ def memory_of(observations: Sequence[Floats], period_s: float) -> float:
     for each in observations:
         if len(each) > 2 * longest:
             left = len(each) - longest
+            # What a drive is off as a whole, by a bias or a load, is no memory of the road.
+            apart = each - each.mean(axis=0)
             for lag in range(longest + 1):
-                sums[lag] += (each[:left] * each[lag : lag + left]).sum(axis=0)
+                sums[lag] += (apart[:left] * apart[lag : lag + left]).sum(axis=0)
     with np.errstate(divide='ignore', invalid='ignore'):
         alike = np.nan_to_num(sums / sums[0], nan=0.0) > math.exp(-1.0)
     lags = [int(np.argmin(column)) if not column.all() else longest for column in alike.T]

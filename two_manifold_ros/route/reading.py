@@ -20,7 +20,9 @@ LEAST_SHARE = 1e-5
 
 @compiled
 def _weight_on_route(cells: Floats, others: Floats, i: int) -> float:
-    weight = others[i, 0, 0] + others[i, 0, 1]
+    weight = 0.0
+    for k in range(others.shape[2]):
+        weight += others[i, 0, k]
     for r in range(cells.shape[2]):
         weight += cells[i, 0, r] + cells[i, 1, r]
     return float(weight)
@@ -64,7 +66,7 @@ Fill the mean state under a belief on the route.
 
 Parameters
 ----------
-cells : (P, 4, r), others : (P, 2, 2)
+cells : (P, 4, r), others : (P, 2, K)
     See ``RouteBelief``.
 active : (a,) int64
     Places that have any probability.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 import math
 from typing import TYPE_CHECKING
 
@@ -87,49 +87,6 @@ class Density:
 
 
 @dataclass(frozen=True)
-class Rates:
-    """
-    Chances per tick to go over from one hypothesis to another, see ``RouteBelief``.
-
-    Parameters
-    ----------
-    leave
-        From the route to elsewhere.
-    carried
-        To be put down anywhere on the route.
-    enter
-        Back to the route.
-    piece
-        That a piece of road off the route ends, and any other follows.
-    settle
-        That the slow means have become those of the road behind.
-    stop, go
-        To stand, and to drive on.
-    unlike, unlike_off, unlike_ends
-        To start something that training never saw, on the route and off it, and to end it.
-    astray
-        That it leads off the route.
-
-    """
-
-    leave: float
-    carried: float
-    enter: float
-    piece: float
-    settle: float
-    stop: float
-    go: float
-    unlike: float
-    unlike_off: float
-    unlike_ends: float
-    astray: float
-
-    def as_array(self) -> Floats:
-        """Return all of them in this order."""
-        return np.array(astuple(self))
-
-
-@dataclass(frozen=True)
 class Route:
     """
     The places of a route.
@@ -156,9 +113,9 @@ class Route:
         Where each place leads, see ``move``.
     log_paces : (r,)
         Logarithms of the speed over the usual one of the place.
-    moves : (r + 2, M + 1), pace_changes : (r, r), pace_prior : (r,)
-        Chances to move by so many places in a tick (at each pace, standing, and unlike training),
-        to change the pace, and of each pace.
+    moves : (r + K, M + 1), pace_changes : (r, r), pace_prior : (r,)
+        Chances to move by so many places in a tick (at each pace, and whatever else a vehicle
+        does), to change the pace, and of each pace.
     sharpness, persistence
         Exponent of the likelihood of an observation, and weight in it of what lasts: of the
         slow means beside the observation.
@@ -168,8 +125,11 @@ class Route:
         Densities of an observation given its slow means, standing and on any road.
     rest_means, other_means
         Densities of the slow means, standing and on any road.
-    rates
-        Between the hypotheses.
+    slow
+        Density of an observation at a low pace, wherever that is.
+    exchanges : (4 + 2 K, 4 + 2 K), jumps : (4 + 2 K, 4)
+        Chances per tick to go over from one hypothesis to another at the same place, and to
+        driving at any place, see `motion.HYPOTHESES`; together they sum to one.
     targets, drifts : (P, H + 1, 2)
         Positions at the horizons and the velocity, metres and m/s, and what they gain per unit
         of log-pace.
@@ -209,7 +169,9 @@ class Route:
     rest_means: Density
     other: Density
     other_means: Density
-    rates: Rates
+    slow: Density
+    exchanges: Floats
+    jumps: Floats
     targets: Floats
     drifts: Floats
     covariances: Floats

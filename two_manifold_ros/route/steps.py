@@ -35,14 +35,12 @@ FARTHEST = 1e4
 @compiled
 def _predict_loops(  # noqa: C901, PLR0912 - one loop for numba
     cells: Floats, others: Floats, active: Ints, count: int, begins: Ints, targets: Ints,
-    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, rates: Floats,
-    moved: Floats, moved_others: Floats, reached: Ints, order: Ints, jumped: Floats,
+    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, exchanges: Floats,
+    jumps: Floats, moved: Floats, moved_others: Floats, reached: Ints, order: Ints,
+    jumped: Floats, sums: Floats,
 ) -> int:  # fmt: skip
-    leave, carried, enter, piece, settle = rates[0], rates[1], rates[2], rates[3], rates[4]
-    stop, go, odd, odd_off, odd_ends, astray = (
-        rates[5], rates[6], rates[7], rates[8], rates[9], rates[10],
-    )  # fmt: skip
-    places, _, paces = cells.shape
+    places, driving, paces = cells.shape
+    kinds = others.shape[2]
     found = 0
     for a in range(count):
         i = active[a]
@@ -54,81 +52,68 @@ def _predict_loops(  # noqa: C901, PLR0912 - one loop for numba
                 found += 1
                 moved[target] = 0.0
                 moved_others[target] = 0.0
-            for m in range(4):
+            for m in range(driving):
                 for r in range(paces):
                     moved[target, m, r] += cells[i, m, r] * moves[step, r] * share
-            for m in range(2):
-                for r in range(2):
-                    moved_others[target, m, r] += others[i, m, r] * moves[step, paces + r] * share
-    on, off, odd_on, gone = 0.0, 0.0, 0.0, 0.0
+            for side in range(2):
+                for k in range(kinds):
+                    chance = moves[step, paces + k] * share
+                    moved_others[target, side, k] += others[i, side, k] * chance
+    sums[:] = 0.0
     for a in range(found):
         i = order[a]
-        for r in range(paces):
-            on += moved[i, 0, r]
-            off += moved[i, 2, r] + moved[i, 3, r]
-        odd_on += moved_others[i, 0, 1]
-        gone += moved_others[i, 1, 1]
-    put = (carried * (on + odd_on) + enter * gone) / places
-    apart = (piece * off + 0.5 * odd_ends * gone) / places
-    jumped[0], jumped[1] = put, apart
+        for m in range(driving):
+            for r in range(paces):
+                sums[m] += moved[i, m, r]
+        for k in range(kinds):
+            sums[driving + k] += moved_others[i, 0, k]
+            sums[driving + kinds + k] += moved_others[i, 1, k]
+    for t in range(driving):
+        jumped[t] = 0.0
+        for h in range(len(sums)):
+            jumped[t] += sums[h] * jumps[h, t] / places
     for a in range(found):
         i = order[a]
-        on, new, off, off_new = 0.0, 0.0, 0.0, 0.0
-        for r in range(paces):
-            on += moved[i, 0, r]
-            new += moved[i, 1, r]
-            off += moved[i, 2, r]
-            off_new += moved[i, 3, r]
-        rest, odd_on = moved_others[i, 0, 0], moved_others[i, 0, 1]
-        rest_off, gone = moved_others[i, 1, 0], moved_others[i, 1, 1]
-        start = put + 0.5 * (go * rest + odd_ends * odd_on)
-        start_off = 0.5 * apart + 0.5 * go * rest_off
-        for r in range(paces):
-            kept, kept_new, kept_off, kept_off_new = 0.0, 0.0, 0.0, 0.0
-            for q in range(max(r - 1, 0), min(r + 2, paces)):
-                kept += moved[i, 0, q] * changes[q, r]
-                kept_new += moved[i, 1, q] * changes[q, r]
-                kept_off += moved[i, 2, q] * changes[q, r]
-                kept_off_new += moved[i, 3, q] * changes[q, r]
-            cells[i, 0, r] = (
-                (1.0 - leave - carried - stop - odd) * kept + settle * kept_new + enter * kept_off
-            )
-            cells[i, 1, r] = (
-                (1.0 - settle - stop - odd) * kept_new + enter * kept_off_new + prior[r] * start
-            )
-            cells[i, 2, r] = (
-                (1.0 - enter - piece - stop - odd_off) * kept_off
-                + 0.5 * leave * kept
-                + settle * kept_off_new
-                + 0.5 * prior[r] * apart
-            )
-            cells[i, 3, r] = (
-                1.0 - settle - enter - piece - stop - odd_off
-            ) * kept_off_new + prior[r] * start_off
-        others[i, 0, 0] = (1.0 - go) * rest + stop * (on + new) + 0.5 * odd_ends * odd_on
-        others[i, 1, 0] = (1.0 - go) * rest_off + stop * (off + off_new) + 0.5 * odd_ends * gone
-        others[i, 0, 1] = (
-            (1.0 - odd_ends - astray - carried) * odd_on + odd * (on + new) + 0.5 * go * rest
-        )
-        others[i, 1, 1] = (
-            (1.0 - odd_ends - enter) * gone
-            + odd_off * (off + off_new)
-            + astray * odd_on
-            + 0.5 * leave * on
-            + 0.5 * go * rest_off
-        )
-        if on + new + off + off_new > PACED:
+        drives = 0.0
+        for m in range(driving):
+            sums[m] = 0.0
+            for r in range(paces):
+                sums[m] += moved[i, m, r]
+            drives += sums[m]
+        for k in range(kinds):
+            sums[driving + k] = moved_others[i, 0, k]
+            sums[driving + kinds + k] = moved_others[i, 1, k]
+        for t in range(driving):
+            come = jumped[t]
+            for h in range(driving, len(sums)):
+                come += sums[h] * exchanges[h, t]
+            for r in range(paces):
+                cells[i, t, r] = come * prior[r]
+        for m in range(driving):
+            for r in range(paces):
+                kept = 0.0
+                for q in range(max(r - 1, 0), min(r + 2, paces)):
+                    kept += moved[i, m, q] * changes[q, r]
+                for t in range(driving):
+                    cells[i, t, r] += kept * exchanges[m, t]
+        for side in range(2):
+            for k in range(kinds):
+                come = 0.0
+                for h in range(len(sums)):
+                    come += sums[h] * exchanges[h, driving + side * kinds + k]
+                others[i, side, k] = come
+        if drives > PACED:
             reached[i] = PLAINLY
     return found
 
 
 def _predict_arrays(
     cells: Floats, others: Floats, active: Ints, count: int, begins: Ints, targets: Ints,
-    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, rates: Floats,
-    moved: Floats, moved_others: Floats, reached: Ints, order: Ints, jumped: Floats,
+    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, exchanges: Floats,
+    jumps: Floats, moved: Floats, moved_others: Floats, reached: Ints, order: Ints,
+    jumped: Floats, sums: Floats,
 ) -> int:  # fmt: skip
-    leave, carried, enter, piece, settle, stop, go, odd, odd_off, odd_ends, astray = rates
-    places, _, paces = cells.shape
+    places, driving, paces = cells.shape
     moved[:] = 0.0
     moved_others[:] = 0.0
     sources = np.repeat(np.arange(places), np.diff(begins))
@@ -139,29 +124,16 @@ def _predict_arrays(
     reached[targets[ways]] = FAINTLY
     here = np.flatnonzero(reached)
     order[: len(here)] = here
-    on, new, off, off_new = moved[here].sum(axis=2).T
-    (rest, odd_on), (rest_off, gone) = moved_others[here].transpose(1, 2, 0)
-    put = (carried * (on.sum() + odd_on.sum()) + enter * gone.sum()) / places
-    apart = (piece * (off.sum() + off_new.sum()) + 0.5 * odd_ends * gone.sum()) / places
-    jumped[:] = put, apart
-    start = put + 0.5 * (go * rest + odd_ends * odd_on)
-    start_off = 0.5 * apart + 0.5 * go * rest_off
-    kept, kept_new, kept_off, kept_off_new = (moved[here] @ changes).transpose(1, 0, 2)
-    cells[here, 0] = (1.0 - leave - carried - stop - odd) * kept
-    cells[here, 0] += settle * kept_new + enter * kept_off
-    cells[here, 1] = (1.0 - settle - stop - odd) * kept_new + enter * kept_off_new
-    cells[here, 1] += start[:, None] * prior
-    cells[here, 2] = (1.0 - enter - piece - stop - odd_off) * kept_off + 0.5 * leave * kept
-    cells[here, 2] += settle * kept_off_new + 0.5 * apart * prior
-    cells[here, 3] = (1.0 - settle - enter - piece - stop - odd_off) * kept_off_new
-    cells[here, 3] += start_off[:, None] * prior
-    others[here, 0, 0] = (1.0 - go) * rest + stop * (on + new) + 0.5 * odd_ends * odd_on
-    others[here, 1, 0] = (1.0 - go) * rest_off + stop * (off + off_new) + 0.5 * odd_ends * gone
-    others[here, 0, 1] = (1.0 - odd_ends - astray - carried) * odd_on + odd * (on + new)
-    others[here, 0, 1] += 0.5 * go * rest
-    others[here, 1, 1] = (1.0 - odd_ends - enter) * gone + odd_off * (off + off_new)
-    others[here, 1, 1] += astray * odd_on + 0.5 * leave * on + 0.5 * go * rest_off
-    reached[here[on + new + off + off_new > PACED]] = PLAINLY
+    drive = moved[here].sum(axis=2)
+    whole = np.concatenate([drive, moved_others[here].reshape(len(here), -1)], axis=1)
+    sums[:] = whole.sum(axis=0)
+    jumped[:] = sums @ jumps / places
+    come = jumped + whole[:, driving:] @ exchanges[driving:, :driving]
+    kept = moved[here] @ changes
+    cells[here] = np.einsum('imr,mt->itr', kept, exchanges[:driving, :driving])
+    cells[here] += come[:, :, None] * prior
+    others[here] = (whole @ exchanges[:, driving:]).reshape(len(here), 2, -1)
+    reached[here[drive.sum(axis=1) > PACED]] = PLAINLY
     return len(here)
 
 
@@ -171,26 +143,28 @@ Move every probability along the map, each at its pace, and go over between hypo
 
 Parameters
 ----------
-cells : (P, 4, r), others : (P, 2, 2)
+cells : (P, 4, r), others : (P, 2, K)
     See ``RouteBelief``; filled at the places that are reached.
 active : (P,) int64, count
     The first ``count`` are the places that have any probability.
 begins : (P + 1,) int64, targets, steps : (L,) int64, shares : (L,)
     Of place i the ways ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
     and which share of the drives went there.
-moves : (M + 1, r + 2)
-    Chances to move by 0 to M steps in a tick: at each pace, standing, and unlike in training.
+moves : (M + 1, r + K)
+    Chances to move by 0 to M steps in a tick: at each pace, and whatever else a vehicle does.
 changes : (r, r), prior : (r,)
     Chances to go over to the next slower or faster pace, and paces of who starts to drive.
-rates : (11,)
-    From ``Rates.as_array``.
-moved : (P, 4, r), moved_others : (P, 2, 2)
+exchanges : (4 + 2 K, 4 + 2 K), jumps : (4 + 2 K, 4)
+    Chances to go over to another hypothesis, see ``Route``.
+moved : (P, 4, r), moved_others : (P, 2, K)
     Room for what has moved and has not gone over yet.
 reached, order : (P,) int64
     Filled with how places are reached (not at all, faintly or plainly), and with those that are.
-jumped : (2,)
-    Filled with what jumps to each place, on the route and off it; places that are not reached
-    are not filled with it.
+jumped : (4,)
+    Filled with what jumps to each way of driving at each place; places that are not reached are
+    not filled with it.
+sums : (4 + 2 K,)
+    Room for sums.
 
 Returns
 -------
@@ -316,7 +290,8 @@ def _weigh_loops(  # noqa: C901, PLR0912 - one loop for numba
     cells: Floats, others: Floats, order: Ints, reached: Ints, count: int, jumped: Floats,
     prior: Floats, logs: Floats, shift: float, factors: Floats, active: Ints, totals: Floats,
 ) -> tuple[float, int]:  # fmt: skip
-    places, _, paces = cells.shape
+    places, driving, paces = cells.shape
+    kinds = others.shape[2]
     evidence = 0.0
     for a in range(count):
         i = order[a]
@@ -329,11 +304,12 @@ def _weigh_loops(  # noqa: C901, PLR0912 - one loop for numba
             cells[i, 2, r] *= settled
             cells[i, 3, r] *= new
             evidence += cells[i, 0, r] + cells[i, 1, r] + cells[i, 2, r] + cells[i, 3, r]
-        for m in range(2):
-            for k in range(2):
-                others[i, m, k] *= factors[k]
-                evidence += others[i, m, k]
-    jump = jumped[0] + jumped[1]
+        for side in range(2):
+            for k in range(kinds):
+                others[i, side, k] *= factors[k]
+                evidence += others[i, side, k]
+    on, off = jumped[0] + jumped[1], jumped[2] + jumped[3]
+    jump = on + off
     for i in range(places):
         if not reached[i]:
             logs[i, 0, 0] = jump * math.exp(logs[i, 1, 0] - shift)
@@ -348,14 +324,14 @@ def _weigh_loops(  # noqa: C901, PLR0912 - one loop for numba
         if reached[i]:
             reached[i] = 0
             total = 0.0
-            for m in range(4):
+            for m in range(driving):
                 for r in range(paces):
                     cells[i, m, r] *= inverse
                     total += cells[i, m, r]
-            for m in range(2):
-                for k in range(2):
-                    others[i, m, k] *= inverse
-                    total += others[i, m, k]
+            for side in range(2):
+                for k in range(kinds):
+                    others[i, side, k] *= inverse
+                    total += others[i, side, k]
             if not total > least:
                 cells[i] = 0.0
                 others[i] = 0.0
@@ -365,16 +341,17 @@ def _weigh_loops(  # noqa: C901, PLR0912 - one loop for numba
             if not mass > least:
                 continue
             for r in range(paces):
-                cells[i, 1, r] = mass * jumped[0] / jump * prior[r]
-                cells[i, 3, r] = mass * jumped[1] / jump * prior[r]
+                cells[i, 1, r] = mass * on / jump * prior[r]
+                cells[i, 3, r] = mass * off / jump * prior[r]
         active[kept] = i
         kept += 1
         for r in range(paces):
             totals[0, 0] += cells[i, 0, r] + cells[i, 1, r]
             totals[0, 1] += cells[i, 2, r] + cells[i, 3, r]
-        for m in range(2):
-            for k in range(2):
-                totals[1 + k, m] += others[i, m, k]
+        for side in range(2):
+            totals[1, side] += others[i, side, 0]
+            for k in range(1, kinds):
+                totals[2, side] += others[i, side, k]
     return evidence, kept
 
 
@@ -386,7 +363,8 @@ def _weigh_arrays(
     likelihoods = np.exp(logs[here] - shift)
     cells[here] *= likelihoods[:, [0, 1, 0, 1]]
     others[here] *= factors
-    jump = float(jumped.sum())
+    on, off = float(jumped[:2].sum()), float(jumped[2:].sum())
+    jump = on + off
     masses = np.where(reached > 0, 0.0, jump * np.exp(logs[:, 1, 0] - shift))
     evidence = float(cells.sum() + others.sum() + masses.sum())
     if not evidence > 0.0:
@@ -397,8 +375,8 @@ def _weigh_arrays(
     least = min(jump, FAINT)
     new = np.flatnonzero(masses > least)
     if len(new):
-        cells[new, 1] = (masses[new] * jumped[0] / jump)[:, None] * prior
-        cells[new, 3] = (masses[new] * jumped[1] / jump)[:, None] * prior
+        cells[new, 1] = (masses[new] * on / jump)[:, None] * prior
+        cells[new, 3] = (masses[new] * off / jump)[:, None] * prior
     whole = cells.sum(axis=(1, 2)) + others.sum(axis=(1, 2))
     gone = ~(whole > least)
     cells[gone] = 0.0
@@ -407,7 +385,8 @@ def _weigh_arrays(
     kept = np.flatnonzero(~gone)
     active[: len(kept)] = kept
     totals[0] = cells[:, :2].sum(), cells[:, 2:].sum()
-    totals[1:] = others.sum(axis=0).T
+    totals[1] = others[:, :, 0].sum(axis=0)
+    totals[2] = others[:, :, 1:].sum(axis=(0, 2))
     return evidence, len(kept)
 
 
@@ -417,14 +396,14 @@ Multiply every probability by its likelihood and normalise.
 
 Parameters
 ----------
-cells : (P, 4, r), others : (P, 2, 2)
+cells : (P, 4, r), others : (P, 2, K)
     Changed in place.
 order, reached, count, jumped, prior
     From and as ``predict``; ``reached`` is cleared.
 logs : (P, 2, r), shift
     From ``fill_logs``, and what is taken from each of them.
-factors : (2,)
-    Likelihoods of standing and of what training never saw, at any place.
+factors : (K,)
+    Likelihoods of what else a vehicle does, at any place; the first is that of standing.
 active : (P,) int64
     Filled with the places that have more than ``FAINT``, or than what jumped there; all others
     are dropped.
