@@ -16,6 +16,10 @@ from frozen_tpsr import learn_tpsr
 import hypothesis
 import numpy as np
 import pytest
+from sharing_out import (  # noqa: F401 - hooks, which pytest finds here
+    pytest_collection_modifyitems,
+    pytest_xdist_make_scheduler,
+)
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording

@@ -185,13 +185,13 @@ def test_every_number_by_plain_loops(
     assert 20 < np.count_nonzero(~run.told) < len(run.told) - 100
     for index, horizon in enumerate(slot_car_model.horizons):
         told, every, along, cross = [], [], [], []
-        for tick, stamp in enumerate(run.stamps.tolist()):
-            at = np.array([stamp + horizon * slot_car_model.period_ns])
-            (truth,) = positions_at(laps.positions, at)
+        later = run.stamps + horizon * slot_car_model.period_ns
+        truths = positions_at(laps.positions, later)
+        directions = travel_directions(laps.positions, later)
+        for tick, (truth, direction) in enumerate(zip(truths, directions, strict=True)):
             if np.isnan(truth).any():
                 continue
             east, north = run.positions[tick, index] - truth
-            (direction,) = travel_directions(laps.positions, at)
             every.append(np.hypot(east, north))
             along.append(east * direction[0] + north * direction[1])
             cross.append(north * direction[0] - east * direction[1])

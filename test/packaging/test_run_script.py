@@ -126,7 +126,7 @@ def test_all_tests_are_followed_by_the_cores_on_the_oldest_libraries(machine: Ma
     assert machine.run('test').returncode == 0
     assert machine.steps() == ['tools', 'venv', 'oldest-3.11']
     *_, everything, again = machine.notes.read_text().splitlines()
-    assert everything == '-m pytest --timeout 300'
+    assert everything == '-m pytest --timeout 300 -n 2 --dist loadfile'
     assert again.startswith('-m pytest')
     assert '-m not long test/model test/recordings' in again
     assert {path.parts[0] for path in map(Path, again.split()[-7:])} == {'test'}
