@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from two_manifold_ros.route.motion import ELSE, HYPOTHESES
-from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.route.route import Density, ELSE, HYPOTHESES, Route
 
 PLACES, FORK, SHORTCUT = 9, 3, 7
 CHANNELS, HORIZONS = 2, 2

@@ -15,7 +15,8 @@ from small_route import leads_to, PLACES, small_route
 from two_manifold_ros.route import belief as module
 from two_manifold_ros.route import reading, steps
 from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief, STANDING
-from two_manifold_ros.route.motion import ELSE, exchanges_for, HYPOTHESES
+from two_manifold_ros.route.motion import exchanges_for
+from two_manifold_ros.route.route import ELSE, HYPOTHESES
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route

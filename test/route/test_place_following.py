@@ -184,7 +184,7 @@ def pulling_away(seed: int, laps: int) -> Drive:
     seen = drive.observations.copy()
     # As of a motor: a push that no place on the route has, and half of what the bends do.
     noise = 0.1 * np.random.default_rng([seed, 1]).normal(size=(30, 3))
-    seen[20:50] = AT_REST + [1.0, 0.0, -1.0] + noise
+    seen[20:50] = noise + np.add(AT_REST, [1.0, 0.0, -1.0])
     return Drive(drive.shares, drive.log_paces, seen, drive.track)
 
 

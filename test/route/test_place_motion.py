@@ -11,15 +11,12 @@ from two_manifold_ros.route.merging import FINENESS, Places
 from two_manifold_ros.route.motion import (
     CARRIED,
     chances_to_move,
-    DRIVING,
-    ELSE,
     ELSE_PACES,
     ELSE_UNSTEADY,
     ENTER,
     exchanges_for,
     GATHER,
     GO_S,
-    HYPOTHESES,
     LEAVE,
     main_ways,
     pace_changes,
@@ -32,6 +29,7 @@ from two_manifold_ros.route.motion import (
     ways_of,
 )
 from two_manifold_ros.route.passes import LEAST_MEMORY, MEMORIES, SETTLED
+from two_manifold_ros.route.route import DRIVING, ELSE, HYPOTHESES
 
 LOG_PACES = 0.1 * np.arange(-3.0, 4.0)
 

@@ -14,7 +14,7 @@ from small_route import CHANNELS, PLACES, small_route
 from two_manifold_ros.route import belief as module
 from two_manifold_ros.route import reading, steps
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.motion import ELSE
+from two_manifold_ros.route.route import ELSE
 from two_manifold_ros.route.steps import FAINTLY, PLAINLY
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from two_manifold_ros.model.bounds import (
     MOST_STATES,
 )
 from two_manifold_ros.model.refusing import refuse
-from two_manifold_ros.route.motion import DRIVING, ELSE, HYPOTHESES
+from two_manifold_ros.route.route import DRIVING, ELSE, HYPOTHESES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

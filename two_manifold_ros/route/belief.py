@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.route.features import FeatureStream
-from two_manifold_ros.route.motion import DRIVING, ELSE, HYPOTHESES
 from two_manifold_ros.route.reading import mean_state, sum_targets
+from two_manifold_ros.route.route import DRIVING, ELSE, HYPOTHESES
 from two_manifold_ros.route.steps import fill_logs, predict, weigh
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.signal import savgol_filter
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.acceleration import compiled
@@ -180,6 +179,9 @@ def _walk(track: Floats, segment: int, spacing: Callable[[Floats], Floats]) -> l
             continue
         path = np.ascontiguousarray(track[part])
         if len(path) > SMOOTHED:
+            # It takes a second to load, and nodes load this module.
+            from scipy.signal import savgol_filter  # noqa: PLC0415
+
             path = np.ascontiguousarray(savgol_filter(path, SMOOTHED, 2, axis=0))
         nodes, times = _resampled(path, spacing(path))
         if len(nodes) < 3:

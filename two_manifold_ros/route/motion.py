@@ -12,6 +12,7 @@ import numpy as np
 
 from two_manifold_ros.route.merging import FINENESS
 from two_manifold_ros.route.passes import MEMORIES, SETTLED
+from two_manifold_ros.route.route import DRIVING, HYPOTHESES
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
@@ -22,17 +23,9 @@ if TYPE_CHECKING:
 UNSTEADY = 0.36
 """Variance of the move in a tick, places: of the grid itself, and of what one tick differs."""
 
-DRIVING = ('on', 'on new', 'off', 'off new')
-"""Ways of driving: on the route or off it, settled or new there."""
-
-ELSE = ('stands', 'creeps', 'slow', 'unlike')
-"""What else a vehicle does, on the route or off it."""
-
-HYPOTHESES = (*DRIVING, *(f'{what} {side}' for side in ('on', 'off') for what in ELSE))
-
 ELSE_PACES, ELSE_UNSTEADY = (0.0, 0.25, 0.5, 0.9), (0.0, 0.5, 1.0, 2.0)
 """
-Mean pace, and variance in places, of who does so.
+Mean pace, and variance in places, of what else a vehicle does, in the order of ``ELSE``.
 
 No pass shows what a vehicle observes that pulls away or comes to a halt: it is told from driving
 by what fits no place, and at half or a quarter of the pace it is not ahead of itself afterwards.

@@ -15,6 +15,14 @@ from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
+DRIVING = ('on', 'on new', 'off', 'off new')
+"""Ways of driving: on the route or off it, settled or new there."""
+
+ELSE = ('stands', 'creeps', 'slow', 'unlike')
+"""What else a vehicle does, on the route or off it."""
+
+HYPOTHESES = (*DRIVING, *(f'{what} {side}' for side in ('on', 'off') for what in ELSE))
+
 
 @compiled
 def _squared_distance_loops(
