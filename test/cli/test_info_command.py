@@ -48,10 +48,10 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
         'angular_velocity.z',
         'method route, laplacian-eigenmap, cross-covariance map',
         ' places, paces -',
-        'belief sharpness 0.1, persistence 0.25 states 20',
+        'belief sharpness 0.2, persistence 0.25 states 20',
         'held-out ticks',
         'log score persistence sharpness mean error (m)',
-        ' 0.25 0.1 0.0',
+        ' 0.25 0.2 0.0',
         '-> the best log score of the true position',
     ):
         assert words in text

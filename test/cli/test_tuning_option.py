@@ -51,7 +51,7 @@ class Trials:
         if len(self.tried) == self.interrupt_at:
             raise KeyboardInterrupt
         self.tried.append(settings)
-        if settings.sharpness == 0.2:
+        if settings.sharpness == 0.1:
             return Failure('not now')
         error_m = 0.4 * (settings.persistence or 0.0)
         return Trial(error_m, ((0.99 * error_m, error_m), (error_m, 1.01 * error_m)))
@@ -79,7 +79,7 @@ def test_the_model_is_trained_with_what_was_found(
         sentence,
         '-> persistence 0.05 4 of 4 0.020',
         '(untuned) 0.200',
-        'failed: sharpness 0.2: not',
+        'failed: sharpness 0.1: not',
     ):
         assert words in said
     model = load_model(path)

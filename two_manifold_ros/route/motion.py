@@ -31,15 +31,14 @@ No pass shows what a vehicle observes that pulls away or comes to a halt: it is 
 by what fits no place, and at half or a quarter of the pace it is not ahead of itself afterwards.
 """
 
-LEAVE, CARRIED, ENTER = 2000.0, 300.0, 1000.0
+LEAVE, CARRIED, ENTER, PUT_DOWN = 2000.0, 300.0, 300.0, 2000.0
 """
 Memories of the observations, see `memory_of`, until a vehicle leaves the route, until it is put
-down elsewhere on it, and until it is back from off the route.
+down elsewhere on it, until it is back from off the route where it is, and anywhere.
 
-A quarter of an hour, two and seven minutes, on a small track. Observations outweigh all of it:
-ten times as much costs or saves about three pieces of road. Between a third and three times the
-second no error changes by more than a tenth; a fifth of the third lets a wrong way pass for the
-route up to three times as often.
+A quarter of an hour and two minutes on a small track. Observations outweigh all of it: ten times
+as much costs or saves about three pieces of road. Where the third is 1,000, other roads pass for
+the route half as often, and a vehicle that is back on it is told so a second later.
 """
 
 STOP_S, GO_S = 100.0, 10.0
@@ -51,13 +50,12 @@ GATHER = 2.0
 UNLIKE_S = 200.0
 """Between two times at which the vehicle does on the route what training never saw."""
 
-PIECE, UNLIKE_LASTS = 3.0, 6.0
+PIECE, UNLIKE_LASTS = 1.5, 6.0
 """
 Memories that a piece of another road lasts, and anything unseen; off the route it is as rare.
 
-Where the second of two roads is driven in longer pieces of the first it passes for it: with 1.2,
-and the exponent `SHARPNESS`, two of seven drives on another track do for f1tenth_ipz20, and karts
-in the pit lane. With twice as much a car that pulled away off the route is back on it later.
+The longer, the fewer other roads pass for the route, and the later a vehicle that is back on it is
+told so: docs/experiments.md has both.
 """
 
 
@@ -171,7 +169,8 @@ def exchanges_for(period_s: float, memory_s: float) -> tuple[Floats, Floats]:
     def once(seconds: float) -> float:
         return -math.expm1(-period_s / max(seconds, 2.0 * period_s))
 
-    leave, carried, enter = (once(each * memory_s) for each in (LEAVE, CARRIED, ENTER))
+    leave, carried = once(LEAVE * memory_s), once(CARRIED * memory_s)
+    enter, put_down = once(ENTER * memory_s), once(PUT_DOWN * memory_s)
     settle, piece = once(SETTLED * MEMORIES[-1] * memory_s), once(PIECE * memory_s)
     gather, lasts = once(GATHER * memory_s), once(UNLIKE_LASTS * memory_s)
     stop, go = once(STOP_S), once(GO_S)
@@ -201,7 +200,7 @@ def exchanges_for(period_s: float, memory_s: float) -> tuple[Floats, Floats]:
     anywhere = {
         ('on', 'on new'): carried,
         ('unlike on', 'on new'): carried,
-        ('unlike off', 'on new'): enter,
+        ('unlike off', 'on new'): put_down,
         ('unlike off', 'off'): 0.25 * lasts,
         ('unlike off', 'off new'): 0.25 * lasts,
     }
