@@ -13,16 +13,9 @@ from typing import Any
 import pytest
 
 TOGETHER = ('test/faults/', 'test/promises/', 'test/real/')
-"""
-Folders that one process takes as a whole.
+"""Folders that one process takes as a whole: what their files share is dear."""
 
-What their files share is dear, or, as with faults, each file keeps many nodes busy at once.
-"""
-
-FIRST = (
-    'test/faults/',
-    'test/training/test_spectral_scales.py',
-)
+FIRST = ('test/training/test_spectral_scales.py', 'test/benchmarks/')
 """What has to begin early, or it would be left over at the end, when nobody else has work."""
 
 
