@@ -27,8 +27,8 @@ ELSE_PACES, ELSE_UNSTEADY = (0.0, 0.25, 0.5, 0.9), (0.0, 0.5, 1.0, 2.0)
 """
 Mean pace, and variance in places, of what else a vehicle does, in the order of ``ELSE``.
 
-No pass shows what a vehicle observes that pulls away or comes to a halt: it is told from driving
-by what fits no place, and at half or a quarter of the pace it is not ahead of itself afterwards.
+A vehicle that pulls away is at a quarter and at half of its pace for a while: taken for one at the
+usual pace it would be ahead of itself afterwards.
 """
 
 LEAVE, CARRIED, ENTER, PUT_DOWN = 2000.0, 300.0, 300.0, 2000.0
