@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-TOGETHER = ('test/faults/', 'test/promises/', 'test/real/')
+TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is dear."""
 
 FIRST = ('test/training/test_spectral_scales.py', 'test/benchmarks/')

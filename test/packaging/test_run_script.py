@@ -216,6 +216,7 @@ def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine: Machin
     leaks = {
         'AMENT_PREFIX_PATH': '/opt/ros/jazzy',
         'LD_LIBRARY_PATH': '/opt/ros/jazzy/lib',
+        'PYTHONDONTWRITEBYTECODE': '1',
         'PYTHONPATH': '/opt/ros/jazzy/python',
         'RMW_IMPLEMENTATION': 'rmw_other',
         'ROS_DISTRO': 'jazzy',

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,6 +22,9 @@ from two_manifold_ros.training.spectral_scales import (
     with_spectral_scales,
 )
 from two_manifold_ros.training.validation import USUAL_STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 START_NS = 1_700_000_000_000_000_000
 RATE_HZ = 5.0
@@ -51,6 +55,31 @@ def slow() -> Recording:
     return rounds(60.0, 12, 1.5)
 
 
+@pytest.fixture(scope='module')
+def compared() -> dict[tuple[float | None, int | None], tuple[float, int]]:
+    """Return what was found at each rate and window that `slow` was searched with."""
+    return {}
+
+
+@pytest.fixture
+def search(
+    compared: dict[tuple[float | None, int | None], tuple[float, int]],
+    slow: Recording,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[TrainingSettings], TrainingSettings]:
+    """Return a function that chooses for `slow`, and compares no rate and window twice."""
+    compare = module._followed
+
+    def followed(recordings: Sequence[Recording], settings: TrainingSettings) -> tuple[float, int]:
+        scales = settings.rate_hz, settings.window
+        if scales not in compared:
+            compared[scales] = compare(recordings, settings)
+        return compared[scales]
+
+    monkeypatch.setattr(module, '_followed', followed)
+    return lambda settings: with_spectral_scales([slow], settings)
+
+
 @pytest.mark.parametrize(
     'settings',
     [
@@ -65,21 +94,26 @@ def test_what_is_given_stays_and_so_does_another_method(
     assert with_spectral_scales([slow], settings) == settings
 
 
-def test_a_slow_vehicle_gets_a_long_window_of_few_ticks(slow: Recording) -> None:
-    chosen = with_spectral_scales([slow], SPECTRAL)
+@pytest.mark.long
+def test_a_slow_vehicle_gets_a_long_window_of_few_ticks(
+    search: Callable[[TrainingSettings], TrainingSettings],
+) -> None:
+    chosen = search(SPECTRAL)
     assert chosen.rate_hz is not None
     assert chosen.window is not None
     assert 12.0 <= chosen.window / chosen.rate_hz <= 60.0
     assert LEAST_RATE_HZ <= chosen.rate_hz <= RATE_HZ
 
 
+@pytest.mark.long
 def test_on_too_few_blocks_nothing_else_is_chosen(
-    slow: Recording, monkeypatch: pytest.MonkeyPatch
+    search: Callable[[TrainingSettings], TrainingSettings],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, 'FEWEST_BLOCKS', 99)
-    lone = with_spectral_scales([slow], SPECTRAL)
+    lone = search(SPECTRAL)
     assert (lone.states, lone.neighbours) == (USUAL_STATES, USUAL_NEIGHBOURS)
-    lone = with_spectral_scales([slow], replace(SPECTRAL, states=7, neighbours=9))
+    lone = search(replace(SPECTRAL, states=7, neighbours=9))
     assert (lone.states, lone.neighbours) == (7, 9)
 
 
@@ -90,6 +124,7 @@ def test_a_quick_vehicle_keeps_a_short_window() -> None:
     assert chosen.window / chosen.rate_hz <= 12.0
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_followed_the_usual_ones_stay(slow: Recording) -> None:
     noise = np.random.default_rng(1).normal(size=slow.imu.samples.shape)
     deaf = replace(slow, imu=replace(slow.imu, samples=noise))
