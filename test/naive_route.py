@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter on a route as one dense transition matrix, and merging of passes step by step."""
+"""The filter on a route, one cell after another, and merging of passes step by step."""
 
 from __future__ import annotations
 
@@ -13,117 +13,143 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-DRIVING = ('on', 'on new', 'off', 'off new')
-DOES = ('stands', 'creeps', 'slow', 'unlike')
-ELSE = tuple(f'{what} {side}' for side in ('on', 'off') for what in DOES)
+ROWS = ('on', 'on new', 'own pace', 'stands', 'off', 'off new')
+JUMPED = ('on new', 'off', 'off new')
+FASTEST, USUAL_PACES = 3.0, 3.0
+
+Cell = tuple[float, float, float]
+"""Probability, and mean and variance of the pace."""
 
 
-class DenseBelief:
-    """
-    Bayes over all (4 r + 8) P hypotheses with a matrix of all chances; drops nothing.
+def merged(cells: list[Cell]) -> Cell:
+    """Return probability, mean and variance of a mixture."""
+    chance = sum(each[0] for each in cells)
+    if not chance > 0.0:
+        return 0.0, 0.0, 0.0
+    mean = sum(c * m for c, m, _ in cells) / chance
+    square = sum(c * (v + m * m) for c, m, v in cells) / chance
+    return chance, mean, max(square - mean * mean, 1e-6)
 
-    Rows of hypotheses are the paces of each way of driving, in this order, then whatever else a
-    vehicle does, each at every place.
-    """
+
+class NaiveBelief:
+    """Bayes over all rows at all places, each with a Gaussian over the pace; drops nothing."""
 
     def __init__(self, route: Route, leads_to: Array) -> None:
         """Take the chances (P, P) to be at each place one step after another."""
         self.route = route
-        self.places, self.paces = len(route.noise), len(route.log_paces)
-        self.rows = {
-            mode: list(range(self.paces * i, self.paces * (i + 1)))
-            for i, mode in enumerate(DRIVING)
-        }
-        self.rows |= {mode: [4 * self.paces + i] for i, mode in enumerate(ELSE)}
-        self.size = (4 * self.paces + len(ELSE)) * self.places
-        self.leads_to = leads_to
-        self.transition = self.moving() @ self.exchanging()
+        self.places = len(route.noise)
+        steps = range(route.moves.shape[1])
+        self.powers = [np.linalg.matrix_power(leads_to, step) for step in steps]
+        self.means_of_rows = route.moves @ np.array(steps)
         self.start()
 
-    def index(self, row: int, place: int) -> int:
-        return row * self.places + place
-
     def start(self) -> None:
-        """Half of the rolling and nine of ten standing vehicles are where a drive began."""
+        route = self.route
         self.seen: list[Array] = []
-        self.chances = np.zeros(self.size)
+        self.moving = 1.0
+        self.resting = route.forward @ route.rest_alone.offset + route.forward_offset
+        usual = route.pace_spread**2
+        self.cells: dict[tuple[str, int], Cell] = {
+            (row, place): (0.0, 1.0, usual) for row in ROWS for place in range(self.places)
+        }
         for place in range(self.places):
-            begun, even = self.route.beginnings[place], 1.0 / self.places
-            shares = {
-                'on new': (0.5 * begun + 0.5 * even) * 3.0 / 8.0,
-                'stands on': (0.9 * begun + 0.1 * even) / 8.0,
-                'off new': even / 6.0,
-                'stands off': even / 6.0,
-                'unlike off': even / 6.0,
-            }
-            for mode, share in shares.items():
-                for row, part in zip(self.rows[mode], self.fresh(mode), strict=True):
-                    self.chances[self.index(row, place)] = share * part
+            rolls, stands = route.beginnings[:, place]
+            self.cells['on new', place] = (0.5 * rolls, 1.0, usual)
+            self.cells['stands', place] = (0.4 * stands, 0.0, 0.0)
+            self.cells['off new', place] = (0.15 / self.places, 1.0, usual)
+        self.elsewhere = 1.0 - sum(cell[0] for cell in self.cells.values())
 
-    def fresh(self, mode: str) -> Array:
-        """Return the chances of the rows of who just came to this."""
-        return self.route.pace_prior if mode in DRIVING else np.ones(1)
+    def chances_of_steps(self, mean: float) -> Array:
+        """Interpolate between the rows of the table whose means are on either side."""
+        row = min(mean * self.route.moves_a_row, len(self.route.moves) - 1 - 1e-9)
+        low, high = int(row), row - int(row)
+        return (1.0 - high) * self.route.moves[low] + high * self.route.moves[low + 1]
 
-    def moving(self) -> Array:
-        """Chances to go from one hypothesis (rows) to another (columns) along the map."""
-        moves = self.route.moves
-        steps = [np.linalg.matrix_power(self.leads_to, k) for k in range(moves.shape[1])]
-        matrix = np.zeros((self.size, self.size))
-        for mode, rows in self.rows.items():
-            if mode in DRIVING:
-                kinds = list(range(self.paces))
+    def variance_of_steps(self, mean: float) -> float:
+        row = min(mean * self.route.moves_a_row, len(self.route.moves) - 1 - 1e-9)
+        low, high = int(row), row - int(row)
+        steps = np.arange(len(self.powers))
+        squares = self.route.moves @ steps**2 - self.means_of_rows**2
+        return max((1.0 - high) * squares[low] + high * squares[low + 1], 1e-2)
+
+    def move(self, forward: float | None) -> None:
+        """Move each cell by its pace; who got farther than its mean was faster."""
+        route = self.route
+        come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
+        for (row, here), (chance, pace, before) in self.cells.items():
+            variance = before
+            if row == 'stands':
+                come[row, here].append((chance, 0.0, 0.0))
+                continue
+            change = 0.0
+            if forward is not None:
+                at_rest = (1.0 - min(pace**2, 1.0)) * self.resting
+                pull = forward - pace**2 * route.pulls[here] - at_rest
+                change = pull * route.tick_lengths[here]
+            if row == 'own pace':
+                after = pace + change
+                variance = before + route.pace_noise
             else:
-                kinds = [self.paces + DOES.index(mode.split()[0])]
-            for row, kind in zip(rows, kinds, strict=True):
-                ways = sum(chance * step for chance, step in zip(moves[kind], steps, strict=True))
-                for here in range(self.places):
-                    for there in range(self.places):
-                        matrix[self.index(row, here), self.index(row, there)] = ways[here, there]
-        return matrix
+                usual = np.clip(change, -route.usual_change, route.usual_change)
+                after = 1.0 + route.pace_kept * (pace - 1.0)
+                after += route.trust * usual + (change - usual)
+                gained = route.pace_spread**2 * (1.0 - route.pace_kept**2)
+                variance = route.pace_kept**2 * before + gained
+            after = min(max(after, 0.0), FASTEST)
+            rate = route.rates[here]
+            mean = rate * (pace + after) / 2.0
+            within = self.variance_of_steps(mean)
+            # The joint Gaussian of pace and step, given the step.
+            covariance = np.array(
+                [[variance, rate * variance], [rate * variance, rate**2 * variance + within]]
+            )
+            gain = covariance[0, 1] / covariance[1, 1]
+            left = covariance[0, 0] - gain * covariance[1, 0]
+            for step, part in enumerate(self.chances_of_steps(mean)):
+                for there, share in enumerate(self.powers[step][here]):
+                    if share > 0.0:
+                        paced = after + gain * (step - mean)
+                        come[row, there].append((chance * part * share, paced, left))
+        self.cells = {key: merged(cells) for key, cells in come.items()}
+        self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 
-    def exchanges(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
-        """Chances to go over to another hypothesis where one is, and to one at any place."""
-        modes = (*DRIVING, *ELSE)
-        here = {
-            (mode, other): float(self.route.exchanges[i, j])
-            for i, mode in enumerate(modes)
-            for j, other in enumerate(modes)
-            if i != j
-        }
-        anywhere = {
-            (mode, other): float(self.route.jumps[i, j])
-            for i, mode in enumerate(modes)
-            for j, other in enumerate(DRIVING)
-        }
-        return here, anywhere
-
-    def exchanging(self) -> Array:
-        here, anywhere = self.exchanges()
-        matrix = np.zeros((self.size, self.size))
-        for mode in self.rows:
-            gone = sum(chance for (a, _), chance in here.items() if a == mode)
-            gone += sum(chance for (a, _), chance in anywhere.items() if a == mode)
-            self._go_over(matrix, mode, mode, 1.0 - gone)
-        for (mode, other), chance in here.items():
-            self._go_over(matrix, mode, other, chance)
-        for (mode, other), chance in anywhere.items():
-            for row in self.rows[mode]:
-                for place in range(self.places):
-                    for there in range(self.places):
-                        for to, part in zip(self.rows[other], self.fresh(other), strict=True):
-                            matrix[self.index(row, place), self.index(to, there)] += (
-                                chance * part / self.places
-                            )
-        return matrix
-
-    def _go_over(self, matrix: Array, mode: str, other: str, chance: float) -> None:
-        """Who drives and goes on driving keeps the pace, but for what it changes in a tick."""
-        for pace, row in enumerate(self.rows[mode]):
-            both = mode in DRIVING and other in DRIVING
-            parts = self.route.pace_changes[pace] if both else self.fresh(other)
+    def go_over(self) -> None:
+        route, usual = self.route, self.route.pace_spread**2
+        come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
+        elsewhere = self.elsewhere
+        last = len(ROWS)
+        jumps = np.zeros(len(JUMPED))
+        for (row, place), (chance, pace, variance) in self.cells.items():
+            i, stays = ROWS.index(row), chance
+            for j, other in enumerate(ROWS):
+                part = chance * route.exchanges[i, j]
+                if other == row:
+                    continue
+                if row == 'own pace' and other in {'on new', 'stands'}:
+                    apart = pace if other == 'stands' else max(abs(pace - 1.0) - 2 * usual**0.5, 0)
+                    near = np.exp(-0.5 * apart**2 / (variance + usual))
+                    rests = min(route.halts * (1.0 - self.moving) / route.exchanges[i, j], 1.0)
+                    part *= near + (1.0 - near) * (rests if other == 'stands' else 0.0)
+                stays -= part
+                if other == 'stands':
+                    come[other, place].append((part, 0.0, 0.0))
+                elif row == 'stands':
+                    come[other, place].append((part, 0.0, usual))
+                else:
+                    come[other, place].append((part, pace, variance))
+            gone = chance * route.exchanges[i, last]
+            gone *= self.moving if row == 'own pace' else 1.0
+            elsewhere += gone
+            jumps += chance * route.jumps[i]
+            stays -= gone + chance * route.jumps[i].sum()
+            come[row, place].append((stays, pace, variance))
+        elsewhere -= self.elsewhere * self.moving * (1.0 - route.exchanges[last, last])
+        jumps += self.elsewhere * self.moving * route.jumps[last]
+        for row, chance in zip(JUMPED, jumps, strict=True):
             for place in range(self.places):
-                for to, part in zip(self.rows[other], parts, strict=True):
-                    matrix[self.index(row, place), self.index(to, place)] += chance * part
+                come[row, place].append((chance / self.places, 1.0, usual))
+        self.elsewhere = elsewhere
+        self.cells = {key: merged(cells) for key, cells in come.items()}
 
     def features(self) -> tuple[Array, Array]:
         """Slow means before the last observation, and that; each mean starts at the first."""
@@ -133,69 +159,102 @@ class DenseBelief:
                 mean[:] += gain * (observation - mean)
         return means.ravel(), self.seen[-1]
 
-    def predict(self) -> None:
-        self.chances = self.chances @ self.transition
-
     def skip(self, ticks: int) -> None:
         """Predict; of who is settled only so many stay so as would not have settled meanwhile."""
         for _ in range(ticks):
-            self.predict()
-        table = self.chances.reshape(-1, self.places)
-        for _ in range(ticks):
-            for i, side in ((0, 'on'), (2, 'off')):
-                lost = self.route.exchanges[i + 1, i] * table[self.rows[side]]
-                table[self.rows[side]] -= lost
-                table[self.rows[f'{side} new']] += lost
+            self.move(None)
+            self.go_over()
+        for settled, new in (('on', 'on new'), ('off', 'off new')):
+            chance = self.route.exchanges[ROWS.index(new), ROWS.index(settled)]
+            left = (1.0 - chance) ** ticks
+            for place in range(self.places):
+                whole, pace, variance = self.cells[settled, place]
+                fresh, *other = self.cells[new, place]
+                came = (1.0 - left) * whole
+                share = came / (fresh + came)
+                mixed = [
+                    (1 - share) * a + share * b
+                    for a, b in zip(other, (pace, variance), strict=True)
+                ]
+                self.cells[settled, place] = (left * whole, pace, variance)
+                self.cells[new, place] = (fresh + came, *mixed)
 
     def update(self, observation: Array) -> float:
         """Take an observation; return the logarithm of its predicted density, tempered."""
+        route = self.route
         self.seen.append(observation)
-        self.predict()
-        joint = self.chances * np.exp(self.logs())
-        self.chances = joint / joint.sum()
-        return float(np.log(joint.sum()))
+        forward = route.forward @ observation + route.forward_offset
+        self.move(forward)
+        self.go_over()
+        stands, moves, lasting = self.placeless()
+        anything = max(stands, moves)
+        logs = {}
+        for (row, place), cell in self.cells.items():
+            if row in {'own pace', 'stands'}:
+                logs[row, place] = route.sharpness * (anything if row == 'own pace' else stands)
+            else:
+                logs[row, place], self.cells[row, place] = self.seen_at(row, place, cell, lasting)
+        joint = {key: self.cells[key][0] * np.exp(log) for key, log in logs.items()}
+        elsewhere = self.elsewhere * np.exp(route.sharpness * anything)
+        total = sum(joint.values()) + elsewhere
+        self.cells = {key: (joint[key] / total, *cell[1:]) for key, cell in self.cells.items()}
+        self.elsewhere = elsewhere / total
+        self.largest = max(*logs.values(), route.sharpness * anything)
+        standing = sum(self.cells['stands', place][0] for place in range(self.places))
+        self.resting += standing * route.persistence * (forward - self.resting)
+        self.moving = 1.0 / (1.0 + np.exp(stands - moves))
+        return float(np.log(total))
 
-    def logs(self) -> Array:
-        """Tempered log-likelihoods of all hypotheses."""
+    def placeless(self) -> tuple[float, float, float]:
+        """Log densities of who stands and of who moves, and of the slow means of any road."""
+        route, (means, observation), nothing = self.route, self.features(), np.zeros(0)
+        weight = route.persistence
+        lasting = weight * log_density(route.other_means, means, nothing)
+        stands = log_density(route.rest_alone, observation, nothing) + lasting
+        if len(self.seen) > 1:
+            given = log_density(route.rest, observation, means)
+            given += weight * log_density(route.rest_means, means, nothing)
+            stands = max(stands, given)
+        moves = lasting + max(
+            log_density(density, observation, means) for density in (route.slow, route.other)
+        )
+        return stands, moves, lasting
+
+    def seen_at(self, row: str, place: int, cell: Cell, lasting: float) -> tuple[float, Cell]:
+        """Tempered log-likelihood with the pace integrated out, and the cell given it."""
         route, (means, observation) = self.route, self.features()
-        nothing, weight = np.zeros(0), route.persistence
-        seen = route.whitening @ np.concatenate([means, observation])
-        newest = route.new_whitening @ observation
-        # What lasts counts less, and who is new is told by the observation alone.
-        weights = np.array([weight] * len(means) + [1.0] * len(observation))
-        any_means = weight * log_density(route.other_means, means, nothing)
-        table = np.zeros((4 * self.paces + len(ELSE), self.places))
-        for place in range(self.places):
-            noise = route.noise[place]
-            for row, pace in enumerate(route.log_paces):
-                usual = route.means[place] + pace * route.slopes[place]
-                known = student(weights * (seen - usual) ** 2, weights.sum(), noise, route.tail)
-                usual = route.new_means[place] + pace * route.new_slopes[place]
-                new = student((newest - usual) ** 2, len(newest), noise, route.tail)
-                new += route.new_level + any_means
-                for mode in ('on', 'off'):
-                    table[self.rows[mode][row], place] = known
-                    table[self.rows[f'{mode} new'][row], place] = new
-        stands = log_density(route.rest, observation, means)
-        stands += weight * log_density(route.rest_means, means, nothing)
-        for side in ('on', 'off'):
-            table[self.rows[f'stands {side}']] = stands
-            for what, density in (
-                ('creeps', route.slow),
-                ('slow', route.slow),
-                ('unlike', route.other),
-            ):
-                table[self.rows[f'{what} {side}']] = any_means + log_density(
-                    density, observation, means
-                )
-        return route.sharpness * table.ravel()
+        chance, pace, variance = cell
+        if row.endswith('new'):
+            apart = route.new_whitening @ observation - route.new_means[place]
+            slope, level = route.new_slopes[place], route.new_level + lasting
+            weights = np.ones(len(apart))
+        else:
+            apart = route.whitening @ np.concatenate([means, observation]) - route.means[place]
+            slope, level = route.slopes[place], 0.0
+            # What lasts counts less.
+            weights = np.array([route.persistence] * len(means) + [1.0] * len(observation))
+        bound = USUAL_PACES * route.pace_spread
+        here = min(max(pace - 1.0, -bound), bound)
+        rest = weights**0.5 * (apart - here * slope)
+        slope = weights**0.5 * slope
+        noise, count = route.noise[place], weights.sum()
+        # Of a Student-t density: the precision of the Gaussian that is as steep at this distance.
+        steep = route.sharpness * (route.tail + count) / (route.tail * noise + rest @ rest)
+        whole = np.eye(len(rest)) + steep * variance * np.outer(slope, slope)
+        square = rest @ np.linalg.solve(whole, rest)
+        log = route.sharpness * (student(np.array([square]), count, noise, route.tail) + level)
+        log -= 0.5 * np.linalg.slogdet(whole)[1]
+        if here == pace - 1.0:
+            gain = variance * steep * np.linalg.solve(whole, slope)
+            pace = min(max(pace + gain @ rest, 0.0), FASTEST)
+            variance -= gain @ slope * variance
+        return float(log), (chance, pace, variance)
 
-    def tables(self) -> tuple[Array, Array]:
-        """Return the probabilities as the belief has them: (P, 4, r) and (P, 2, 4)."""
-        table = self.chances.reshape(-1, self.places)
-        cells = table[: 4 * self.paces].reshape(4, self.paces, self.places)
-        others = table[4 * self.paces :].reshape(2, len(DOES), self.places)
-        return cells.transpose(2, 0, 1), others.transpose(2, 0, 1)
+    def table(self) -> Array:
+        """Return probabilities, means and variances as the belief has them: (3, P, 6)."""
+        return np.array(
+            [[self.cells[row, place] for row in ROWS] for place in range(self.places)]
+        ).transpose(2, 0, 1)
 
 
 def student(squares: Array, count: float, noise: float, tail: float) -> float:

@@ -55,28 +55,45 @@ def drawn(draw: Callable[[Comparison, Path], None], comparison: Comparison, path
     return content
 
 
+@pytest.fixture(scope='module')
+def pictures(compared: Comparison, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return what each of them draws of it, by name."""
+    path = tmp_path_factory.mktemp('pictures') / 'first.png'
+    return {draw.__name__: drawn(draw, compared, path) for draw in (draw_errors, draw_tracks)}
+
+
 @DRAWINGS
 def test_the_same_comparison_gives_the_same_bytes(
-    draw: Callable[[Comparison, Path], None], compared: Comparison, tmp_path: Path
+    draw: Callable[[Comparison, Path], None],
+    compared: Comparison,
+    pictures: dict[str, bytes],
+    tmp_path: Path,
 ) -> None:
-    first = drawn(draw, compared, tmp_path / 'first.png')
+    first = pictures[draw.__name__]
     assert drawn(draw, compared, tmp_path / 'second.png') == first
     fewer = replace(compared, results=compared.results[:-1])
     assert drawn(draw, fewer, tmp_path / 'fewer.png') != first
 
 
-def test_what_failed_is_not_drawn(compared: Comparison, tmp_path: Path) -> None:
+@DRAWINGS
+def test_what_failed_is_not_drawn(
+    draw: Callable[[Comparison, Path], None],
+    compared: Comparison,
+    pictures: dict[str, bytes],
+    tmp_path: Path,
+) -> None:
     rest = replace(compared, results=compared.results[1:])
-    for draw in (draw_errors, draw_tracks):
-        assert drawn(draw, rest, tmp_path / 'a.png') == drawn(draw, compared, tmp_path / 'b.png')
+    assert drawn(draw, rest, tmp_path / 'rest.png') == pictures[draw.__name__]
 
 
-def test_our_own_line_is_the_one_that_stands_out(compared: Comparison, tmp_path: Path) -> None:
+def test_our_own_line_is_the_one_that_stands_out(
+    compared: Comparison, pictures: dict[str, bytes], tmp_path: Path
+) -> None:
     def named(name: str) -> bytes:
         results = (*compared.results[:-1], replace(compared.results[-1], name=name))
         return drawn(draw_errors, replace(compared, results=results), tmp_path / f'{name}.png')
 
-    assert named('default') != named('manifold') == named('other')
+    assert named('default') != named('manifold') == pictures['draw_errors']
 
 
 @DRAWINGS

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from filter_runs import feed
 import numpy as np
+import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.filter import Filter
@@ -55,6 +56,7 @@ def test_the_same_stream_gives_the_same_bits(
         assert one.covariances.tobytes() == other.covariances.tobytes()
 
 
+@pytest.mark.long
 def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
@@ -77,6 +79,7 @@ def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
     assert np.quantile(apart, 0.9) < 0.1
 
 
+@pytest.mark.long
 def test_input_that_no_road_brings_about_is_not_told(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
@@ -86,6 +89,7 @@ def test_input_that_no_road_brings_about_is_not_told(
         assert not any(each.valid for each in estimates(slot_car_model, stream))
 
 
+@pytest.mark.long
 def test_a_sensor_that_repeats_itself_is_not_told_for_long(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:

@@ -10,7 +10,12 @@ import numpy as np
 
 PERIOD_S = 0.1
 LAP_TICKS = 160
-CHANNELS = 3
+CHANNELS = 4
+"""Three that tell the place, and the forward acceleration in units of ``PULL``."""
+
+PULL = 2.0
+"""m/s^2."""
+
 NOISE = 0.15
 MEMORY_S = 1.0
 AT_REST = np.zeros(CHANNELS)
@@ -46,7 +51,7 @@ class Circuit:
         return np.stack([reach * np.cos(angle), reach * np.sin(angle)], axis=-1)
 
     def felt(self, shares: np.ndarray) -> np.ndarray:
-        """Return usual observations (T, d), of variance one."""
+        """Return usual observations (T, d): three of variance one, and no acceleration."""
         return self._waves(shares, 0)
 
     def gained(self, shares: np.ndarray) -> np.ndarray:
@@ -56,11 +61,12 @@ class Circuit:
     def _waves(self, shares: np.ndarray, kind: int) -> np.ndarray:
         rng = np.random.default_rng([self.seed, kind])
         orders = np.arange(1, 9)
-        phases = rng.uniform(0.0, 2.0 * np.pi, (CHANNELS, len(orders)))
+        phases = rng.uniform(0.0, 2.0 * np.pi, (CHANNELS - 1, len(orders)))
         sizes = rng.normal(size=phases.shape)
         sizes /= np.sqrt(0.5 * np.square(sizes).sum(axis=1, keepdims=True))
         angles = 2.0 * np.pi * np.multiply.outer(shares, orders)
-        return (np.sin(angles[..., None, :] + phases) * sizes).sum(axis=-1)
+        waves = (np.sin(angles[..., None, :] + phases) * sizes).sum(axis=-1)
+        return np.concatenate([waves, np.zeros_like(waves[..., :1])], axis=-1)
 
     def drive(self, log_paces: np.ndarray, seed: int, begin: float = 0.0) -> Drive:
         """Drive from a share of the way on, at a log-pace in each tick; -inf stands."""
@@ -70,13 +76,26 @@ class Circuit:
         moving = np.isfinite(log_paces)[:, None]
         paces = np.where(np.isfinite(log_paces), log_paces, 0.0)
         felt = self.felt(shares) + paces[:, None] * self.gained(shares)
+        metres = np.linalg.norm(np.gradient(self.at(shares), axis=0), axis=1)
+        metres /= np.maximum(np.gradient(shares) * LAP_TICKS, 1e-9)
+        felt[:, -1] = np.gradient(speeds) * metres / PERIOD_S**2 / PULL
         noise = NOISE * rng.normal(size=felt.shape)
         seen = np.where(moving, felt + noise, AT_REST + 0.1 * noise)
         return Drive(shares, paces, seen, self.at(shares))
 
     def laps(self, count: int, seed: int = 0, spread: float = 0.1) -> Drive:
-        """Drive laps, each at its own pace."""
+        """Drive laps, each at its own pace; from one to the next it changes within a second."""
         rng = np.random.default_rng([seed, 7])
         paces = spread * rng.normal(size=count)
         each = [np.full(round(LAP_TICKS / np.exp(pace)), pace) for pace in paces]
-        return self.drive(np.concatenate(each), seed)
+        paces = np.pad(np.concatenate(each), 5, mode='edge')
+        return self.drive(np.convolve(paces, np.full(11, 1.0 / 11.0), 'valid'), seed)
+
+    def halting(
+        self, before: int, standing: int, after: int, seed: int, begin: float = 0.0
+    ) -> Drive:
+        """Drive at the usual pace, brake to a standstill within a second, and pull away."""
+        ramp = np.log(np.linspace(1.0, 0.0, 11)[1:-1])
+        stand = np.full(standing, -np.inf)
+        paces = [np.zeros(before), ramp, stand, ramp[::-1], np.zeros(after)]
+        return self.drive(np.concatenate(paces), seed, begin)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from two_manifold_ros.route.route import Density, ELSE, HYPOTHESES, Route
+from two_manifold_ros.route.route import Density, HYPOTHESES, JUMPED, Route
 
 PLACES, FORK, SHORTCUT = 9, 3, 7
 CHANNELS, HORIZONS = 2, 2
@@ -26,11 +26,9 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
     gains = np.array([0.4, 0.1])
     features = CHANNELS * (1 + len(gains))
     hidden = features - CHANNELS
-    log_paces = np.array([-0.2, 0.0, 0.3])
-    moves = rng.random((len(log_paces) + len(ELSE), 4)) + 0.1
-    moves[3] = [1.0, 0.0, 0.0, 0.0]
+    # Any table will do: the filter takes means and variances from it.
+    moves = rng.random((12, 4)) + 0.1
     moves /= moves.sum(axis=1, keepdims=True)
-    changes = np.array([[0.8, 0.2, 0.0], [0.1, 0.7, 0.2], [0.0, 0.4, 0.6]])
     begins, targets, steps, shares = [0], [], [], []
     powers = [np.linalg.matrix_power(leads_to(), step) for step in range(4)]
     for place in range(PLACES):
@@ -46,9 +44,12 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         slopes = 0.3 * rng.normal(size=(size, given))
         return Density(slopes, rng.normal(size=size), root, -0.5, tail)
 
-    # Any hypothesis may go over to any other, on the spot and elsewhere.
+    # Any hypothesis may go over to any other, on the spot and at any place.
     count = len(HYPOTHESES)
-    together = 0.05 * rng.random((count, count + 4)) + np.eye(count, count + 4)
+    width = count + len(JUMPED)
+    together = 0.05 * rng.random((count, width)) + np.eye(count, width)
+    # From elsewhere there is no place to stay at.
+    together[-1, : count - 1] = 0.0
     together /= together.sum(axis=1, keepdims=True)
     columns = HORIZONS + 1
     roots = rng.normal(size=(PLACES, columns, 2, 2))
@@ -69,24 +70,34 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         targets_of=np.array(targets),
         steps_of=np.array(steps),
         shares_of=np.array(shares),
-        log_paces=log_paces,
         moves=moves,
-        pace_changes=changes,
-        pace_prior=np.array([0.3, 0.5, 0.2]),
+        moves_a_row=2.0,
+        pace_spread=0.1,
+        pace_kept=0.8,
+        pace_noise=0.002,
+        trust=0.6,
+        usual_change=0.1,
+        halts=0.01,
+        rates=0.5 + rng.random(PLACES),
+        tick_lengths=0.05 + 0.1 * rng.random(PLACES),
+        pulls=rng.normal(size=PLACES),
+        forward=rng.normal(size=CHANNELS),
+        forward_offset=0.3,
         sharpness=sharpness,
         persistence=0.4,
         tail=5.0,
         rest=density(CHANNELS, hidden, 5.0),
+        rest_alone=density(CHANNELS, 0, 5.0),
         rest_means=density(hidden, 0, 5.0),
         other=density(CHANNELS, hidden, 2.0),
         other_means=density(hidden, 0, 2.0),
         slow=density(CHANNELS, hidden, 4.0),
-        exchanges=together[:, :-4],
-        jumps=together[:, -4:],
+        exchanges=together[:, :count],
+        jumps=together[:, count:],
         targets=rng.normal(size=(PLACES, columns, 2)),
         drifts=rng.normal(size=(PLACES, columns, 2)),
         covariances=roots @ roots.transpose(0, 1, 3, 2) + 0.1 * np.eye(2),
         factors=np.array([1.0, 2.0, 3.0]),
         states=states,
-        beginnings=np.eye(PLACES)[2] * 0.75 + np.eye(PLACES)[5] * 0.25,
+        beginnings=np.array([0.7 * np.eye(PLACES)[2], 0.3 * np.eye(PLACES)[5]]),
     )

@@ -1,22 +1,24 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The belief against a dense matrix of all hypotheses, and what holds of any belief."""
+"""The belief against one that goes from cell to cell, and what holds of any belief."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from naive_route import DenseBelief
+from circuit import Circuit
+from naive_route import NaiveBelief
 import numpy as np
 import pytest
 from small_route import leads_to, PLACES, small_route
 
+from two_manifold_ros.route import array_steps, reading, steps
 from two_manifold_ros.route import belief as module
-from two_manifold_ros.route import reading, steps
-from two_manifold_ros.route.belief import OFF, OFF_NEW, ON, ON_NEW, RouteBelief, STANDING
-from two_manifold_ros.route.motion import exchanges_for
-from two_manifold_ros.route.route import ELSE, HYPOTHESES
+from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.motion import chances_to_move, exchanges_for, MOVES_A_ROW
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED
+from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, STANDS
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
@@ -24,61 +26,77 @@ if TYPE_CHECKING:
 DROPPED = 2e-3
 """Probability that all dropped places may have had."""
 
-KERNELS = {'predict': steps, 'fill_logs': steps, 'weigh': steps}
+KERNELS = dict.fromkeys(('move', 'go_over', 'measure', 'weigh'), steps)
 READINGS = {'mean_state': reading, 'sum_targets': reading}
 
 
 def use(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    """Run compiled, as the loops are written, or as arrays."""
     for name, home in (KERNELS | READINGS).items():
-        monkeypatch.setattr(module, name, getattr(home, f'_{name}_{form}'))
+        found = getattr(array_steps if form == 'arrays' else home, name)
+        # Compiled ones do not see what a test changes.
+        found = getattr(found, 'py_func', found) if form == 'plain' else found
+        monkeypatch.setattr(module, name, found)
 
 
-@pytest.fixture(params=['loops', 'arrays'])
+@pytest.fixture(params=['compiled', 'arrays'])
 def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run with the loops that are compiled, and with arrays, where there is no compiler."""
+    """Run compiled, and as where there is no compiler."""
     use(monkeypatch, request.param)
 
 
-@pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run with arrays that drop nothing and look at every pace."""
-    use(monkeypatch, 'arrays')
-    monkeypatch.setattr(steps, 'FAINT', 0.0)
-    monkeypatch.setattr(steps, 'PACED', 0.0)
-    monkeypatch.setattr(reading, 'LEAST_SHARE', 0.0)
+@pytest.fixture(params=['plain', 'arrays'])
+def exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drop nothing."""
+    use(monkeypatch, request.param)
+    for home in (steps, array_steps):
+        monkeypatch.setattr(home, 'FAINT', 1e-300)
+        monkeypatch.setattr(home, 'NOTHING', 0.0)
+        monkeypatch.setattr(home, 'LEAST_CHANCE', 0.0)
+    for home in (reading, array_steps):
+        monkeypatch.setattr(home, 'LEAST_SHARE', 0.0)
 
 
 def observations(ticks: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(ticks, 2))
 
 
-def both(route: Route) -> tuple[RouteBelief, DenseBelief]:
-    return RouteBelief(route), DenseBelief(route, leads_to())
+def both(route: Route) -> tuple[RouteBelief, NaiveBelief]:
+    return RouteBelief(route), NaiveBelief(route, leads_to())
 
 
-def assert_same(belief: RouteBelief, dense: DenseBelief, atol: float) -> None:
-    cells, others = dense.tables()
-    np.testing.assert_allclose(belief.cells, cells, rtol=0.0, atol=atol)
-    np.testing.assert_allclose(belief.others, others, rtol=0.0, atol=atol)
-    on = cells[:, [ON, ON_NEW]].sum(axis=(1, 2)) + others[:, 0].sum(axis=1)
+def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
+    chances, paces, spreads = naive.table()
+    found = belief.chances
+    if atol >= DROPPED:
+        # Who jumps to a place that was dropped counts as new there.
+        found, chances = (each[:, :OFF] for each in (found, chances))
+        off = naive.table()[0][:, OFF:].sum(axis=1)
+        np.testing.assert_allclose(belief.chances[:, OFF:].sum(axis=1), off, atol=atol)
+    np.testing.assert_allclose(found, chances, rtol=0.0, atol=atol)
+    assert belief.elsewhere == pytest.approx(naive.elsewhere, abs=atol * PLACES)
+    on = chances[:, :OFF].sum(axis=1)
     assert belief.on_route == pytest.approx(on.sum(), abs=atol * PLACES)
-    assert belief.driving == pytest.approx(cells[:, :2].sum(), abs=atol * PLACES)
     np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=10.0 * atol)
+    if atol < DROPPED:
+        paced = (chances > 1e-9) & (np.arange(6) != STANDS)
+        np.testing.assert_allclose(belief.paces[paced], paces[paced], atol=1e-6)
+        np.testing.assert_allclose(belief.spreads[paced], spreads[paced], atol=1e-6)
 
 
 def assert_consistent(belief: RouteBelief) -> None:
     """What is told is the sums of the arrays, and they are probabilities."""
-    cells, others = belief.cells, belief.others
-    for values in (cells, others):
-        assert values.min() >= 0.0
-        assert values.max() <= 1.0 + 1e-12
-    total = cells.sum() + others.sum()
+    chances = belief.chances
+    assert chances.min() >= 0.0
+    total = chances.sum() + belief.elsewhere
     assert 1.0 - DROPPED < total < 1.0 + 1e-9
-    on = cells[:, [ON, ON_NEW]].sum()
-    assert belief.on_route == pytest.approx(on + others[:, 0].sum(), abs=1e-9)
-    assert belief.driving == pytest.approx(on, abs=1e-9)
-    assert belief.standing == pytest.approx(others[:, :, STANDING].sum(), abs=1e-9)
-    assert belief.unlike == pytest.approx(others[:, :, 1:].sum(), abs=1e-9)
+    assert belief.on_route == pytest.approx(chances[:, :OFF].sum(), abs=1e-9)
+    assert belief.driving == pytest.approx(chances[:, [ON, ON_NEW]].sum(), abs=1e-9)
+    unlike = chances[:, OWN_PACE].sum() + belief.elsewhere
+    assert belief.unlike == pytest.approx(unlike, abs=1e-9)
+    known = chances > 0.0
+    assert (belief.paces[known] >= 0.0).all()
+    assert (belief.spreads[known] >= 0.0).all()
     assert belief.weights.min() >= 0.0
     assert belief.weights.sum() == pytest.approx(1.0)
     assert belief.state[0] == 1.0
@@ -96,52 +114,67 @@ def assert_readable(belief: RouteBelief) -> None:
 
 @pytest.mark.usefixtures('exact')
 @pytest.mark.parametrize('seed', range(3))
-def test_the_probabilities_of_a_dense_matrix(seed: int) -> None:
+def test_the_probabilities_of_all_cells(seed: int) -> None:
     """From the start on and over a gap."""
-    belief, dense = both(small_route(seed=seed))
-    np.testing.assert_allclose(dense.transition.sum(axis=1), 1.0, atol=1e-12)
-    assert dense.transition.min() >= 0.0
-    assert_same(belief, dense, 1e-12)
+    belief, naive = both(small_route(seed=seed))
+    assert_same(belief, naive, 1e-12)
     for tick, observation in enumerate(observations(60, seed)):
         if tick == 30:
             belief.skip(3)
-            dense.skip(3)
-            assert_same(belief, dense, 1e-9)
+            naive.skip(3)
+            assert_same(belief, naive, 1e-9)
         belief.update(observation)
-        logarithm = dense.update(observation)
-        assert_same(belief, dense, 1e-9)
+        logarithm = naive.update(observation)
+        assert_same(belief, naive, 1e-9)
         assert belief.log_evidence == pytest.approx(logarithm, abs=1e-9)
 
 
 @pytest.mark.usefixtures('exact')
 def test_evidence_is_relative_to_the_likeliest_of_all() -> None:
-    belief, dense = both(small_route(spread=2.0))
+    belief, naive = both(small_route(spread=2.0))
     for observation in 2.0 * observations(20):
         evidence = belief.update(observation)
-        logarithm = dense.update(observation)
-        assert np.log(evidence) == pytest.approx(logarithm - dense.logs().max(), abs=1e-9)
+        logarithm = naive.update(observation)
+        assert np.log(evidence) == pytest.approx(logarithm - naive.largest, abs=1e-9)
 
 
 @pytest.mark.usefixtures('exact')
-def test_readings_against_sums_over_all_hypotheses() -> None:
+def test_readings_against_sums_over_all_cells() -> None:
+    """Positions ahead are those of a usual pace; a velocity is as large as the pace is."""
     route = small_route()
-    belief, dense = both(route)
+    belief, naive = both(route)
     for observation in observations(20):
         belief.update(observation)
-        dense.update(observation)
-    cells, others = dense.tables()
-    on = np.concatenate([cells[:, ON] + cells[:, ON_NEW], others[:, 0]], axis=1)
-    weights = on / on.sum()
-    # Who stands or does anything unseen has the usual pace: it is not known to differ.
-    paces = np.concatenate([route.log_paces, np.zeros(len(ELSE))])
+        naive.update(observation)
+    chances, paces, spreads = naive.table()[:, :, :OFF]
+    weights = chances / chances.sum()
+    bound = 3.0 * route.pace_spread
+    apart = np.clip(paces - 1.0, -bound, bound)
+    spreads = np.minimum(spreads, bound**2)
+    apart[:, STANDS] = spreads[:, STANDS] = 0.0
+    shares = np.ones_like(paces)
+    shares[:, OWN_PACE], shares[:, STANDS] = paces[:, OWN_PACE], 0.0
     means, covariances = belief.read()
     for column in range(3):
-        ahead = route.targets[:, column, None] + paces[:, None] * route.drifts[:, column, None]
-        mean = np.einsum('ir,irk->k', weights, ahead)
-        spread = np.einsum('ir,irk,irl->kl', weights, ahead - mean, ahead - mean)
-        spread += np.einsum('ir,ikl->kl', weights, route.covariances[:, column])
+        drifts = route.drifts[:, column, None]
+        # A place has one pace: the mean of its rows.
+        total = weights.sum(axis=1)
+        pace = (weights * apart).sum(axis=1) / total
+        square = (weights * (apart**2 + spreads)).sum(axis=1) / total
+        ahead = route.targets[:, column] + pace[:, None] * drifts[:, 0]
+        spread = route.covariances[:, column] + np.einsum(
+            'i,ik,il->ikl', square - pace**2, drifts[:, 0], drifts[:, 0]
+        )
+        if column == 2:
+            speed = (weights * shares).sum(axis=1) / total
+            within = (weights * shares**2).sum(axis=1) / total - speed**2
+            spread = spread + np.einsum('i,ik,il->ikl', within, ahead, ahead)
+            ahead = speed[:, None] * ahead
+        mean = total @ ahead
+        whole = np.einsum('i,ik,il->kl', total, ahead - mean, ahead - mean)
+        whole += np.einsum('i,ikl->kl', total, spread)
         np.testing.assert_allclose(means[column], mean, atol=1e-9)
-        np.testing.assert_allclose(covariances[column], route.factors[column] * spread, atol=1e-9)
+        np.testing.assert_allclose(covariances[column], route.factors[column] * whole, atol=1e-9)
     np.testing.assert_allclose(belief.state, weights.sum(axis=1) @ route.states, atol=1e-9)
 
 
@@ -158,17 +191,68 @@ def test_what_is_dropped_is_not_missed() -> None:
         jumps=jumps,
     )
     route = replace(route, new_means=route.means[:, -2:], new_slopes=route.slopes[:, -2:])
-    belief, dense = both(route)
+    belief, naive = both(route)
     least, place = PLACES, 0
-    for noise in observations(60):
-        place = (place + 1) % PLACES
+    for tick, noise in enumerate(observations(90)):
+        # Lifted on the way, so that places are found again too.
+        place = (place + (5 if tick == 60 else 1)) % PLACES
         observation = route.means[place, -2:] + 0.1 * noise
         belief.update(observation)
-        dense.update(observation)
-        least = min(least, np.count_nonzero(belief.cells.any(axis=(1, 2))))
-        assert_same(belief, dense, DROPPED)
+        naive.update(observation)
+        least = min(least, np.count_nonzero(belief.chances.any(axis=1)))
+        assert_same(belief, naive, DROPPED)
         assert_consistent(belief)
     assert least < PLACES
+
+
+@pytest.mark.parametrize('pull', [0.3, 0.8])
+def test_who_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
+    """On a long straight at a place's usual 2 m/s, which are 2 places a tick."""
+    ticks, count = 20, 60
+    shares = np.ones(4 * count)
+    ways = (np.arange(count)[:, None] + np.arange(4)).clip(max=count - 1)
+    route = small_route()
+    places = {
+        name: np.resize(getattr(route, name), (count, *getattr(route, name).shape[1:]))
+        for name in (
+            'means', 'slopes', 'new_means', 'new_slopes', 'noise', 'targets', 'drifts',
+            'covariances', 'states',
+        )
+    }  # fmt: skip
+    exchanges = np.eye(len(HYPOTHESES))
+    route = replace(
+        route,
+        **places,
+        begins=4 * np.arange(count + 1),
+        targets_of=ways.ravel(),
+        steps_of=np.tile(np.arange(4), count),
+        shares_of=shares,
+        moves=chances_to_move(3.0)[:, :4] / chances_to_move(3.0)[:, :4].sum(axis=1)[:, None],
+        moves_a_row=float(MOVES_A_ROW),
+        rates=np.full(count, 2.0),
+        tick_lengths=np.full(count, 0.1 / 2.0),
+        pulls=np.zeros(count),
+        forward=np.array([1.0, 0.0]),
+        forward_offset=0.0,
+        exchanges=exchanges,
+        jumps=np.zeros((len(HYPOTHESES), len(JUMPED))),
+        beginnings=np.array([np.zeros(count), np.eye(count)[0]]),
+    )
+    belief = RouteBelief(route)
+    belief.chances[:] = 0.0
+    belief.chances[0, OWN_PACE], belief.paces[0, OWN_PACE] = 1.0, 0.0
+    belief.spreads[0, OWN_PACE] = 1e-6
+    belief._resting = 0.5
+    for _ in range(ticks):
+        belief.update(np.array([pull + 0.5, 0.0]))
+    seconds = 0.1 * ticks
+    # The last pace is that after the last tick; what rests on the sensor at rest fades with it.
+    wanted = 0.5 * pull * seconds**2 / 0.1
+    reached = belief.weights @ np.arange(count)
+    assert reached == pytest.approx(wanted, rel=0.15, abs=1.0)
+    where = belief.chances[:, OWN_PACE]
+    pace = where @ belief.paces[:, OWN_PACE] / where.sum()
+    assert pace == pytest.approx(pull * seconds / 2.0, rel=0.15)
 
 
 @pytest.mark.usefixtures('kernels')
@@ -199,30 +283,28 @@ def test_what_fits_nothing_at_all_starts_anew() -> None:
     for observation in observations(10):
         belief.update(observation)
     assert belief.update(np.full(2, np.nan)) == 0.0
-    np.testing.assert_array_equal(belief.cells, fresh.cells)
-    np.testing.assert_array_equal(belief.others, fresh.others)
+    np.testing.assert_array_equal(belief.chances, fresh.chances)
+    assert belief.elsewhere == fresh.elsewhere
     for observation in observations(10, seed=3):
         assert belief.update(observation) == fresh.update(observation) > 0.0
-        np.testing.assert_array_equal(belief.cells, fresh.cells)
+        np.testing.assert_array_equal(belief.chances, fresh.chances)
 
 
 def test_drives_start_where_drives_began() -> None:
     """Rolling or standing; off the route nothing is known of it."""
     route = small_route()
     belief = RouteBelief(route)
-    assert belief.weights.argmax() == route.beginnings.argmax()
-    never = np.flatnonzero(route.beginnings == 0.0)
-    standing = belief.others[:, 0, STANDING]
-    rolling = belief.cells[:, ON_NEW].sum(axis=1)
-    assert standing[never].sum() / standing.sum() == pytest.approx(0.1 * len(never) / PLACES)
-    assert rolling[never].sum() / rolling.sum() == pytest.approx(0.5 * len(never) / PLACES)
-    for begun in (standing, rolling):
-        excess = begun - begun[never[0]]
-        np.testing.assert_allclose(excess / excess.sum(), route.beginnings, atol=1e-12)
-    assert np.ptp(belief.cells[:, OFF_NEW].sum(axis=1)) == pytest.approx(0.0, abs=1e-12)
-    # Nobody has slow means of a road behind yet.
-    assert not belief.cells[:, [ON, OFF]].any()
-    assert belief.on_route == pytest.approx(0.5)
+    rolls, stands = route.beginnings
+    for row, chances in ((ON_NEW, rolls), (STANDS, stands)):
+        found = belief.chances[:, row]
+        np.testing.assert_allclose(found / found.sum(), chances / chances.sum(), atol=1e-12)
+    assert np.ptp(belief.chances[:, OFF_NEW]) == pytest.approx(0.0, abs=1e-12)
+    # Nobody has slow means of a road behind yet, nor a pace of its own.
+    assert not belief.chances[:, [ON, OWN_PACE, OFF]].any()
+    # A vehicle that stands is rather off the route, one that rolls on it as likely as not.
+    rolling = RouteBelief(replace(route, beginnings=np.array([rolls / 0.7, 0.0 * stands])))
+    standing = RouteBelief(replace(route, beginnings=np.array([0.0 * rolls, stands / 0.3])))
+    assert standing.on_route < rolling.on_route == pytest.approx(0.5)
     assert_consistent(belief)
 
 
@@ -230,7 +312,7 @@ def test_drives_start_where_drives_began() -> None:
 def test_a_gap_makes_who_is_settled_new() -> None:
     """In so many ticks as means take to settle; for a second or two hardly anything is lost."""
     count = len(HYPOTHESES)
-    exchanges, jumps = np.eye(count), np.zeros((count, 4))
+    exchanges, jumps = np.eye(count), np.zeros((count, len(JUMPED)))
     for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
         exchanges[new, [new, settled]] = 0.95, 0.05
     route = replace(small_route(), exchanges=exchanges, jumps=jumps)
@@ -239,9 +321,9 @@ def test_a_gap_makes_who_is_settled_new() -> None:
         belief = RouteBelief(route)
         for observation in observations(60):
             belief.update(observation)
-        before = belief.cells.sum(axis=(0, 2))
+        before = belief.chances.sum(axis=0)
         belief.skip(ticks)
-        after = belief.cells.sum(axis=(0, 2))
+        after = belief.chances.sum(axis=0)
         for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
             moved = (1.0 - 0.05) ** ticks
             both_before = before[settled] + before[new]
@@ -249,7 +331,7 @@ def test_a_gap_makes_who_is_settled_new() -> None:
             # Who was new goes on settling in the meantime.
             wanted = (both_before - before[new] * moved) * moved
             assert after[settled] == pytest.approx(wanted, abs=1e-6)
-        shares.append(after[[ON_NEW, OFF_NEW]].sum() / after.sum())
+        shares.append(after[[ON_NEW, OFF_NEW]].sum() / after[[ON, ON_NEW, OFF, OFF_NEW]].sum())
         assert_consistent(belief)
     assert shares == sorted(shares)
     assert shares[0] < 0.2
@@ -260,12 +342,12 @@ def test_a_gap_makes_who_is_settled_new() -> None:
 @pytest.mark.parametrize('mode', [OFF, OFF_NEW, None])
 def test_readings_when_all_is_off_the_route(mode: int | None) -> None:
     belief = RouteBelief(small_route())
-    belief.cells[:] = 0.0
-    belief.others[:] = 0.0
+    belief.chances[:] = 0.0
+    belief.elsewhere = 0.0
     if mode is None:
-        belief.others[:, 1, -1] = 1.0 / PLACES
+        belief.elsewhere = 1.0
     else:
-        belief.cells[:, mode] = small_route().pace_prior / PLACES
+        belief.chances[:, mode] = 1.0 / PLACES
     assert_readable(belief)
     np.testing.assert_allclose(belief.weights, 1.0 / PLACES)
     # Nothing but where the route is: all of it.
@@ -281,10 +363,12 @@ def test_readings_when_all_is_off_the_route(mode: int | None) -> None:
 def test_readings_at_one_place_without_any_spread() -> None:
     route = replace(small_route(), covariances=np.zeros((PLACES, 3, 2, 2)))
     belief = RouteBelief(route)
-    belief.cells[:] = 0.0
-    belief.others[:] = 0.0
-    belief.others[4, 0, STANDING] = 1.0
-    np.testing.assert_allclose(belief.read()[0], route.targets[4], atol=1e-12)
+    belief.chances[:] = 0.0
+    belief.chances[4, STANDS] = 1.0
+    means, _ = belief.read()
+    np.testing.assert_allclose(means[:-1], route.targets[4, :-1], atol=1e-12)
+    # Who stands has no velocity.
+    np.testing.assert_allclose(means[-1], 0.0, atol=1e-12)
     assert_readable(belief)
 
 
@@ -295,8 +379,8 @@ def test_the_same_bits_twice() -> None:
     second.start()
     for observation in observations(30):
         assert first.update(observation) == second.update(observation)
-    np.testing.assert_array_equal(first.cells, second.cells)
-    np.testing.assert_array_equal(first.others, second.others)
+    np.testing.assert_array_equal(first.chances, second.chances)
+    np.testing.assert_array_equal(first.paces, second.paces)
     for one, other in zip(first.read(), second.read(), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -310,3 +394,31 @@ def test_readings_are_copies() -> None:
     belief.read()
     np.testing.assert_array_equal(means, before[0])
     np.testing.assert_array_equal(covariances, before[1])
+
+
+def test_arrays_say_what_loops_say_of_a_drive(
+    route: Route, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tick by tick over a stop, a gap, a move and another road, with all that is dropped."""
+    circuit = Circuit()
+    halt = circuit.halting(before=60, standing=20, after=20, seed=1).observations
+    moved = circuit.drive(np.full(60, 0.1), seed=2, begin=0.6).observations
+    seen = np.concatenate([halt, moved, -halt[:60]])
+    told: list[list[np.ndarray]] = []
+    counts = []
+    for form in ('compiled', 'arrays'):
+        use(monkeypatch, form)
+        belief = RouteBelief(route)
+        rows = []
+        for tick, observation in enumerate(seen):
+            if tick == 110:
+                belief.skip(12)
+            evidence = belief.update(observation)
+            counts.append(np.count_nonzero(belief.chances.any(axis=1)))
+            means, covariances = belief.read()
+            told_now = [evidence, belief.log_evidence, belief.on_route, belief.unlike]
+            arrays = belief.chances, belief.state, means, covariances
+            rows.append(np.concatenate([told_now, *(each.ravel() for each in arrays)]))
+        told.append(rows)
+    np.testing.assert_allclose(told[0], told[1], rtol=1e-8, atol=1e-8)
+    assert min(counts) < 0.2 * len(route.noise)

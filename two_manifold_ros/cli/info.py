@@ -7,8 +7,6 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
-
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.cli.tuning import print_tuning
 from two_manifold_ros.errors import InputError
@@ -122,10 +120,9 @@ def _frozen(model: ModelHead) -> list[list[str]]:
 
 def _route(model: RouteModel) -> list[list[str]]:
     summary, route = model.summary, model.route
-    slowest, fastest = 100.0 * np.expm1(route.log_paces[[0, -1]])
     return [
         ['method', f'route, {model.kernel}, {summary["coupling"]}'],
-        ['map', f'{len(route.noise)} places, paces {slowest:+.0f} to {fastest:+.0f} %'],
+        ['map', f'{len(route.noise)} places, paces within {100.0 * route.pace_spread:.0f} %'],
         ['belief', f'sharpness {route.sharpness:g}, persistence {route.persistence:g}'],
         ['states', str(model.states)],
     ]

@@ -18,20 +18,20 @@ from two_manifold_ros.model.bounds import (
     MOST_STATES,
 )
 from two_manifold_ros.model.refusing import refuse
-from two_manifold_ros.route.route import DRIVING, ELSE, HYPOTHESES
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.route.route import Density, Route
 
-_DENSITIES = 'rest', 'rest_means', 'other', 'other_means', 'slow'
+_DENSITIES = 'rest', 'rest_alone', 'rest_means', 'other', 'other_means', 'slow'
 
 LARGEST_LEVEL = 1e6
 """Of the logarithm of a density; a difference of a few thousand decides everything."""
 
-LARGEST_LOG_PACE = 5.0
-"""Of the logarithm of a pace: a hundred times as fast or as slow."""
+LARGEST_RATE = 1e3
+"""Of places in a tick, and of accelerations in m/s^2: far beyond any vehicle."""
 
 SLACK = 1e-9
 """By which sums of chances may exceed one, of rounding."""
@@ -55,15 +55,14 @@ def route_shapes(
     """
     if not is_whole(route.channels) or route.channels != channels:
         refuse(f'route.channels is {route.channels}, where {channels} channels are live')
-    places, paces = max(route.noise.size, 1), max(route.log_paces.size, 1)
-    memories, ways = max(route.gains.size, 1), route.targets_of.size
-    moves, states = max(route.moves.shape[-1], 1), route.states.shape[-1]
+    places, ways = max(route.noise.size, 1), route.targets_of.size
+    memories = max(route.gains.size, 1)
+    moves, states = route.moves.shape, route.states.shape[-1]
     features = channels * (1 + memories)
     if not 1 <= states <= MOST_STATES or not features <= MOST_FEATURES:
         refuse(f'its route has {states} states and {features} features')
-    check_size('route.cells', 4, paces + 1, places)
-    check_size('route.means', places, paces + features, most=LARGEST_STEP)
-    check_size('route.targets_of', 2 * (paces + len(ELSE)), max(ways, 1), most=LARGEST_STEP)
+    check_size('route.means', places, 3 * len(PLACED) + features, most=LARGEST_STEP)
+    check_size('route.targets_of', len(PLACED), max(ways, 1), most=LARGEST_STEP)
     shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
         'route.gains': (route.gains, (memories,)),
         'route.whitening': (route.whitening, (features, features)),
@@ -73,17 +72,18 @@ def route_shapes(
         'route.new_means': (route.new_means, (places, channels)),
         'route.new_slopes': (route.new_slopes, (places, channels)),
         'route.noise': (route.noise, (places,)),
-        'route.beginnings': (route.beginnings, (places,)),
+        'route.beginnings': (route.beginnings, (2, places)),
+        'route.rates': (route.rates, (places,)),
+        'route.tick_lengths': (route.tick_lengths, (places,)),
+        'route.pulls': (route.pulls, (places,)),
+        'route.forward': (route.forward, (channels,)),
         'route.begins': (route.begins, (places + 1,)),
         'route.targets_of': (route.targets_of, (ways,)),
         'route.steps_of': (route.steps_of, (ways,)),
         'route.shares_of': (route.shares_of, (ways,)),
-        'route.log_paces': (route.log_paces, (paces,)),
-        'route.moves': (route.moves, (paces + len(ELSE), moves)),
+        'route.moves': (route.moves, (max(moves[0], 2), max(moves[-1], 1))),
         'route.exchanges': (route.exchanges, (len(HYPOTHESES), len(HYPOTHESES))),
-        'route.jumps': (route.jumps, (len(HYPOTHESES), len(DRIVING))),
-        'route.pace_changes': (route.pace_changes, (paces, paces)),
-        'route.pace_prior': (route.pace_prior, (paces,)),
+        'route.jumps': (route.jumps, (len(HYPOTHESES), len(JUMPED))),
         'route.targets': (route.targets, (places, columns, 2)),
         'route.drifts': (route.drifts, (places, columns, 2)),
         'route.covariances': (route.covariances, (places, columns, 2, 2)),
@@ -92,6 +92,7 @@ def route_shapes(
     }
     hidden = channels * memories
     shapes |= _density_shapes('rest', route.rest, channels, hidden)
+    shapes |= _density_shapes('rest_alone', route.rest_alone, channels, 0)
     shapes |= _density_shapes('other', route.other, channels, hidden)
     shapes |= _density_shapes('slow', route.slow, channels, hidden)
     shapes |= _density_shapes('rest_means', route.rest_means, hidden, 0)
@@ -122,6 +123,9 @@ def check_route(route: Route) -> None:
         'route.sharpness': route.sharpness,
         'route.persistence': route.persistence,
         'route.tail': route.tail,
+        'route.moves_a_row': route.moves_a_row,
+        'route.pace_spread': route.pace_spread,
+        'route.pace_noise': route.pace_noise,
     }
     levels = {'route.new_level': route.new_level}
     for name, density in _densities(route).items():
@@ -174,16 +178,25 @@ def _check_ways(route: Route) -> None:
 
 
 def _check_paces(route: Route) -> None:
-    paces = route.log_paces
-    if not (np.abs(paces) <= LARGEST_LOG_PACE).all() or not (np.diff(paces) > 0.0).all():
-        refuse('route.log_paces are not increasing')
-    for name in ('moves', 'pace_changes', 'pace_prior', 'beginnings'):
-        chances = getattr(route, name)
+    for name in ('pace_kept', 'trust', 'halts'):
+        if not 0.0 <= getattr(route, name) <= 1.0:
+            refuse(f'route.{name} is {getattr(route, name)}, not a share')
+    if not 0.0 <= route.usual_change <= LARGEST_RATE:
+        refuse(f'route.usual_change is {route.usual_change}, no change of a pace')
+    for name in ('rates', 'tick_lengths'):
+        values = getattr(route, name)
+        if not ((values > 0.0) & (values <= LARGEST_RATE)).all():
+            refuse(f'route.{name} are not positive and possible')
+    pulls = np.concatenate([route.pulls, route.forward, [route.forward_offset]])
+    if not (np.abs(pulls) <= LARGEST_RATE).all():
+        refuse('route.pulls and route.forward are no accelerations')
+    if route.exchanges[-1, :-1].any():
+        refuse('route.exchanges lead from elsewhere to the same place, where no place is')
+    together = np.concatenate([route.exchanges, route.jumps], axis=1)
+    for name, chances in (
+        ('moves', route.moves),
+        ('beginnings', route.beginnings.reshape(1, -1)),
+        ('exchanges and route.jumps', together),
+    ):
         if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
             refuse(f'route.{name} are no chances that sum to one')
-    changes = route.pace_changes
-    if np.triu(changes, 2).any() or np.tril(changes, -2).any():
-        refuse('route.pace_changes go over to more than the next pace')
-    together = np.concatenate([route.exchanges, route.jumps], axis=1)
-    if (together < 0.0).any() or not np.allclose(together.sum(axis=1), 1.0, atol=1e-9):
-        refuse('route.exchanges and route.jumps are no chances that sum to one')

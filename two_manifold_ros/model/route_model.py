@@ -61,6 +61,7 @@ class RouteModel(TrainedModel):
 
 _KINDS: dict[str, type[Any]] = {
     'rest': Density,
+    'rest_alone': Density,
     'rest_means': Density,
     'other': Density,
     'other_means': Density,

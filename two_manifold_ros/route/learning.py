@@ -12,16 +12,20 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from two_manifold_ros.readout.reading import FLOOR
+from two_manifold_ros.route.densities import learn_densities, shared, TAIL
 from two_manifold_ros.route.merging import FINENESS
 from two_manifold_ros.route.motion import (
     chances_to_move,
     exchanges_for,
+    HALT,
     main_ways,
-    pace_changes,
+    MOVES_A_ROW,
     reach,
     ways_of,
 )
-from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.route.passes import AROUND
+from two_manifold_ros.route.route import Route
+from two_manifold_ros.route.speeds import usual_speeds
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.passes import Passes
@@ -36,19 +40,39 @@ and 28 m on the simulated kart; moved vehicles are found sooner the sharper it i
 another track pass for f1tenth_ipz20 the rarer, the less sharp.
 """
 
-PACES_EACH_WAY = 3
-SPAN = 2.5
-"""Paces on either side of the usual one, and how many standard deviations of the training's they
-reach; with two more that reach twice as far no error changes by more than 5 %."""
-
 LEAST_PACE_SPREAD = 0.02
 """Of the logarithm: less is not told from the usual pace by any IMU."""
 
-PACE_MEMORY_S = 1.0
+PACE_MEMORIES = 4.0
 """
-Time after which a pace is forgotten: within bends drivers differ anew.
+Memories of the observations until a pace is forgotten: within bends drivers differ anew.
 
-At 5 s the car of ipz20, which several drivers drove, errs by a seventh more; others hardly change.
+With half and twice no error of those tried changes by more than 7 %, but for the simulated car's:
+38 m (27) with twice.
+"""
+
+OWN_PACE_VARIANCE = 0.01
+"""
+Variance that a pace gains in a second which the forward acceleration alone tells.
+
+The error of the latter: a tenth of the usual pace in a second. With a quarter of it and four times
+as much the simulated kart at 25 Hz errs by 3.7 and 4.3 m (3.5), others by up to 14 % more or less.
+"""
+
+USUAL_CHANGES, MOST_STAY = 0.99, 5.0
+"""
+Share of the changes of pace in training that count as usual, and ticks of a visit at most: who
+stopped changed its pace by as much as in that time.
+"""
+
+FASTEST_MOVE = 1.5
+"""Times the usual pace that a tick may reach; who is faster moves by as much."""
+
+BEGINS_ROLLING, BEGINS_STANDING = 0.5, 0.9
+"""
+Shares of vehicles that start, rolling or standing, where a drive of the training began so.
+
+A route has its pit, garage or depot; the rest starts anywhere.
 """
 
 LARGEST_LOG_PACE = 0.6
@@ -69,30 +93,8 @@ SLOPE_PRIOR, DRIFT_PRIOR = 8.0, 20.0
 NOISE_PRIOR, SPREAD_PRIOR = 10.0, 5.0
 """Visits that weigh as much as the spread over all places."""
 
-TAIL = 5.0
-"""
-Degrees of freedom of the density of an observation.
-
-With 30 the end of ipz10, where the car brakes hard, errs three times as much, others hardly.
-"""
-
 SHRINKAGE = 0.02
 """Of the correlations of features, so that few visits do not make a direction free of noise."""
-
-REST_PRIOR = 20.0
-"""Ticks at rest that weigh as much as what is expected of a standing vehicle."""
-
-REST_SPREAD, REST_CALM = 0.3, 0.5
-"""
-What is expected: deviation of a standing vehicle from no motion, in standard deviations of the
-channels, and the noise of its observations over that at a place while driving.
-"""
-
-OTHER_TAIL, OTHER_WIDTH = 2.0, 2.0
-"""Degrees of freedom, and times the variance of training, of what was never seen."""
-
-LEAST_VARIANCE = 1e-4
-"""Of a density, in standard deviations squared, so that a channel that never moved has one."""
 
 
 @dataclass(frozen=True)
@@ -226,18 +228,15 @@ class _Learner:
     def route(self, tuning: Tuning, states: Floats | None) -> Route:
         passes = self.passes
         spread = self.pace_spread
-        step = max(SPAN * spread / PACES_EACH_WAY, 0.02)
-        log_paces = step * np.arange(-PACES_EACH_WAY, PACES_EACH_WAY + 1.0)
-        moves = chances_to_move(log_paces)
+        period_s, forward = passes.period_s, passes.forward
+        rates, tick_lengths = usual_speeds(passes.places, passes.stays, self.after, period_s)
+        moves = chances_to_move(float(rates.max()) * FASTEST_MOVE)
         leads = reach(self.ways, self.count, moves.shape[1] - 1)
         means, slopes, whitening, noise, new = self._features()
         targets, drifts, covariances = self._targets()
         hidden = passes.features.shape[1] - passes.channels
         own = whitening[hidden:, hidden:]
-        lasting = whitening[:hidden, :hidden]
-        rest, rest_means = self._at_rest(own, lasting)
-        other, other_means, slow = self._of_any_road(own, lasting)
-        prior = np.exp(-0.5 * np.square(log_paces / spread))
+        densities = learn_densities(passes, self.kept, whitening)
         count = len(passes.horizons) + 1
         if states is None:
             states = np.ones((self.count, 1))
@@ -253,19 +252,28 @@ class _Learner:
             float(np.log(np.diag(new)).sum() - np.log(np.diag(own)).sum()),
             noise,
             *leads,
-            log_paces,
             moves,
-            pace_changes(log_paces, spread, PACE_MEMORY_S / passes.period_s),
-            prior / prior.sum(),
+            float(MOVES_A_ROW),
+            spread,
+            math.exp(-1.0 / (PACE_MEMORIES * passes.memory_s / period_s)),
+            OWN_PACE_VARIANCE * period_s,
+            *self._trust(means[:, hidden:], tick_lengths),
+            -math.expm1(-period_s / (HALT * passes.memory_s)),
+            rates,
+            tick_lengths,
+            means[:, hidden:] @ forward.weights + forward.offset,
+            forward.weights,
+            forward.offset,
             tuning.sharpness,
             tuning.persistence or passes.persistence,
             TAIL,
-            rest,
-            rest_means,
-            other,
-            other_means,
-            slow,
-            *exchanges_for(passes.period_s, passes.memory_s),
+            densities['rest'],
+            densities['rest_alone'],
+            densities['rest_means'],
+            densities['other'],
+            densities['other_means'],
+            densities['slow'],
+            *exchanges_for(period_s, passes.memory_s),
             targets,
             drifts,
             covariances,
@@ -274,13 +282,54 @@ class _Learner:
             self._beginnings(),
         )
 
+    def _trust(self, usual: Floats, tick_lengths: Floats) -> tuple[float, float]:
+        """
+        Return how far paces follow the forward acceleration, see ``Route``.
+
+        Parameters
+        ----------
+        usual : (P, d)
+            Usual observations.
+        tick_lengths : (P,)
+            See ``Route``.
+
+        """
+        passes, visited = self.passes, self.visited
+        places, weights = passes.places, passes.forward.weights
+        apart = passes.features[:, -passes.channels :] - usual[visited]
+        ticks = np.append(np.diff(places.times), 0.0).clip(0.0, MOST_STAY)
+        changes = apart @ weights * tick_lengths[visited]
+        told = np.concatenate([[0.0], np.cumsum(changes * ticks)])
+        # Farther apart than a pace is measured over, so that no noise is in both.
+        first = np.arange(max(len(visited) - 2 * AROUND, 0))
+        last = first + 2 * AROUND
+        chosen = (places.runs[first] == places.runs[last]) & self.kept[first] & self.kept[last]
+        chosen &= (
+            np.maximum(np.abs(self.paces[first]), np.abs(self.paces[last])) < LARGEST_LOG_PACE
+        )
+        first, last = first[chosen], last[chosen]
+        design = np.column_stack([told[last] - told[first], -self.paces[first]])
+        normal = design.T @ design + 1e-9 * np.eye(2)
+        trust = np.linalg.solve(normal, design.T @ (self.paces[last] - self.paces[first]))[0]
+        largest = float(np.quantile(np.abs(changes[self.kept]), USUAL_CHANGES))
+        return min(max(float(trust), 0.0), 1.0), largest
+
     def _beginnings(self) -> Floats:
-        """Return how often a drive began at each place: (P,)."""
-        places = self.passes.places
+        """Return the chances that a drive begins at each place, rolling and standing: (2, P)."""
+        places, stood = self.passes.places, self.passes.stood
         first = np.diff(places.segments, prepend=-1) != 0
-        counts = np.bincount(places.visited[first], minlength=self.count).astype(np.float64)
-        shares: Floats = counts / counts.sum()
-        return shares
+        stands = stood[places.segments[first]]
+        chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
+        chances = np.empty((2, self.count))
+        for row, kind, whole, begun in (
+            (0, ~stands, 1.0 - chance, BEGINS_ROLLING),
+            (1, stands, chance, BEGINS_STANDING),
+        ):
+            counts = np.bincount(places.visited[first][kind], minlength=self.count)
+            known = begun if counts.any() else 0.0
+            even = (1.0 - known) / self.count
+            chances[row] = whole * (known * counts / max(counts.sum(), 1) + even)
+        return chances
 
     def _features(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         passes, visited = self.passes, self.visited
@@ -312,7 +361,7 @@ class _Learner:
             scatter = (rows * each[:, None]).T @ rows / len(rows)
         diagonal = np.diag(np.diag(scatter))
         scatter = (1.0 - SHRINKAGE) * scatter + SHRINKAGE * diagonal + 1e-6 * np.eye(size)
-        scatter += _shared(passes.shifts, size // passes.channels)
+        scatter += shared(passes.shifts, size // passes.channels)
         root = np.linalg.cholesky(scatter)
         whitening = np.tril(np.linalg.inv(root))
         own = (inflated @ whitening.T)[:, -passes.channels :]
@@ -411,85 +460,3 @@ class _Learner:
         return self.regress(
             wanted, weights, min(max(share, 0.0), 1.2) * prior, DRIFT_PRIOR, beside
         )
-
-    def _at_rest(self, own: Floats, lasting: Floats) -> tuple[Density, Density]:
-        """Return densities of an observation and of the slow means of a standing vehicle."""
-        passes = self.passes
-        seen, channels, hidden = passes.rest, passes.channels, len(lasting)
-        calm = np.linalg.inv(own.T @ own) * REST_CALM**2
-        times = hidden // channels
-        centre = np.tile(passes.at_rest, times + 1)
-        spread = REST_SPREAD**2 * np.eye(hidden + channels)
-        spread[hidden:, hidden:] += calm
-        if len(seen):
-            share = len(seen) / (len(seen) + REST_PRIOR)
-            median = np.median(seen, axis=0)
-            apart = seen - median
-            centre = centre + share * (median - centre)
-            spread = (1 - share) * spread + share * (apart.T @ apart / len(apart))
-        spread += _shared(passes.shifts, times + 1) + LEAST_VARIANCE * np.eye(len(spread))
-        none = np.zeros((channels, hidden))
-        return (
-            _density(none, centre[hidden:], spread[hidden:, hidden:], own, TAIL),
-            _density(
-                np.zeros((hidden, 0)), centre[:hidden], spread[:hidden, :hidden], lasting, TAIL
-            ),
-        )
-
-    def _of_any_road(self, own: Floats, lasting: Floats) -> tuple[Density, Density, Density]:
-        """Return densities of an observation given its slow means, and of these, on any road."""
-        passes = self.passes
-        seen, channels, hidden = passes.series, passes.channels, len(lasting)
-        design = np.column_stack([seen[:, :hidden], np.ones(len(seen))])
-        wanted = seen[:, hidden:]
-        normal = design.T @ design + 1e-3 * len(design) * np.eye(hidden + 1)
-        line = np.linalg.solve(normal, design.T @ wanted)
-        apart = wanted - design @ line
-        covariance = OTHER_WIDTH * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(channels)
-        given = _density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL)
-        slow = self._slow(line, covariance, own)
-        centre = np.median(seen[:, :hidden], axis=0)
-        apart = seen[:, :hidden] - centre
-        covariance = OTHER_WIDTH * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(hidden)
-        covariance += _shared(passes.shifts, hidden // channels)
-        means = _density(np.zeros((hidden, 0)), centre, covariance, lasting, OTHER_TAIL)
-        return given, means, slow
-
-    def _slow(self, line: Floats, covariance: Floats, own: Floats) -> Density:
-        """Return the density of an observation at a low pace, from the passes that had one."""
-        passes = self.passes
-        seen = passes.features[self.kept & (self.paces < -LARGEST_LOG_PACE)]
-        seen = seen[:, -passes.channels :]
-        share = len(seen) / (len(seen) + REST_PRIOR)
-        if len(seen):
-            middle = np.median(seen, axis=0)
-            apart = seen - middle
-            line = (1.0 - share) * line
-            line[-1] += share * middle
-            covariance = (1.0 - share) * covariance + share * (apart.T @ apart / len(apart))
-        covariance = covariance + np.diag(np.square(passes.shifts))
-        return _density(line[:-1].T, line[-1], covariance, own, TAIL if len(seen) else OTHER_TAIL)
-
-
-def _shared(shifts: Floats, times: int) -> Floats:
-    """Return the covariance of features that a shift of each channel moves together."""
-    return np.kron(np.ones((times, times)), np.diag(np.square(shifts)))
-
-
-def _density(
-    slopes: Floats, offset: Floats, covariance: Floats, own: Floats, tail: float
-) -> Density:
-    """Return a density whose level is relative to that of the places, of inverse root ``own``."""
-    root = np.linalg.inv(np.linalg.cholesky(covariance))
-    count = len(offset)
-    level = float(np.log(np.diag(root)).sum() - np.log(np.diag(own)).sum())
-
-    def constant(freedom: float) -> float:
-        return (
-            math.lgamma(0.5 * (freedom + count))
-            - math.lgamma(0.5 * freedom)
-            - 0.5 * count * math.log(freedom)
-        )
-
-    level += constant(tail) - constant(TAIL)
-    return Density(slopes, offset, root, level, tail)

@@ -201,7 +201,8 @@ def _resampled(path: Floats, spacing: Floats) -> tuple[Floats, Floats]:
         count += int(length / min(spacing[i], spacing[i - 1])) + 2
     nodes = np.empty((count, 2))
     times = np.empty(count)
-    nodes[0] = path[0]
+    # A whole row would be checked for its shape, and compiling the words of that error takes long.
+    nodes[0, 0], nodes[0, 1] = path[0, 0], path[0, 1]
     times[0] = 0.0
     n = 1
     x, y = path[0, 0], path[0, 1]

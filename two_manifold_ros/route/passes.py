@@ -14,11 +14,13 @@ from scipy import constants
 from two_manifold_ros.readout.targets import segment_targets
 from two_manifold_ros.route.features import features_along, gains_for
 from two_manifold_ros.route.merging import merge_passes
+from two_manifold_ros.route.speeds import learn_forward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.route.speeds import Forward
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 MEMORIES = (0.5, 1.5)
@@ -58,6 +60,8 @@ class Passes:
         Of the visits, and whether their slow means had settled.
     log_paces : (V,)
         Logarithm of the speed over the usual one of the place.
+    stays : (P,)
+        Ticks that a vehicle usually takes from a place to the next.
     targets : (V, H + 1, 2)
         Positions at the horizons and the velocity; NaN where unknown.
     rest, series : (n, f)
@@ -68,6 +72,10 @@ class Passes:
         The observation of no motion, and what a channel may be off from one day to another.
     memory_s
         Of the observations, see `memory_of`.
+    forward
+        What observations tell of the forward acceleration.
+    stood : (S,) bool
+        Whether each segment began with a vehicle that stood.
 
     """
 
@@ -75,6 +83,7 @@ class Passes:
     features: Floats
     settled: Bools
     log_paces: Floats
+    stays: Floats
     targets: Floats
     rest: Floats
     series: Floats
@@ -85,6 +94,8 @@ class Passes:
     at_rest: Floats
     shifts: Floats
     memory_s: float
+    forward: Forward
+    stood: Bools
 
     @property
     def persistence(self) -> float:
@@ -139,13 +150,17 @@ def lay_out(
     standing = [_standing(track, places.usual_mps, period_s) for track in tracks]
     seen = np.concatenate([each[warm:] for each in along])
     still = np.concatenate([each[warm:] for each in standing])
+    # Drives often begin at rest, before slow means have settled: there is nothing to settle to.
+    rest = np.concatenate([each[stands] for each, stands in zip(along, standing, strict=True)])
+    log_paces, stays = _paces(places)
     return Passes(
         places,
         features,
         times > warm,
-        _log_paces(places),
+        log_paces,
+        stays,
         led,
-        seen[still],
+        rest,
         seen[~still],
         tuple(horizons),
         period_s,
@@ -154,6 +169,8 @@ def lay_out(
         at_rest,
         shifts,
         max(memories_s) / MEMORIES[-1],
+        learn_forward(observations, tracks, period_s),
+        np.array([each[: round(1.0 / period_s) + 1].any() for each in standing]),
     )
 
 
@@ -222,8 +239,8 @@ def _standing(track: Floats, usual_mps: float, period_s: float) -> Bools:
     return still
 
 
-def _log_paces(places: Places) -> Floats:
-    """Return the logarithm of the usual stay around each visit over its own: (V,)."""
+def _paces(places: Places) -> tuple[Floats, Floats]:
+    """Return log-paces of the visits (V,), and the usual stays at the places (P,), ticks."""
     stays = np.empty(len(places.times))
     for begin, end in _stretches(places.runs):
         index = np.arange(begin, end)
@@ -232,7 +249,7 @@ def _log_paces(places: Places) -> Floats:
     logs = np.log(np.clip(stays, 0.01, 50.0))
     # Of half of the passes, so that one which stopped does not make all others fast.
     usual = _median_by(places.visited, logs, len(places))
-    return np.clip(usual[places.visited] - logs, -1.0, 1.0)
+    return np.clip(usual[places.visited] - logs, -1.0, 1.0), np.exp(usual)
 
 
 def _stretches(labels: Ints) -> list[tuple[int, int]]:

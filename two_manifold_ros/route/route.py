@@ -15,13 +15,17 @@ from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
-DRIVING = ('on', 'on new', 'off', 'off new')
-"""Ways of driving: on the route or off it, settled or new there."""
+PLACED = ('on', 'on new', 'own pace', 'stands', 'off', 'off new')
+"""
+What a vehicle does at a place: drives on the route, settled or new there, at its own pace there,
+or stands there; drives a road of the same pieces off it, settled or new.
+"""
 
-ELSE = ('stands', 'creeps', 'slow', 'unlike')
-"""What else a vehicle does, on the route or off it."""
+HYPOTHESES = (*PLACED, 'elsewhere')
+"""All that it does; off the route on no road that is known, it is at no place."""
 
-HYPOTHESES = (*DRIVING, *(f'{what} {side}' for side in ('on', 'off') for what in ELSE))
+JUMPED = ('on new', 'off', 'off new')
+"""What it may do at any place from one tick to the next."""
 
 
 @compiled
@@ -119,11 +123,23 @@ class Route:
         Variance of the features at a place over the usual one.
     begins : (P + 1,), targets_of, steps_of : (L,) int64, shares_of : (L,)
         Where each place leads, see ``move``.
-    log_paces : (r,)
-        Logarithms of the speed over the usual one of the place.
-    moves : (r + K, M + 1), pace_changes : (r, r), pace_prior : (r,)
-        Chances to move by so many places in a tick (at each pace, and whatever else a vehicle
-        does), to change the pace, and of each pace.
+    moves : (J, M + 1), moves_a_row
+        Chances to move by so many places in a tick, each row farther in the mean than the one
+        before; and how many rows belong to a place more.
+    pace_spread, pace_kept, pace_noise
+        Standard deviation of the pace, which is the speed over the usual one of the place; what is
+        left of its difference from one after a tick; and the variance that a pace of its own gains
+        in a tick.
+    trust, usual_change
+        Share of the change of pace in a tick that the acceleration tells which is borne out by the
+        positions, and the largest change for which it is taken: beyond it all is.
+    halts
+        Chance per tick that a vehicle at a pace of its own which looks like standing does stand.
+    rates, tick_lengths, pulls : (P,)
+        Places in a tick at the usual pace, ticks in seconds over the usual speed in m/s, and the
+        usual forward acceleration, m/s^2.
+    forward : (d,), forward_offset
+        Forward acceleration, linear in the observation, m/s^2.
     sharpness, persistence
         Exponent of the likelihood of an observation, and weight in it of what lasts: of the
         slow means beside the observation.
@@ -131,13 +147,16 @@ class Route:
         Degrees of freedom of that likelihood.
     rest, other
         Densities of an observation given its slow means, standing and on any road.
+    rest_alone
+        Density of an observation of a standing vehicle, whatever its slow means.
     rest_means, other_means
         Densities of the slow means, standing and on any road.
     slow
         Density of an observation at a low pace, wherever that is.
-    exchanges : (4 + 2 K, 4 + 2 K), jumps : (4 + 2 K, 4)
-        Chances per tick to go over from one hypothesis to another at the same place, and to
-        driving at any place, see `motion.HYPOTHESES`; together they sum to one.
+    exchanges : (7, 7), jumps : (7, 3)
+        Chances per tick to go over from one of ``HYPOTHESES`` to another at the same place, and to
+        one of ``JUMPED`` at any place; together they sum to one. Of who drives at a pace of its
+        own, those to the usual pace and to a standstill are for one whose pace is just that.
     targets, drifts : (P, H + 1, 2)
         Positions at the horizons and the velocity, metres and m/s, and what they gain per unit
         of log-pace.
@@ -147,8 +166,8 @@ class Route:
         Calibration of the covariances.
     states : (P, k)
         Mean two-manifold state at each place, the constant first.
-    beginnings : (P,)
-        Share of the drives that began at each place.
+    beginnings : (2, P)
+        Chances that a drive begins at each place, rolling and standing; all sum to one.
 
     """
 
@@ -166,14 +185,24 @@ class Route:
     targets_of: Ints
     steps_of: Ints
     shares_of: Floats
-    log_paces: Floats
     moves: Floats
-    pace_changes: Floats
-    pace_prior: Floats
+    moves_a_row: float
+    pace_spread: float
+    pace_kept: float
+    pace_noise: float
+    trust: float
+    usual_change: float
+    halts: float
+    rates: Floats
+    tick_lengths: Floats
+    pulls: Floats
+    forward: Floats
+    forward_offset: float
     sharpness: float
     persistence: float
     tail: float
     rest: Density
+    rest_alone: Density
     rest_means: Density
     other: Density
     other_means: Density

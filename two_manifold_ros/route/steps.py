@@ -1,15 +1,20 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Predict and measurement update of the belief on a route, compiled."""
+"""
+Predict and measurement update of the belief on a route, compiled.
+
+At each place there are the rows of ``PLACED``: a probability each, and mean and variance of the
+pace, given that row and place. So the pace is a Kalman filter in each cell of a grid filter over
+places, and cells that meet are merged by their moments.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.acceleration import compiled
+from two_manifold_ros.route.route import PLACED
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -22,400 +27,405 @@ Twice a tenth of it changes no error; at ten times as much a moved vehicle is fo
 occasions only.
 """
 
-PACED = 1e-4
-"""Probability of a place below which all paces share the likelihood of the usual one."""
+NOTHING = 1e-12
+"""Probability below which a row moves nowhere."""
 
-FAINTLY, PLAINLY = 1, 2
-"""How a place is reached: with less probability than that, or with more."""
+LEAST_CHANCE = 1e-5
+"""Of a move: what is less likely is left out."""
 
 FARTHEST = 1e4
 """Squared whitened distance beyond which an observation fits no worse."""
 
+FASTEST = 3.0
+"""Largest pace."""
+
+LEAST_VARIANCE, LEAST_STEP_VARIANCE = 1e-6, 1e-2
+"""Of a pace, and of a move in places: both are divided by."""
+
+USUAL_PACES = 3.0
+"""Spreads of the usual paces within which what a place looks like is linear in the pace."""
+
+ROWS = len(PLACED)
+ON, ON_NEW, OWN_PACE, STANDS, OFF, OFF_NEW = range(ROWS)
+
 
 @compiled
-def _predict_loops(  # noqa: C901, PLR0912 - one loop for numba
-    cells: Floats, others: Floats, active: Ints, count: int, begins: Ints, targets: Ints,
-    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, exchanges: Floats,
-    jumps: Floats, moved: Floats, moved_others: Floats, reached: Ints, order: Ints,
-    jumped: Floats, sums: Floats,
+def move(
+    chances: Floats, paces: Floats, spreads: Floats, active: Ints, count: int, begins: Ints,
+    targets: Ints, steps: Ints, shares: Floats, moves: Floats, variances: Floats, rates: Floats,
+    tick_lengths: Floats, pulls: Floats, motion: Floats, moved: Floats, reached: Ints,
+    order: Ints,
 ) -> int:  # fmt: skip
-    places, driving, paces = cells.shape
-    kinds = others.shape[2]
-    found = 0
+    """
+    Predict: move every probability along the map, each at its pace.
+
+    Parameters
+    ----------
+    chances, paces, spreads : (P, 6)
+        Of the rows at each place: probabilities, and mean and variance of the pace.
+    active : (P,) int64, count
+        The first ``count`` are the places that have any probability.
+    begins : (P + 1,) int64, targets, steps : (L,) int64, shares : (L,)
+        Of place i the ways ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
+        and which share of the drives went there.
+    moves : (J, M + 1), variances : (J,)
+        Chances to move by 0 to M places, each row farther in the mean, and their variances.
+    rates, tick_lengths, pulls : (P,)
+        See ``Route``.
+    motion : (11,)
+        Rows of ``moves`` to a place; forward acceleration now, and what the same sensor tells at
+        rest, m/s^2; spread of the pace, what is kept of it, the variance that it gains while it is
+        usual, and while it is its own; how much of a change that the acceleration tells is taken
+        for one of a usual pace, and up to which change; chance that who looks like standing
+        stands; and how likely the vehicle moves: who stands leaves no road.
+    moved : (P, 6, 3)
+        Filled at the places that are reached: probabilities, and with them as weights the sums of
+        the paces and of their squares.
+    reached, order : (P,) int64
+        Filled with whether places are reached, and with those that are.
+
+    Returns
+    -------
+    int
+        How many places are reached.
+
+    """
+    each, forward, resting, _, kept, gained, own_gained = motion[:7]
+    trust, usual_change = motion[7:9]
+    found, last = 0, len(moves) - 1
     for a in range(count):
         i = active[a]
         for way in range(begins[i], begins[i + 1]):
-            target, step, share = targets[way], steps[way], shares[way]
+            target = targets[way]
             if not reached[target]:
-                reached[target] = FAINTLY
+                reached[target] = 1
                 order[found] = target
                 found += 1
                 moved[target] = 0.0
-                moved_others[target] = 0.0
-            for m in range(driving):
-                for r in range(paces):
-                    moved[target, m, r] += cells[i, m, r] * moves[step, r] * share
-            for side in range(2):
-                for k in range(kinds):
-                    chance = moves[step, paces + k] * share
-                    moved_others[target, side, k] += others[i, side, k] * chance
-    sums[:] = 0.0
-    for a in range(found):
-        i = order[a]
-        for m in range(driving):
-            for r in range(paces):
-                sums[m] += moved[i, m, r]
-        for k in range(kinds):
-            sums[driving + k] += moved_others[i, 0, k]
-            sums[driving + kinds + k] += moved_others[i, 1, k]
-    for t in range(driving):
-        jumped[t] = 0.0
-        for h in range(len(sums)):
-            jumped[t] += sums[h] * jumps[h, t] / places
-    for a in range(found):
-        i = order[a]
-        drives = 0.0
-        for m in range(driving):
-            sums[m] = 0.0
-            for r in range(paces):
-                sums[m] += moved[i, m, r]
-            drives += sums[m]
-        for k in range(kinds):
-            sums[driving + k] = moved_others[i, 0, k]
-            sums[driving + kinds + k] = moved_others[i, 1, k]
-        for t in range(driving):
-            come = jumped[t]
-            for h in range(driving, len(sums)):
-                come += sums[h] * exchanges[h, t]
-            for r in range(paces):
-                cells[i, t, r] = come * prior[r]
-        for m in range(driving):
-            for r in range(paces):
-                kept = 0.0
-                for q in range(max(r - 1, 0), min(r + 2, paces)):
-                    kept += moved[i, m, q] * changes[q, r]
-                for t in range(driving):
-                    cells[i, t, r] += kept * exchanges[m, t]
-        for side in range(2):
-            for k in range(kinds):
-                come = 0.0
-                for h in range(len(sums)):
-                    come += sums[h] * exchanges[h, driving + side * kinds + k]
-                others[i, side, k] = come
-        if drives > PACED:
-            reached[i] = PLAINLY
+        for h in range(ROWS):
+            chance = chances[i, h]
+            if chance < NOTHING:
+                continue
+            if h == STANDS:
+                moved[i, h, 0] += chance
+                continue
+            pace, variance = paces[i, h], spreads[i, h]
+            # Along a slope, or with a bias, the usual acceleration is as wrong as this one.
+            pull = forward - pace * pace * pulls[i] - max(1.0 - pace * pace, 0.0) * resting
+            change = pull * tick_lengths[i]
+            if h == OWN_PACE:
+                after = pace + change
+                variance += own_gained
+            else:
+                beyond = change - min(max(change, -usual_change), usual_change)
+                after = 1.0 + kept * (pace - 1.0) + trust * (change - beyond) + beyond
+                variance = kept * kept * variance + gained
+            after = min(max(after, 0.0), FASTEST)
+            mean = 0.5 * rates[i] * (pace + after)
+            row = min(mean * each, last - 1e-9)
+            low = int(row)
+            high = row - low
+            within = variances[low] * (1.0 - high) + variances[low + 1] * high
+            within = max(within, LEAST_STEP_VARIANCE)
+            # Who got farther was faster.
+            whole = rates[i] * rates[i] * variance + within
+            gain, left = rates[i] * variance / whole, variance * within / whole
+            for way in range(begins[i], begins[i + 1]):
+                step = steps[way]
+                part = moves[low, step] * (1.0 - high) + moves[low + 1, step] * high
+                part *= shares[way]
+                if part < LEAST_CHANCE:
+                    continue
+                target = targets[way]
+                here = after + gain * (step - mean)
+                moved[target, h, 0] += chance * part
+                moved[target, h, 1] += chance * part * here
+                moved[target, h, 2] += chance * part * (here * here + left)
     return found
 
 
-def _predict_arrays(
-    cells: Floats, others: Floats, active: Ints, count: int, begins: Ints, targets: Ints,
-    steps: Ints, shares: Floats, moves: Floats, changes: Floats, prior: Floats, exchanges: Floats,
-    jumps: Floats, moved: Floats, moved_others: Floats, reached: Ints, order: Ints,
-    jumped: Floats, sums: Floats,
-) -> int:  # fmt: skip
-    places, driving, paces = cells.shape
-    moved[:] = 0.0
-    moved_others[:] = 0.0
-    sources = np.repeat(np.arange(places), np.diff(begins))
-    ways = np.flatnonzero(np.isin(sources, active[:count]))
-    chances = moves[steps[ways]] * shares[ways, None]
-    np.add.at(moved, targets[ways], cells[sources[ways]] * chances[:, None, :paces])
-    np.add.at(moved_others, targets[ways], others[sources[ways]] * chances[:, None, paces:])
-    reached[targets[ways]] = FAINTLY
-    here = np.flatnonzero(reached)
-    order[: len(here)] = here
-    drive = moved[here].sum(axis=2)
-    whole = np.concatenate([drive, moved_others[here].reshape(len(here), -1)], axis=1)
-    sums[:] = whole.sum(axis=0)
-    jumped[:] = sums @ jumps / places
-    come = jumped + whole[:, driving:] @ exchanges[driving:, :driving]
-    kept = moved[here] @ changes
-    cells[here] = np.einsum('imr,mt->itr', kept, exchanges[:driving, :driving])
-    cells[here] += come[:, :, None] * prior
-    others[here] = (whole @ exchanges[:, driving:]).reshape(len(here), 2, -1)
-    reached[here[drive.sum(axis=1) > PACED]] = PLAINLY
-    return len(here)
-
-
-predict = _predict_loops if HAVE_NUMBA else _predict_arrays
-"""
-Move every probability along the map, each at its pace, and go over between hypotheses.
-
-Parameters
-----------
-cells : (P, 4, r), others : (P, 2, K)
-    See ``RouteBelief``; filled at the places that are reached.
-active : (P,) int64, count
-    The first ``count`` are the places that have any probability.
-begins : (P + 1,) int64, targets, steps : (L,) int64, shares : (L,)
-    Of place i the ways ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
-    and which share of the drives went there.
-moves : (M + 1, r + K)
-    Chances to move by 0 to M steps in a tick: at each pace, and whatever else a vehicle does.
-changes : (r, r), prior : (r,)
-    Chances to go over to the next slower or faster pace, and paces of who starts to drive.
-exchanges : (4 + 2 K, 4 + 2 K), jumps : (4 + 2 K, 4)
-    Chances to go over to another hypothesis, see ``Route``.
-moved : (P, 4, r), moved_others : (P, 2, K)
-    Room for what has moved and has not gone over yet.
-reached, order : (P,) int64
-    Filled with how places are reached (not at all, faintly or plainly), and with those that are.
-jumped : (4,)
-    Filled with what jumps to each way of driving at each place; places that are not reached are
-    not filled with it.
-sums : (4 + 2 K,)
-    Room for sums.
-
-Returns
--------
-int
-    How many places are reached.
-
-"""
-
-
 @compiled
-def _fill_logs_loops(
-    whitened: Floats, means: Floats, slopes: Floats, squares: Floats, newest: Floats,
-    new_means: Floats, new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats,
-    log_paces: Floats, reached: Ints, numbers: Floats, logs: Floats,
+def go_over(  # noqa: C901, PLR0912 - one loop for numba
+    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Ints, count: int,
+    motion: Floats, exchanges: Floats, jumps: Floats, elsewhere: float, jumped: Floats,
+    sums: Floats,
 ) -> float:  # fmt: skip
-    tail, freedom, offset, sharpness = numbers[0], numbers[1], numbers[2], numbers[3]
-    channels, features, paces = len(newest), len(whitened), len(log_paces)
-    power, new_power = 0.5 * (tail + freedom) * sharpness, 0.5 * (tail + channels) * sharpness
-    largest = -1e300
-    for i in range(len(means)):
-        inverse = 1.0 / (tail * noise[i])
-        square, product = 0.0, 0.0
-        for k in range(channels):
-            difference = newest[k] - new_means[i, k]
-            square += difference * difference
-            product += difference * new_slopes[i, k]
-        level = sharpness * (channels * levels[i] + offset)
-        value = level - new_power * math.log(1.0 + min(square, FARTHEST) * inverse)
-        logs[i, 1, 0] = value
-        largest = max(largest, value)
-        if not reached[i]:
-            continue
-        if reached[i] == PLAINLY:
-            for r in range(paces):
-                pace = log_paces[r]
-                here = square + pace * (pace * new_squares[i] - 2.0 * product)
-                here = min(max(here, 0.0), FARTHEST)
-                value = level - new_power * math.log(1.0 + here * inverse)
-                logs[i, 1, r] = value
-                largest = max(largest, value)
-        square, product = 0.0, 0.0
-        for k in range(features):
-            difference = whitened[k] - means[i, k]
-            square += difference * difference
-            product += difference * slopes[i, k]
-        level = sharpness * freedom * levels[i]
-        if reached[i] == PLAINLY:
-            for r in range(paces):
-                pace = log_paces[r]
-                here = square + pace * (pace * squares[i] - 2.0 * product)
-                here = min(max(here, 0.0), FARTHEST)
-                value = level - power * math.log(1.0 + here * inverse)
-                logs[i, 0, r] = value
-                largest = max(largest, value)
-        else:
-            value = level - power * math.log(1.0 + min(square, FARTHEST) * inverse)
-            logs[i, 0, 0] = value
-            largest = max(largest, value)
-    return largest
+    """
+    Predict: go over from one hypothesis to another.
 
+    Parameters
+    ----------
+    chances, paces, spreads : (P, 6)
+        Filled at the places that are reached, as for ``move``.
+    moved, order, count, motion
+        From and as for ``move``.
+    exchanges : (7, 7), jumps : (7, 3)
+        See ``Route``.
+    elsewhere
+        Probability of being at no place.
+    jumped : (3,)
+        Filled with what jumps to each of ``JUMPED`` at each place; places that are not reached are
+        not filled with it.
+    sums : (7,)
+        Room for sums.
 
-def _fill_logs_arrays(
-    whitened: Floats, means: Floats, slopes: Floats, squares: Floats, newest: Floats,
-    new_means: Floats, new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats,
-    log_paces: Floats, reached: Ints, numbers: Floats, logs: Floats,
-) -> float:  # fmt: skip
-    tail, freedom, offset, sharpness = numbers
-    inverse = 1.0 / (tail * noise[:, None])
-    kinds = (
-        (whitened, means, slopes, squares, freedom, 0.0),
-        (newest, new_means, new_slopes, new_squares, float(len(newest)), offset),
-    )
-    for kind, (seen, mean, slope, own, count, more) in enumerate(kinds):
-        apart = seen - mean
-        square = np.square(apart).sum(axis=1)[:, None]
-        product = (apart * slope).sum(axis=1)[:, None]
-        here = np.maximum(square - 2.0 * log_paces * product + log_paces**2 * own[:, None], 0.0)
-        here = np.where((reached == PLAINLY)[:, None], here, square)
-        value = np.log(1.0 + np.minimum(here, FARTHEST) * inverse)
-        value = count * levels[:, None] - 0.5 * (tail + count) * value
-        logs[:, kind] = sharpness * (value + more)
-    return max(float(logs[:, 1].max()), float(logs[reached > 0].max(initial=-1e300)))
+    Returns
+    -------
+    float
+        Probability of being at no place.
 
-
-fill_logs = _fill_logs_loops if HAVE_NUMBA else _fill_logs_arrays
-"""
-Fill the tempered log-likelihoods of an observation at each place and pace.
-
-Student-t densities of the whitened difference to what is usual at the place and pace: of the
-observation given its slow means and, weighing less, of these, where the vehicle is settled; and
-of the observation alone where it is new.
-
-Parameters
-----------
-whitened : (f,), newest : (d,)
-    Features of the tick, and the observation alone.
-means, slopes : (P, f), squares : (P,)
-    Usual features, what they gain per unit of log-pace, and the squared norm of the latter.
-new_means, new_slopes : (P, d), new_squares : (P,)
-    The same for the observation alone.
-noise, levels : (P,)
-    Variance at each place over the usual one, and minus half its logarithm.
-log_paces : (r,)
-reached : (P,) int64
-    From ``predict``; where it is faint only the likelihoods at the usual pace are filled, and
-    where it is none only that of who is new there.
-numbers : (4,)
-    Degrees of freedom of the densities; number of features that count of who is settled; what is
-    added of who is new; exponent of the likelihood.
-logs : (P, 2, r)
-    Settled, and new.
-
-Returns
--------
-float
-    The largest.
-
-"""
-
-
-@compiled
-def _weigh_loops(  # noqa: C901, PLR0912 - one loop for numba
-    cells: Floats, others: Floats, order: Ints, reached: Ints, count: int, jumped: Floats,
-    prior: Floats, logs: Floats, shift: float, factors: Floats, active: Ints, totals: Floats,
-) -> tuple[float, int]:  # fmt: skip
-    places, driving, paces = cells.shape
-    kinds = others.shape[2]
-    evidence = 0.0
+    """
+    spread, halts, moving = motion[3], motion[9], motion[10]
+    sums[:] = 0.0
+    for a in range(count):
+        for h in range(ROWS):
+            sums[h] += moved[order[a], h, 0]
+    sums[ROWS] = elsewhere
+    for t in range(len(jumped)):
+        jumped[t] = 0.0
+        for h in range(ROWS + 1):
+            jumped[t] += sums[h] * jumps[h, t] * (moving if h == ROWS else 1.0) / len(chances)
+    elsewhere *= 1.0 - moving * (1.0 - exchanges[ROWS, ROWS])
+    for h in range(ROWS):
+        elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h == OWN_PACE else 1.0)
+    usual = 1.0 + spread * spread
     for a in range(count):
         i = order[a]
-        settled, new = math.exp(logs[i, 0, 0] - shift), math.exp(logs[i, 1, 0] - shift)
-        for r in range(paces):
-            if r > 0 and reached[i] == PLAINLY:
-                settled, new = math.exp(logs[i, 0, r] - shift), math.exp(logs[i, 1, r] - shift)
-            cells[i, 0, r] *= settled
-            cells[i, 1, r] *= new
-            cells[i, 2, r] *= settled
-            cells[i, 3, r] *= new
-            evidence += cells[i, 0, r] + cells[i, 1, r] + cells[i, 2, r] + cells[i, 3, r]
-        for side in range(2):
-            for k in range(kinds):
-                others[i, side, k] *= factors[k]
-                evidence += others[i, side, k]
-    on, off = jumped[0] + jumped[1], jumped[2] + jumped[3]
-    jump = on + off
+        for h in range(ROWS):
+            chances[i, h] = paces[i, h] = spreads[i, h] = 0.0
+        for t, come in ((ON_NEW, jumped[0]), (OFF, jumped[1]), (OFF_NEW, jumped[2])):
+            chances[i, t] = paces[i, t] = come
+            spreads[i, t] = come * usual
+        for h in range(ROWS):
+            chance = moved[i, h, 0]
+            if not chance > 0.0:
+                continue
+            pace, variance = 0.0, 0.0
+            if h != STANDS:
+                pace = max(moved[i, h, 1] / chance, 0.0)
+                variance = max(moved[i, h, 2] / chance - pace * pace, LEAST_VARIANCE)
+            left = exchanges[h, h]
+            if h == OWN_PACE:
+                left += exchanges[h, ROWS] * (1.0 - moving)
+            for t in range(ROWS):
+                part = exchanges[h, t]
+                if t == h or not part > 0.0:
+                    continue
+                if h == OWN_PACE and t in (ON_NEW, STANDS):
+                    apart = pace if t == STANDS else max(abs(pace - 1.0) - 2.0 * spread, 0.0)
+                    near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
+                    likely = near
+                    if t == STANDS:
+                        # However sure it is to move: the acceleration may have told wrongly.
+                        likely = near + (1.0 - near) * min(halts * (1.0 - moving) / part, 1.0)
+                    left += part * (1.0 - likely)
+                    part *= likely
+                chances[i, t] += chance * part
+                if h == STANDS:
+                    spreads[i, t] += chance * part * spread * spread
+                elif t != STANDS:
+                    paces[i, t] += chance * part * pace
+                    spreads[i, t] += chance * part * (pace * pace + variance)
+            chances[i, h] += chance * left
+            paces[i, h] += chance * left * pace
+            spreads[i, h] += chance * left * (pace * pace + variance)
+        for h in range(ROWS):
+            if chances[i, h] > 0.0:
+                paces[i, h] /= chances[i, h]
+                own = spreads[i, h] / chances[i, h] - paces[i, h] * paces[i, h]
+                spreads[i, h] = max(own, LEAST_VARIANCE)
+    return float(elsewhere)
+
+
+@compiled
+def measure(
+    chances: Floats, paces: Floats, spreads: Floats, order: Ints, count: int, whitened: Floats,
+    means: Floats, slopes: Floats, squares: Floats, newest: Floats, new_means: Floats,
+    new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats, numbers: Floats,
+    logs: Floats,
+) -> float:  # fmt: skip
+    """
+    Fill the tempered log-likelihoods of an observation at the places reached; update the paces.
+
+    Student-t densities of the whitened difference to what is usual at the place and pace: of the
+    observation given its slow means and, weighing less, of these, where the vehicle is settled;
+    and of the observation alone where it is new. The pace is marginalised, and updated as by a
+    Kalman filter whose noise is that of a Student-t density at this distance.
+
+    Parameters
+    ----------
+    chances, paces, spreads : (P, 6)
+        From ``go_over``; the paces are updated.
+    order, count
+        From ``move``.
+    whitened : (f,), newest : (d,)
+        Features of the tick, and the observation alone.
+    means, slopes : (P, f), squares : (P,)
+        Usual features, what they gain per unit of pace, and the squared norm of the latter.
+    new_means : (d, P), new_slopes : (P, d), new_squares : (P,)
+        The same for the observation alone.
+    noise, levels : (P,)
+        Variance at each place over the usual one, and minus half its logarithm.
+    numbers : (7,)
+        Degrees of freedom of the densities; number of features that count of who is settled; what
+        is added of who is new; exponent of the likelihood; spread of the pace; log-likelihoods of
+        a vehicle that stands, and of one that does anything.
+    logs : (P, 6)
+        Filled, in the order of ``order``.
+
+    Returns
+    -------
+    float
+        The largest.
+
+    """
+    tail, freedom, offset, sharpness, spread, stands, anything = numbers
+    channels, features = len(newest), len(whitened)
+    bound = USUAL_PACES * spread
+    largest = max(stands, anything)
+    for a in range(count):
+        i = order[a]
+        logs[a, OWN_PACE], logs[a, STANDS] = anything, stands
+        for new in range(2):
+            if not (chances[i, ON + new] > 0.0 or chances[i, OFF + new] > 0.0):
+                continue
+            square, product = 0.0, 0.0
+            if new:
+                for k in range(channels):
+                    difference = newest[k] - new_means[k, i]
+                    square += difference * difference
+                    product += difference * new_slopes[i, k]
+                steepness, degrees, level = new_squares[i], float(channels), offset
+            else:
+                for k in range(features):
+                    difference = whitened[k] - means[i, k]
+                    square += difference * difference
+                    product += difference * slopes[i, k]
+                steepness, degrees, level = squares[i], freedom, 0.0
+            for side in (ON, OFF):
+                h = side + new
+                apart, variance = paces[i, h] - 1.0, spreads[i, h]
+                inside = abs(apart) <= bound
+                apart = min(max(apart, -bound), bound)
+                distance = square + apart * (apart * steepness - 2.0 * product)
+                distance = min(max(distance, 0.0), FARTHEST)
+                weight = sharpness * (tail + degrees) / (tail * noise[i] + distance)
+                rest = product - apart * steepness
+                shrunk = 1.0 + weight * variance * steepness
+                marginal = distance - rest * rest * weight * variance / shrunk
+                value = math.log(1.0 + max(marginal, 0.0) / (tail * noise[i]))
+                value = sharpness * (
+                    degrees * levels[i] + level - 0.5 * (tail + degrees) * value
+                ) - 0.5 * math.log(shrunk)
+                logs[a, h] = value
+                largest = max(largest, value)
+                if inside and distance < FARTHEST:
+                    pace = paces[i, h] + variance / shrunk * weight * rest
+                    paces[i, h] = min(max(pace, 0.0), FASTEST)
+                    spreads[i, h] = variance / shrunk
+    return float(largest)
+
+
+@compiled
+def weigh(  # noqa: C901, PLR0912 - one loop for numba
+    chances: Floats, paces: Floats, spreads: Floats, order: Ints, reached: Ints, count: int,
+    jumped: Floats, newest: Floats, new_means: Floats, noise: Floats, heights: Floats,
+    numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
+    active: Ints, totals: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    """
+    Multiply every probability by its likelihood and normalise.
+
+    A place that was not reached is looked at only where what jumped there would not be dropped:
+    its distance alone tells, no logarithm is needed.
+
+    Parameters
+    ----------
+    chances, paces, spreads : (P, 6)
+        Changed in place.
+    order, reached, count, jumped
+        From ``move`` and ``go_over``; ``reached`` is cleared.
+    newest : (d,), new_means : (d, P), noise : (P,)
+        As in ``measure``.
+    heights : (P,)
+        Of the densities of who is new: one over the noise, to the power with which it enters.
+    numbers : (7,)
+        As in ``measure``.
+    logs : (P, 6), shift
+        From ``measure``, and what is taken from each of them.
+    elsewhere
+        Probability of being at no place.
+    distances : (P,)
+        Room.
+    active : (P,) int64
+        Filled with the places that have more than ``FAINT``, or than what jumped there; all others
+        are dropped.
+    totals : (7,)
+        Filled with the probabilities of ``HYPOTHESES``.
+
+    Returns
+    -------
+    evidence : float
+        Mean likelihood, the shift left out; 0 where nothing is left.
+    count : int
+        Of the active places.
+
+    """
+    tail, _, offset, sharpness, spread, _, anything = numbers
+    channels, places = len(newest), len(chances)
+    power = 0.5 * (tail + channels) * sharpness
+    elsewhere *= math.exp(anything - shift)
+    evidence = elsewhere
+    for a in range(count):
+        i = order[a]
+        for h in range(ROWS):
+            if chances[i, h] > 0.0:
+                chances[i, h] *= math.exp(logs[a, h] - shift)
+                evidence += chances[i, h]
+    jump = jumped[0] + jumped[1] + jumped[2]
+    least = min(jump, FAINT)
+    if evidence > 0.0 and jump > 0.0:
+        faintest = math.log(least * evidence / jump) + shift
+        highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
+    else:
+        faintest, highest = -1e300, math.inf
+    distances[:] = 0.0
+    for k in range(channels):
+        value = newest[k]
+        for i in range(places):
+            difference = value - new_means[k, i]
+            distances[i] += difference * difference
     for i in range(places):
-        if not reached[i]:
-            logs[i, 0, 0] = jump * math.exp(logs[i, 1, 0] - shift)
-            evidence += logs[i, 0, 0]
+        if reached[i] or not jump > 0.0:
+            continue
+        scaled = 1.0 + min(distances[i], FARTHEST) / (tail * noise[i])
+        if not scaled < highest * heights[i]:
+            continue
+        likelihood = math.exp(sharpness * offset - shift) * (heights[i] / scaled) ** power
+        for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
+            chances[i, t] = come * likelihood
+            paces[i, t] = 1.0
+            spreads[i, t] = spread * spread
+            evidence += chances[i, t]
+        reached[i] = 1
     if not evidence > 0.0:
         return 0.0, count
-    inverse = 1.0 / evidence
-    least = min(jump, FAINT)
     totals[:] = 0.0
+    totals[ROWS] = elsewhere / evidence
     kept = 0
     for i in range(places):
-        if reached[i]:
-            reached[i] = 0
-            total = 0.0
-            for m in range(driving):
-                for r in range(paces):
-                    cells[i, m, r] *= inverse
-                    total += cells[i, m, r]
-            for side in range(2):
-                for k in range(kinds):
-                    others[i, side, k] *= inverse
-                    total += others[i, side, k]
-            if not total > least:
-                cells[i] = 0.0
-                others[i] = 0.0
-                continue
-        else:
-            mass = logs[i, 0, 0] * inverse
-            if not mass > least:
-                continue
-            for r in range(paces):
-                cells[i, 1, r] = mass * on / jump * prior[r]
-                cells[i, 3, r] = mass * off / jump * prior[r]
+        if not reached[i]:
+            continue
+        reached[i] = 0
+        total = 0.0
+        for h in range(ROWS):
+            chances[i, h] /= evidence
+            total += chances[i, h]
+        if not total > least:
+            chances[i] = 0.0
+            continue
         active[kept] = i
         kept += 1
-        for r in range(paces):
-            totals[0, 0] += cells[i, 0, r] + cells[i, 1, r]
-            totals[0, 1] += cells[i, 2, r] + cells[i, 3, r]
-        for side in range(2):
-            totals[1, side] += others[i, side, 0]
-            for k in range(1, kinds):
-                totals[2, side] += others[i, side, k]
+        for h in range(ROWS):
+            totals[h] += chances[i, h]
     return evidence, kept
-
-
-def _weigh_arrays(
-    cells: Floats, others: Floats, order: Ints, reached: Ints, count: int, jumped: Floats,
-    prior: Floats, logs: Floats, shift: float, factors: Floats, active: Ints, totals: Floats,
-) -> tuple[float, int]:  # fmt: skip
-    here = order[:count]
-    likelihoods = np.exp(logs[here] - shift)
-    cells[here] *= likelihoods[:, [0, 1, 0, 1]]
-    others[here] *= factors
-    on, off = float(jumped[:2].sum()), float(jumped[2:].sum())
-    jump = on + off
-    masses = np.where(reached > 0, 0.0, jump * np.exp(logs[:, 1, 0] - shift))
-    evidence = float(cells.sum() + others.sum() + masses.sum())
-    if not evidence > 0.0:
-        return 0.0, count
-    cells /= evidence
-    others /= evidence
-    masses /= evidence
-    least = min(jump, FAINT)
-    new = np.flatnonzero(masses > least)
-    if len(new):
-        cells[new, 1] = (masses[new] * on / jump)[:, None] * prior
-        cells[new, 3] = (masses[new] * off / jump)[:, None] * prior
-    whole = cells.sum(axis=(1, 2)) + others.sum(axis=(1, 2))
-    gone = ~(whole > least)
-    cells[gone] = 0.0
-    others[gone] = 0.0
-    reached[:] = 0
-    kept = np.flatnonzero(~gone)
-    active[: len(kept)] = kept
-    totals[0] = cells[:, :2].sum(), cells[:, 2:].sum()
-    totals[1] = others[:, :, 0].sum(axis=0)
-    totals[2] = others[:, :, 1:].sum(axis=(0, 2))
-    return evidence, len(kept)
-
-
-weigh = _weigh_loops if HAVE_NUMBA else _weigh_arrays
-"""
-Multiply every probability by its likelihood and normalise.
-
-Parameters
-----------
-cells : (P, 4, r), others : (P, 2, K)
-    Changed in place.
-order, reached, count, jumped, prior
-    From and as ``predict``; ``reached`` is cleared.
-logs : (P, 2, r), shift
-    From ``fill_logs``, and what is taken from each of them.
-factors : (K,)
-    Likelihoods of what else a vehicle does, at any place; the first is that of standing.
-active : (P,) int64
-    Filled with the places that have more than ``FAINT``, or than what jumped there; all others
-    are dropped.
-totals : (3, 2)
-    Filled with the probabilities of driving, standing and what training never saw, on the route
-    and off it.
-
-Returns
--------
-evidence : float
-    Mean likelihood, the shift left out; 0 where nothing is left.
-count : int
-    Of the active places.
-
-"""

@@ -1,0 +1,282 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The steps and readings of the belief as NumPy, for machines without a compiler."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.readout.reading import FLOOR
+from two_manifold_ros.route.reading import LEAST_SHARE
+from two_manifold_ros.route.steps import (
+    FAINT,
+    FARTHEST,
+    FASTEST,
+    LEAST_CHANCE,
+    LEAST_STEP_VARIANCE,
+    LEAST_VARIANCE,
+    NOTHING,
+    OFF,
+    OFF_NEW,
+    ON,
+    ON_NEW,
+    OWN_PACE,
+    ROWS,
+    STANDS,
+    USUAL_PACES,
+)
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats, Ints
+
+
+def move(
+    chances: Floats, paces: Floats, spreads: Floats, active: Ints, count: int, begins: Ints,
+    targets: Ints, steps: Ints, shares: Floats, moves: Floats, variances: Floats, rates: Floats,
+    tick_lengths: Floats, pulls: Floats, motion: Floats, moved: Floats, reached: Ints,
+    order: Ints,
+) -> int:  # fmt: skip
+    """Predict: move every probability along the map, see ``steps.move``."""
+    each, forward, resting, _, kept, gained, own_gained, trust, usual_change, _, _ = motion
+    here = active[:count]
+    chances, paces, spreads = chances[here], paces[here], spreads[here]
+    rate = rates[here, None]
+    pull = forward - paces**2 * pulls[here, None] - np.maximum(1.0 - paces**2, 0.0) * resting
+    change = pull * tick_lengths[here, None]
+    usual = np.clip(change, -usual_change, usual_change)
+    after = 1.0 + kept * (paces - 1.0) + trust * usual + (change - usual)
+    after[:, OWN_PACE] = paces[:, OWN_PACE] + change[:, OWN_PACE]
+    variance = kept**2 * spreads + gained
+    variance[:, OWN_PACE] = spreads[:, OWN_PACE] + own_gained
+    after = np.clip(after, 0.0, FASTEST)
+    mean = 0.5 * rate * (paces + after)
+    row = np.minimum(mean * each, len(moves) - 1 - 1e-9)
+    low = row.astype(np.int64)
+    high = row - low
+    within = variances[low] * (1.0 - high) + variances[low + 1] * high
+    within = np.maximum(within, LEAST_STEP_VARIANCE)
+    whole = rate**2 * variance + within
+    gain, left = rate * variance / whole, variance * within / whole
+    ways = _ways(begins, here)
+    sources = np.repeat(np.arange(count), begins[here + 1] - begins[here])
+    step = steps[ways, None]
+    part = moves[low[sources], step] * (1.0 - high[sources])
+    part += moves[low[sources] + 1, step] * high[sources]
+    part *= shares[ways, None]
+    part[part < LEAST_CHANCE] = 0.0
+    part[:, STANDS] = 0.0
+    mass = np.where(chances < NOTHING, 0.0, chances)
+    weights = mass[sources] * part
+    come = after[sources] + gain[sources] * (step - mean[sources])
+    cells = targets[ways, None] * ROWS + np.arange(ROWS)
+    for moment, value in enumerate((1.0, come, come**2 + left[sources])):
+        summed = np.bincount(cells.ravel(), (weights * value).ravel(), moved[:, :, 0].size)
+        moved[:, :, moment] = summed.reshape(-1, ROWS)
+    moved[here, STANDS, 0] += mass[:, STANDS]
+    reached[targets[ways]] = 1
+    found = np.flatnonzero(reached)
+    order[: len(found)] = found
+    return len(found)
+
+
+def _ways(begins: Ints, places: Ints) -> Ints:
+    """Return the ways of all these places, one after another."""
+    counts = begins[places + 1] - begins[places]
+    skipped = np.cumsum(counts) - counts
+    ways: Ints = np.arange(counts.sum()) + np.repeat(begins[places] - skipped, counts)
+    return ways
+
+
+def go_over(
+    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Ints, count: int,
+    motion: Floats, exchanges: Floats, jumps: Floats, elsewhere: float, jumped: Floats,
+    sums: Floats,
+) -> float:  # fmt: skip
+    """Predict: go over from one hypothesis to another, see ``steps.go_over``."""
+    spread, moving = motion[3], motion[-1]
+    found = order[:count]
+    mass = moved[found, :, 0]
+    sums[:ROWS], sums[ROWS] = mass.sum(axis=0), elsewhere
+    leaving = np.ones(ROWS + 1)
+    leaving[ROWS] = moving
+    jumped[:] = (sums * leaving) @ jumps / len(chances)
+    leaving[ROWS], leaving[OWN_PACE] = 0.0, moving
+    elsewhere *= 1.0 - moving * (1.0 - exchanges[ROWS, ROWS])
+    elsewhere += float((sums * leaving) @ exchanges[:, ROWS])
+    known = mass > 0.0
+    pace = np.divide(moved[found, :, 1], mass, out=np.zeros_like(mass), where=known)
+    pace = np.maximum(pace, 0.0)
+    square = np.divide(moved[found, :, 2], mass, out=np.zeros_like(mass), where=known)
+    variance = np.maximum(square - pace**2, LEAST_VARIANCE)
+    pace[:, STANDS] = variance[:, STANDS] = 0.0
+    flows = mass[:, :, None] * _parts(pace[:, OWN_PACE], variance[:, OWN_PACE], motion, exchanges)
+    first = flows * pace[:, :, None]
+    second = flows * (pace**2 + variance)[:, :, None]
+    second[:, STANDS] = flows[:, STANDS] * spread**2
+    first[:, :, STANDS] = second[:, :, STANDS] = 0.0
+    tables = [each.sum(axis=1) for each in (flows, first, second)]
+    for row, come in ((ON_NEW, jumped[0]), (OFF, jumped[1]), (OFF_NEW, jumped[2])):
+        for table, moment in zip(tables, (1.0, 1.0, 1.0 + spread**2), strict=True):
+            table[:, row] += come * moment
+    whole = tables[0]
+    some = whole > 0.0
+    means, squares = (
+        np.divide(table, whole, out=np.zeros_like(whole), where=some) for table in tables[1:]
+    )
+    chances[found], paces[found] = whole, means
+    spreads[found] = np.where(some, np.maximum(squares - means**2, LEAST_VARIANCE), 0.0)
+    return elsewhere
+
+
+def _parts(pace: Floats, variance: Floats, motion: Floats, exchanges: Floats) -> Floats:
+    """Return the chances (n, 6, 6) of going over at a place, of own paces (n,) as they are."""
+    spread, halts, moving = motion[3], motion[-2], motion[-1]
+    parts = np.tile(exchanges[:ROWS, :ROWS], (len(pace), 1, 1))
+    for row in (ON_NEW, STANDS):
+        apart = np.maximum(np.abs(pace - 1.0) - 2.0 * spread, 0.0) if row == ON_NEW else pace
+        likely = np.exp(-0.5 * apart**2 / (variance + spread**2))
+        part = exchanges[OWN_PACE, row]
+        if row == STANDS and part > 0.0:
+            likely += (1.0 - likely) * min(halts * (1.0 - moving) / part, 1.0)
+        parts[:, OWN_PACE, row] *= likely
+        parts[:, OWN_PACE, OWN_PACE] += part * (1.0 - likely)
+    parts[:, OWN_PACE, OWN_PACE] += exchanges[OWN_PACE, ROWS] * (1.0 - moving)
+    return parts
+
+
+def measure(
+    chances: Floats, paces: Floats, spreads: Floats, order: Ints, count: int, whitened: Floats,
+    means: Floats, slopes: Floats, squares: Floats, newest: Floats, new_means: Floats,
+    new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats, numbers: Floats,
+    logs: Floats,
+) -> float:  # fmt: skip
+    """Fill the tempered log-likelihoods and update the paces, see ``steps.measure``."""
+    tail, freedom, offset, sharpness, spread, stands, anything = numbers
+    here = order[:count]
+    bound = USUAL_PACES * spread
+    scale = tail * noise[here]
+    logs[:count, OWN_PACE], logs[:count, STANDS] = anything, stands
+    largest = max(stands, anything)
+    kinds = (
+        (ON, whitened - means[here], slopes[here], squares[here], freedom, 0.0),
+        (
+            ON_NEW, newest - new_means[:, here].T, new_slopes[here], new_squares[here],
+            float(len(newest)), offset,
+        ),
+    )  # fmt: skip
+    for row, difference, slope, steepness, degrees, level in kinds:
+        some = (chances[here, row] > 0.0) | (chances[here, row + OFF] > 0.0)
+        square, product = (difference**2).sum(axis=1), (difference * slope).sum(axis=1)
+        for h in (row, row + OFF):
+            apart, variance = paces[here, h] - 1.0, spreads[here, h]
+            inside = np.abs(apart) <= bound
+            apart = np.clip(apart, -bound, bound)
+            distance = square + apart * (apart * steepness - 2.0 * product)
+            distance = np.minimum(np.maximum(distance, 0.0), FARTHEST)
+            weight = sharpness * (tail + degrees) / (scale + distance)
+            rest = product - apart * steepness
+            shrunk = 1.0 + weight * variance * steepness
+            marginal = np.maximum(distance - rest**2 * weight * variance / shrunk, 0.0)
+            value = degrees * levels[here] + level
+            value -= 0.5 * (tail + degrees) * np.log(1.0 + marginal / scale)
+            value = sharpness * value - 0.5 * np.log(shrunk)
+            logs[:count, h] = np.where(some, value, logs[:count, h])
+            if some.any():
+                largest = max(largest, float(value[some].max()))
+            moved = some & inside & (distance < FARTHEST)
+            pace = paces[here, h] + variance / shrunk * weight * rest
+            paces[here, h] = np.where(moved, np.clip(pace, 0.0, FASTEST), paces[here, h])
+            spreads[here, h] = np.where(moved, variance / shrunk, variance)
+    return float(largest)
+
+
+def weigh(
+    chances: Floats, paces: Floats, spreads: Floats, order: Ints, reached: Ints, count: int,
+    jumped: Floats, newest: Floats, new_means: Floats, noise: Floats, heights: Floats,
+    numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
+    active: Ints, totals: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    """Multiply every probability by its likelihood and normalise, see ``steps.weigh``."""
+    tail, _, offset, sharpness, spread, _, anything = numbers
+    power = 0.5 * (tail + len(newest)) * sharpness
+    elsewhere *= math.exp(anything - shift)
+    here = order[:count]
+    some = chances[here] > 0.0
+    chances[here] *= np.exp(np.where(some, logs[:count], shift) - shift)
+    evidence = elsewhere + float(chances[here].sum())
+    jump = float(jumped.sum())
+    least = min(jump, FAINT)
+    highest = math.inf
+    if evidence > 0.0 and jump > 0.0:
+        faintest = math.log(least * evidence / jump) + shift
+        highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
+    distances[:] = ((newest[:, None] - new_means) ** 2).sum(axis=0)
+    scaled = 1.0 + np.minimum(distances, FARTHEST) / (tail * noise)
+    new = np.flatnonzero((reached == 0) & (scaled < highest * heights) & (jump > 0.0))
+    likelihood = math.exp(sharpness * offset - shift) * (heights[new] / scaled[new]) ** power
+    for row, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
+        chances[new, row], paces[new, row], spreads[new, row] = come * likelihood, 1.0, spread**2
+    evidence += jump * float(likelihood.sum())
+    if not evidence > 0.0:
+        return 0.0, count
+    found = np.concatenate([here, new])
+    chances[found] /= evidence
+    gone = found[~(chances[found].sum(axis=1) > least)]
+    chances[gone] = 0.0
+    reached[:] = 0
+    left = np.flatnonzero(chances.any(axis=1))
+    active[: len(left)] = left
+    totals[:ROWS], totals[ROWS] = chances[left].sum(axis=0), elsewhere / evidence
+    return evidence, len(left)
+
+
+def mean_state(chances: Floats, active: Ints, states: Floats, state: Floats) -> None:
+    """Fill the mean state under a belief on the route, see ``reading.mean_state``."""
+    weights = chances[active, :OFF].sum(axis=1)
+    chosen = weights > LEAST_SHARE
+    total = float(weights[chosen].sum())
+    state[:] = weights[chosen] @ states[active[chosen]] / total if total > 0.0 else 0.0
+    state[0] = 1.0
+
+
+def sum_targets(
+    chances: Floats, paces: Floats, spreads: Floats, active: Ints, spread: float,
+    targets: Floats, drifts: Floats, covariances: Floats, means: Floats, sums: Floats,
+) -> None:  # fmt: skip
+    """Fill means and covariances of what is ahead, see ``reading.sum_targets``."""
+    rows = chances[active, :OFF]
+    weights = rows.sum(axis=1)
+    chosen = (weights >= LEAST_SHARE * weights.max(initial=0.0)) & (weights > 0.0)
+    here, rows, weights = active[chosen], rows[chosen], weights[chosen]
+    pace = within = speed = speeds = np.zeros(len(targets))
+    if len(here):
+        rows = rows / weights[:, None]
+        bound = USUAL_PACES * spread
+        apart = np.clip(paces[here, :OFF] - 1.0, -bound, bound)
+        own = np.minimum(spreads[here, :OFF], bound**2)
+        apart[:, STANDS] = own[:, STANDS] = 0.0
+        shares = np.ones_like(rows)
+        for row in (OWN_PACE, STANDS):
+            shares[:, row] = paces[here, row]
+        pace, speed = (rows * apart).sum(axis=1), (rows * shares).sum(axis=1)
+        within = np.maximum((rows * (apart**2 + own)).sum(axis=1) - pace**2, 0.0)
+        speeds = np.maximum((rows * shares**2).sum(axis=1) - speed**2, 0.0)
+    else:
+        here, weights, speed = np.arange(len(targets)), np.ones(len(targets)), pace + 1.0
+    weights = weights / weights.sum()
+    ahead = targets[here] + pace[:, None, None] * drifts[here]
+    whole = covariances[here] + within[:, None, None, None] * _outer(drifts[here])
+    whole[:, -1] += speeds[:, None, None] * _outer(ahead[:, -1])
+    ahead[:, -1] *= speed[:, None]
+    means[:] = np.einsum('i,ick->ck', weights, ahead)
+    sums[:] = np.einsum('i,ickl->ckl', weights, whole + _outer(ahead)) - _outer(means)
+    for k in range(2):
+        sums[:, k, k] = np.maximum(sums[:, k, k], FLOOR)
+
+
+def _outer(vectors: Floats) -> Floats:
+    products: Floats = vectors[..., :, None] * vectors[..., None, :]
+    return products
