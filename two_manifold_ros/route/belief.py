@@ -293,5 +293,6 @@ class RouteBelief:
         )  # fmt: skip
         self.elsewhere = go_over(
             self.chances, self.paces, self.spreads, self._moved, self._order, self._count,
-            self._motion, route.exchanges, route.jumps, self.elsewhere, self._jumped, self._sums,
+            self._motion, route.exchanges, route.jumps, route.stops, self.elsewhere, self._jumped,
+            self._sums,
         )  # fmt: skip

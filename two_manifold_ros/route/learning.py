@@ -25,7 +25,7 @@ from two_manifold_ros.route.motion import (
 )
 from two_manifold_ros.route.passes import AROUND
 from two_manifold_ros.route.route import Route
-from two_manifold_ros.route.speeds import usual_speeds
+from two_manifold_ros.route.speeds import ALONG, usual_speeds
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.passes import Passes
@@ -74,6 +74,9 @@ Shares of vehicles that start, rolling or standing, where a drive of the trainin
 
 A route has its pit, garage or depot; the rest starts anywhere.
 """
+
+MOST_STOP = 0.5
+"""Chance in a tick, at most, to stop at a place or to drive on from it."""
 
 LARGEST_LOG_PACE = 0.6
 """Of a visit that tells how paces spread: beyond it the vehicle stopped or was carried."""
@@ -280,6 +283,7 @@ class _Learner:
             np.ones(count),
             states,
             self._beginnings(),
+            self._stops(rates),
         )
 
     def _trust(self, usual: Floats, tick_lengths: Floats) -> tuple[float, float]:
@@ -330,6 +334,26 @@ class _Learner:
             even = (1.0 - known) / self.count
             chances[row] = whole * (known * counts / max(counts.sum(), 1) + even)
         return chances
+
+    def _stops(self, rates: Floats) -> Floats:
+        """
+        Return the chances per tick to stop at each place, and to drive on from it: (2, P).
+
+        Parameters
+        ----------
+        rates : (P,)
+            Places in a tick.
+
+        """
+        halts = self.passes.halts * self.kept
+        # Not even drivers at the same platform stop within a step of each other.
+        near = self.smoother((1.0,) * (ALONG + 1))
+        visits = near @ self.at_places(self.kept.astype(np.float64))
+        stops = near @ self.at_places((halts > 0.0).astype(np.float64))
+        ticks = near @ self.at_places(halts)
+        stops_in = np.divide(stops, visits, out=np.zeros_like(stops), where=visits > 0.0)
+        goes_on = np.divide(stops, ticks, out=np.zeros_like(stops), where=ticks > 0.0)
+        return np.minimum(np.stack([stops_in * rates, goes_on]), MOST_STOP)
 
     def _features(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         passes, visited = self.passes, self.visited

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.acceleration import compiled
@@ -57,6 +58,14 @@ worlds gets other places: those of f1tenth_ipz20 are a fifth fewer above .9, and
 RADIUS_STEPS = 12_000
 """Steps of the drives, evenly spread in stretches, on which radii are compared: some laps."""
 
+
+STANDS_S = (1.0, 2.0, 4.0)
+"""
+Seconds in which a standing vehicle gets less far than one at `SLOW` does.
+
+The first finds short stops; in the last not even a receiver of one position a second, which
+wanders by a metre in each, gets far.
+"""
 
 SMOOTHED = 5
 """Ticks of the parabola that smooths positions: noise would turn the direction of short steps."""
@@ -133,6 +142,7 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     usual = usual_speed(tracks, period_s)
     if not usual > 0.0:
         return None
+    tracks = [_settled(track, standing(track, usual, period_s)) for track in tracks]
     step_m = usual * period_s
     runs = [
         run
@@ -168,6 +178,61 @@ def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
     speeds = speeds[np.isfinite(speeds)]
     moving = speeds[speeds > SLOW * speeds.mean()] if len(speeds) else speeds
     return float(np.median(moving)) if len(moving) else 0.0
+
+
+def standing(track: Floats, usual_mps: float, period_s: float) -> Bools:
+    """
+    Return at which ticks a vehicle stands.
+
+    Parameters
+    ----------
+    track : (T, 2)
+        Metres at each tick, NaN where unknown.
+    usual_mps
+        Usual speed.
+    period_s
+        Length of a tick.
+
+    Returns
+    -------
+    (T,) bool
+        Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed.
+
+    """
+    still: Bools = np.zeros(len(track), dtype=np.bool_)
+    for seconds in STANDS_S:
+        width = max(round(seconds / period_s), 2) + 1
+        if len(track) < width:
+            break
+        windows = sliding_window_view(track, width, axis=0)
+        extent = np.linalg.norm(windows.max(axis=2) - windows.min(axis=2), axis=1)
+        stays = extent < SLOW * usual_mps * (width - 1) * period_s
+        # Every tick of such a window.
+        counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
+        counts[width:] -= counts[:-width].copy()
+        still |= counts[: len(track)] > 0
+    near = SLOW * usual_mps * STANDS_S[0]
+    for begin, end in stretches_of(still):
+        # The last metres before it stands, and the first after, are driven.
+        middle = np.median(track[begin:end], axis=0)
+        there = np.flatnonzero(np.linalg.norm(track[begin:end] - middle, axis=1) < near)
+        first, last = (there[0], there[-1] + 1) if len(there) else (0, 0)
+        still[begin : begin + first] = still[begin + last : end] = False
+    return still
+
+
+def stretches_of(flags: Bools) -> list[tuple[int, int]]:
+    """Return begin and end of each stretch of flags (T,)."""
+    edges = np.flatnonzero(np.diff(np.pad(flags.astype(np.int8), 1)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def _settled(track: Floats, still: Bools) -> Floats:
+    """Return a track that stays in one place where the vehicle stands, whatever the receiver says."""
+    track = track.copy()
+    for begin, end in stretches_of(still):
+        track[begin:end] = track[begin:end].mean(axis=0)
+    return track
 
 
 def _walk(track: Floats, segment: int, spacing: Callable[[Floats], Floats]) -> list[_Run]:

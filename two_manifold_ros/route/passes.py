@@ -13,7 +13,7 @@ from scipy import constants
 
 from two_manifold_ros.readout.targets import segment_targets
 from two_manifold_ros.route.features import features_along, gains_for
-from two_manifold_ros.route.merging import merge_passes
+from two_manifold_ros.route.merging import merge_passes, standing, STANDS_S, stretches_of
 from two_manifold_ros.route.speeds import learn_forward
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class Passes:
         What observations tell of the forward acceleration.
     stood : (S,) bool
         Whether each segment began with a vehicle that stood.
+    halts : (V,)
+        Ticks that the vehicle stood between a visit and the next.
 
     """
 
@@ -96,6 +98,7 @@ class Passes:
     memory_s: float
     forward: Forward
     stood: Bools
+    halts: Floats
 
     @property
     def persistence(self) -> float:
@@ -147,11 +150,13 @@ def lay_out(
         features[mine] = _between(seen, times[mine])
         led[mine] = _between(to, times[mine])
     warm = round(SETTLED * max(memories_s) / period_s)
-    standing = [_standing(track, places.usual_mps, period_s) for track in tracks]
+    stands = [standing(track, places.usual_mps, period_s) for track in tracks]
     seen = np.concatenate([each[warm:] for each in along])
-    still = np.concatenate([each[warm:] for each in standing])
+    still = np.concatenate([each[warm:] for each in stands])
     # Drives often begin at rest, before slow means have settled: there is nothing to settle to.
-    rest = np.concatenate([each[stands] for each, stands in zip(along, standing, strict=True)])
+    rest = np.concatenate(
+        [each[_well_inside(rests, period_s)] for each, rests in zip(along, stands, strict=True)]
+    )
     log_paces, stays = _paces(places)
     return Passes(
         places,
@@ -170,7 +175,8 @@ def lay_out(
         shifts,
         max(memories_s) / MEMORIES[-1],
         learn_forward(observations, tracks, period_s),
-        np.array([each[: round(1.0 / period_s) + 1].any() for each in standing]),
+        np.array([each[: round(1.0 / period_s) + 1].any() for each in stands]),
+        _halts(places, times, stands),
     )
 
 
@@ -228,14 +234,25 @@ def _between(rows: Floats, times: Floats) -> Floats:
     return between
 
 
-def _standing(track: Floats, usual_mps: float, period_s: float) -> Bools:
-    """Return at which ticks the vehicle did not move for half a second before and after: (T,)."""
-    half = max(round(0.5 / period_s), 1)
-    still: Bools = np.zeros(len(track), dtype=np.bool_)
-    if len(track) <= 2 * half:
-        return still
-    moved = np.linalg.norm(track[2 * half :] - track[: -2 * half], axis=1)
-    still[half:-half] = moved < 0.1 * usual_mps * 2 * half * period_s
+def _halts(places: Places, times: Floats, stands: Sequence[Bools]) -> Floats:
+    """Return for how many ticks the vehicle stood after each visit: (V,)."""
+    halts = np.zeros(len(times))
+    for segment, still in enumerate(stands):
+        visits = np.flatnonzero(places.segments == segment)
+        for begin, end in stretches_of(still):
+            middle = np.searchsorted(times[visits], 0.5 * (begin + end)) - 1
+            # Before the first visit a drive begins.
+            if middle >= 0:
+                halts[visits[middle]] += end - begin
+    return halts
+
+
+def _well_inside(stands: Bools, period_s: float) -> Bools:
+    """Return at which ticks a vehicle stands that does so a while before and after, too."""
+    edge = round(0.5 * STANDS_S[0] / period_s)
+    still = np.zeros(len(stands), dtype=np.bool_)
+    for begin, end in stretches_of(stands):
+        still[begin + edge : end - edge] = True
     return still
 
 

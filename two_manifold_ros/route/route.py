@@ -168,6 +168,9 @@ class Route:
         Mean two-manifold state at each place, the constant first.
     beginnings : (2, P)
         Chances that a drive begins at each place, rolling and standing; all sum to one.
+    stops : (2, P)
+        Chances per tick that a vehicle which drives as usual stops at each place, as the training
+        did, and that one which stands there drives on.
 
     """
 
@@ -215,3 +218,4 @@ class Route:
     factors: Floats
     states: Floats
     beginnings: Floats
+    stops: Floats

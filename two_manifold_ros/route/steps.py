@@ -147,8 +147,8 @@ def move(
 @compiled
 def go_over(  # noqa: C901, PLR0912 - one loop for numba
     chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Ints, count: int,
-    motion: Floats, exchanges: Floats, jumps: Floats, elsewhere: float, jumped: Floats,
-    sums: Floats,
+    motion: Floats, exchanges: Floats, jumps: Floats, stops: Floats, elsewhere: float,
+    jumped: Floats, sums: Floats,
 ) -> float:  # fmt: skip
     """
     Predict: go over from one hypothesis to another.
@@ -159,7 +159,7 @@ def go_over(  # noqa: C901, PLR0912 - one loop for numba
         Filled at the places that are reached, as for ``move``.
     moved, order, count, motion
         From and as for ``move``.
-    exchanges : (7, 7), jumps : (7, 3)
+    exchanges : (7, 7), jumps : (7, 3), stops : (2, P)
         See ``Route``.
     elsewhere
         Probability of being at no place.
@@ -207,6 +207,15 @@ def go_over(  # noqa: C901, PLR0912 - one loop for numba
             left = exchanges[h, h]
             if h == OWN_PACE:
                 left += exchanges[h, ROWS] * (1.0 - moving)
+            elif h in (ON, ON_NEW):
+                chances[i, STANDS] += chance * stops[0, i]
+                left -= stops[0, i]
+            elif h == STANDS:
+                goes = chance * stops[1, i]
+                chances[i, ON_NEW] += goes
+                paces[i, ON_NEW] += goes
+                spreads[i, ON_NEW] += goes * usual
+                left -= stops[1, i]
             for t in range(ROWS):
                 part = exchanges[h, t]
                 if t == h or not part > 0.0:
