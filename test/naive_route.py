@@ -54,7 +54,7 @@ class NaiveBelief:
         }
         for place in range(self.places):
             rolls, stands = route.beginnings[:, place]
-            self.cells['on new', place] = (0.5 * rolls, 1.0, usual)
+            self.cells['on new', place] = (0.6 * rolls, 1.0, usual)
             self.cells['stands', place] = (0.4 * stands, 0.0, 0.0)
             self.cells['off new', place] = (0.15 / self.places, 1.0, usual)
         self.elsewhere = 1.0 - sum(cell[0] for cell in self.cells.values())
@@ -113,7 +113,7 @@ class NaiveBelief:
         self.cells = {key: merged(cells) for key, cells in come.items()}
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 
-    def go_over(self) -> None:
+    def go_over(self) -> None:  # noqa: C901 - every rule of it is a line
         route, usual = self.route, self.route.pace_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
@@ -121,6 +121,12 @@ class NaiveBelief:
         jumps = np.zeros(len(JUMPED))
         for (row, place), (chance, pace, variance) in self.cells.items():
             i, stays = ROWS.index(row), chance
+            if row in {'on', 'on new'}:
+                come['stands', place].append((chance * route.stops[0, place], 0.0, 0.0))
+                stays -= chance * route.stops[0, place]
+            if row == 'stands':
+                come['on new', place].append((chance * route.stops[1, place], 1.0, usual))
+                stays -= chance * route.stops[1, place]
             for j, other in enumerate(ROWS):
                 part = chance * route.exchanges[i, j]
                 if other == row:
@@ -188,6 +194,9 @@ class NaiveBelief:
         self.go_over()
         stands, moves, lasting = self.placeless()
         anything = max(stands, moves)
+        if len(self.seen) == 1:
+            parts = np.exp(route.sharpness * np.array([moves, stands]))
+            anything = np.log(route.beginnings.sum(axis=1) @ parts) / route.sharpness
         logs = {}
         for (row, place), cell in self.cells.items():
             if row in {'own pace', 'stands'}:

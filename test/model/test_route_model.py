@@ -73,6 +73,13 @@ def test_a_model_filters_the_same_after_reading(
         ('route.forward', 0, -1e4, 'route.pulls and route.forward are no accelerations'),
         ('route.moves', (0, 0), 0.9, 'route.moves are no chances that sum to one'),
         ('route.beginnings', (0, 0), 0.9, 'route.beginnings are no chances that sum to one'),
+        (
+            'route.stops',
+            (0, 3),
+            -0.1,
+            'route.stops are no chances beside those of',
+        ),
+        ('route.stops', (1, 3), 0.8, 'route.stops are no chances beside those of'),
         ('route.exchanges', (0, 1), -0.1, 'route.exchanges and route.jumps are no chances'),
         ('route.exchanges', (6, 1), 0.1, 'lead from elsewhere to the same place'),
         ('route.steps_of', 3, -(2**63), 'route.steps_of names what is not there'),

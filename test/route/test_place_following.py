@@ -92,6 +92,32 @@ def test_standing_for_a_minute_keeps_the_place(belief: RouteBelief) -> None:
     assert standing(belief) < 0.1
 
 
+def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(
+    laid_out: Callable[..., Passes],
+) -> None:
+    """At the station it is told where it is all the time; anywhere else only with reserve."""
+    stand = np.full(40, -np.inf)
+    ramp = np.log(np.linspace(1.0, 0.0, 11)[1:-1])
+    rest = np.zeros(LAP_TICKS - 9)
+    lap_paces = np.concatenate([ramp, stand, ramp[::-1], rest])
+    passes = laid_out(Circuit().drive(np.tile(lap_paces, 8), seed=4))
+    route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
+    doubts = []
+    for begin in (0.0, 0.5):
+        belief = RouteBelief(route)
+        paces = np.concatenate([np.zeros(120), ramp, stand, ramp[::-1], np.zeros(30)])
+        drive = Circuit().drive(paces, seed=5, begin=begin - 120.0 / LAP_TICKS)
+        missed = followed(belief, part(drive, slice(0, 120)))
+        doubt = 0.0
+        for observation in drive.observations[120:]:
+            belief.update(observation)
+            doubt = max(doubt, 1.0 - belief.on_route)
+        assert missed[-20:].max() < 4.0 * TICK_M
+        doubts.append(doubt)
+    assert doubts[0] < 0.1
+    assert doubts[0] < 0.5 * doubts[1]
+
+
 @pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])
 def test_a_vehicle_put_down_elsewhere_is_found_there(begin: float, settled: RouteBelief) -> None:
     """Within half a lap, which is a few of the bends of the circuit."""

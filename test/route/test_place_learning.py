@@ -102,9 +102,34 @@ def test_where_vehicles_stood_when_drives_began(laid_out: Callable[..., Passes])
     rolling, standing = route.beginnings
     assert standing.sum() == pytest.approx(0.5)
     assert abs(shares[standing.argmax()] - 0.25) < 0.02
-    assert standing.max() == pytest.approx(0.5 * (0.9 + 0.1 / len(shares)))
+    assert standing.max() == pytest.approx(0.5 * (0.97 + 0.03 / len(shares)))
     away = np.abs((shares[rolling.argmax()] + 0.5) % 1.0 - 0.5)
     assert away < 0.02
+
+
+def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
+    """On every lap at a quarter of the way, on every second one half round as well."""
+    laps, dwell = 8, 40
+    paces = np.zeros(laps * LAP_TICKS)
+    for stop in reversed(range(2 * laps)):
+        if stop % 4 != 3:
+            begin = (2 * stop + 1) * LAP_TICKS // 4
+            paces = np.insert(paces, begin, np.full(dwell, -np.inf))
+    passes = laid_out(Circuit().drive(paces, seed=3))
+    route, shares = learned(passes), shares_at(passes)
+    stopping, going_on = route.stops
+    # Of one that is driven through: as many stops as ticks, times the chance in each.
+    met = stopping / route.rates
+    for share, chance in ((0.25, 1.0), (0.75, 0.5)):
+        near = np.abs(shares - share) < 0.06
+        assert met[near].sum() == pytest.approx(chance, rel=0.2)
+        assert 1.0 / going_on[near].max() == pytest.approx(dwell, rel=0.15)
+    far = np.minimum(np.abs(shares - 0.25), np.abs(shares - 0.75)) > 0.08
+    assert not route.stops[:, far].any()
+
+
+def test_drives_that_never_stopped_expect_no_stop(route: Route) -> None:
+    assert not route.stops.any()
 
 
 def test_how_fast_places_are_passed(passes: Passes, route: Route) -> None:

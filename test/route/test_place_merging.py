@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route import merging
-from two_manifold_ros.route.merging import FINENESS, merge_passes, Places, usual_speed
+from two_manifold_ros.route.merging import (
+    FINENESS,
+    merge_passes,
+    Places,
+    standing,
+    usual_speed,
+)
 
 PERIOD_S = 0.1
 RADIUS_M = 20.0
@@ -47,6 +53,43 @@ def test_any_number_of_laps_gives_the_places_of_one(laps: int) -> None:
     assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
     visits = np.bincount(places.visited, minlength=len(places))
     assert np.median(visits) == pytest.approx(laps, abs=1)
+
+
+@pytest.mark.parametrize('wander', [0.0, 0.1, 0.2])
+def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander: float) -> None:
+    """Noise in every tick, and a random walk by so many steps of the vehicle in a second."""
+    rng = np.random.default_rng(7)
+    laps, ticks = circle(3), 200
+    begin = LAP_TICKS + 40
+    walk = wander * STEP_M * np.cumsum(rng.normal(size=(ticks, 2)) * PERIOD_S**0.5, axis=0)
+    stop = laps[begin] + walk + 0.05 * STEP_M * rng.normal(size=(ticks, 2))
+    track = np.concatenate([laps[:begin], stop, laps[begin:]])
+    still = standing(track, usual_speed([track], PERIOD_S), PERIOD_S)
+    inside = still[begin : begin + ticks]
+    assert inside.mean() > 0.9
+    assert still.sum() - inside.sum() < 10
+    places, plain = places_of(track), places_of(laps)
+    assert len(places) < 1.05 * len(plain)
+    assert len(places.visited) < 1.03 * len(plain.visited)
+
+
+@pytest.mark.parametrize('seconds', [0.5, 1.5, 3.0])
+def test_standing_is_told_from_a_second_on(seconds: float) -> None:
+    ticks = round(seconds / PERIOD_S)
+    laps = circle(2, noise=0.0)
+    track = np.insert(laps, 100, np.repeat(laps[100:101], ticks, axis=0), axis=0)
+    still = standing(track, usual_speed([track], PERIOD_S), PERIOD_S)
+    wanted = ticks if seconds > 1.0 else 0
+    assert still.sum() == pytest.approx(wanted, abs=2)
+    assert still[101 : 99 + wanted].all()
+
+
+def test_who_creeps_does_not_stand() -> None:
+    """A fifth of the usual speed is still driving; unknown positions tell nothing."""
+    laps = circle(2, noise=0.0)
+    slow = np.stack([np.interp(np.arange(0, 149, 0.2), np.arange(150), c) for c in laps[:150].T])
+    track = np.concatenate([laps, slow.T, np.full((50, 2), np.nan)])
+    assert not standing(track, usual_speed([laps], PERIOD_S), PERIOD_S).any()
 
 
 def test_laps_in_several_drives_are_merged_too() -> None:

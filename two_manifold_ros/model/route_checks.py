@@ -73,6 +73,7 @@ def route_shapes(
         'route.new_slopes': (route.new_slopes, (places, channels)),
         'route.noise': (route.noise, (places,)),
         'route.beginnings': (route.beginnings, (2, places)),
+        'route.stops': (route.stops, (2, places)),
         'route.rates': (route.rates, (places,)),
         'route.tick_lengths': (route.tick_lengths, (places,)),
         'route.pulls': (route.pulls, (places,)),
@@ -190,6 +191,10 @@ def _check_paces(route: Route) -> None:
     pulls = np.concatenate([route.pulls, route.forward, [route.forward_offset]])
     if not (np.abs(pulls) <= LARGEST_RATE).all():
         refuse('route.pulls and route.forward are no accelerations')
+    _check_exchanges(route)
+
+
+def _check_exchanges(route: Route) -> None:
     if route.exchanges[-1, :-1].any():
         refuse('route.exchanges lead from elsewhere to the same place, where no place is')
     together = np.concatenate([route.exchanges, route.jumps], axis=1)
@@ -200,3 +205,7 @@ def _check_paces(route: Route) -> None:
     ):
         if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
             refuse(f'route.{name} are no chances that sum to one')
+    rows = [HYPOTHESES.index(name) for name in ('on', 'on new', 'stands')]
+    stays = route.exchanges[rows, rows].min()
+    if not ((route.stops >= 0.0) & (route.stops <= stays)).all():
+        refuse('route.stops are no chances beside those of route.exchanges')

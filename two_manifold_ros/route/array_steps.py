@@ -92,8 +92,8 @@ def _ways(begins: Ints, places: Ints) -> Ints:
 
 def go_over(
     chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Ints, count: int,
-    motion: Floats, exchanges: Floats, jumps: Floats, elsewhere: float, jumped: Floats,
-    sums: Floats,
+    motion: Floats, exchanges: Floats, jumps: Floats, stops: Floats, elsewhere: float,
+    jumped: Floats, sums: Floats,
 ) -> float:  # fmt: skip
     """Predict: go over from one hypothesis to another, see ``steps.go_over``."""
     spread, moving = motion[3], motion[-1]
@@ -112,10 +112,17 @@ def go_over(
     square = np.divide(moved[found, :, 2], mass, out=np.zeros_like(mass), where=known)
     variance = np.maximum(square - pace**2, LEAST_VARIANCE)
     pace[:, STANDS] = variance[:, STANDS] = 0.0
-    flows = mass[:, :, None] * _parts(pace[:, OWN_PACE], variance[:, OWN_PACE], motion, exchanges)
+    parts = _parts(pace[:, OWN_PACE], variance[:, OWN_PACE], motion, exchanges)
+    for row, other, chances_to in ((ON, STANDS, 0), (ON_NEW, STANDS, 0), (STANDS, ON_NEW, 1)):
+        parts[:, row, other] += stops[chances_to, found]
+        parts[:, row, row] -= stops[chances_to, found]
+    flows = mass[:, :, None] * parts
     first = flows * pace[:, :, None]
     second = flows * (pace**2 + variance)[:, :, None]
     second[:, STANDS] = flows[:, STANDS] * spread**2
+    # Who drives on from a usual stop does so at the usual pace.
+    first[:, STANDS, ON_NEW] = goes_on = mass[:, STANDS] * stops[1, found]
+    second[:, STANDS, ON_NEW] += goes_on
     first[:, :, STANDS] = second[:, :, STANDS] = 0.0
     tables = [each.sum(axis=1) for each in (flows, first, second)]
     for row, come in ((ON_NEW, jumped[0]), (OFF, jumped[1]), (OFF_NEW, jumped[2])):

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.typing import Floats
 
-ROLLS, STANDS_THERE, OTHER_ROAD = 0.5, 0.4, 0.15
+ROLLS, STANDS_THERE, OTHER_ROAD = 0.6, 0.4, 0.15
 """
 Chances at a start that a rolling vehicle is on the route, that a standing one is, and of either to
 be off it on a road of the same pieces; elsewhere else.
 
-One that stands is rather off the route, so that no place is told before it moves. With .45 and .6
+One that stands is rather off the route, so that no place is told before it moves. With .45 and .5
 of the first no error of those tried changes by more than 5 %.
 """
 
@@ -232,8 +232,8 @@ class RouteBelief:
         -------
         stands, anything
             Tempered: of a vehicle that stands; and of one that does anything, which is the largest
-            of those of standing, of a low pace and of any road. How likely the vehicle moves goes
-            into the next prediction.
+            of those of standing, of a low pace and of any road, at a start their mean. How likely
+            the vehicle moves goes into the next prediction.
         lasting
             Of the slow means of any road, weighed as what lasts.
 
@@ -241,15 +241,22 @@ class RouteBelief:
         route, nothing = self._route, means[:0]
         lasting = route.persistence * route.other_means.log_density(means, nothing)
         stands = route.rest_alone.log_density(observation, nothing) + lasting
+        first = self._stream.age == 1
         # The first observation has no slow means: they begin with it.
-        if self._stream.age > 1:
+        if not first:
             resting = route.persistence * route.rest_means.log_density(means, nothing)
             stands = max(stands, route.rest.log_density(observation, means) + resting)
         slow = route.slow.log_density(observation, means) + lasting
         other = route.other.log_density(observation, means) + lasting
         moves = max(slow, other)
         self._motion[-1] = 1.0 / (1.0 + math.exp(min(stands - moves, 100.0)))
-        return route.sharpness * stands, route.sharpness * max(stands, moves), lasting
+        stands, moves = route.sharpness * stands, route.sharpness * moves
+        anything = max(stands, moves)
+        if first:
+            # Wherever it is, it stands at a start as likely as drives of the training did.
+            apart = np.array([stands, moves]) - anything
+            anything += math.log(route.beginnings.sum(axis=1)[::-1] @ np.exp(apart))
+        return stands, anything, lasting
 
     def skip(self, ticks: int) -> None:
         """Predict some ticks without observations: the slow means know nothing of them."""

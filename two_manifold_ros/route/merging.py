@@ -228,7 +228,7 @@ def stretches_of(flags: Bools) -> list[tuple[int, int]]:
 
 
 def _settled(track: Floats, still: Bools) -> Floats:
-    """Return a track that stays in one place where the vehicle stands, whatever the receiver says."""
+    """Return a track (T, 2) that stays in one place where the vehicle stands."""
     track = track.copy()
     for begin, end in stretches_of(still):
         track[begin:end] = track[begin:end].mean(axis=0)

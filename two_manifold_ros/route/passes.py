@@ -235,15 +235,16 @@ def _between(rows: Floats, times: Floats) -> Floats:
 
 
 def _halts(places: Places, times: Floats, stands: Sequence[Bools]) -> Floats:
-    """Return for how many ticks the vehicle stood after each visit: (V,)."""
+    """Return for how many ticks the vehicle stood between a visit and the next: (V,)."""
     halts = np.zeros(len(times))
     for segment, still in enumerate(stands):
         visits = np.flatnonzero(places.segments == segment)
         for begin, end in stretches_of(still):
-            middle = np.searchsorted(times[visits], 0.5 * (begin + end)) - 1
-            # Before the first visit a drive begins.
-            if middle >= 0:
-                halts[visits[middle]] += end - begin
+            # Where a drive begins or ends it does not stop on its way.
+            if begin > 0 and end < len(still):
+                before = np.searchsorted(times[visits], 0.5 * (begin + end)) - 1
+                if 0 <= before < len(visits) - 1:
+                    halts[visits[before]] += end - begin
     return halts
 
 

@@ -145,7 +145,7 @@ def move(
 
 
 @compiled
-def go_over(  # noqa: C901, PLR0912 - one loop for numba
+def go_over(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
     chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Ints, count: int,
     motion: Floats, exchanges: Floats, jumps: Floats, stops: Floats, elsewhere: float,
     jumped: Floats, sums: Floats,
