@@ -77,7 +77,7 @@ class Passes:
     stood : (S,) bool
         Whether each segment began with a vehicle that stood.
     halts : (V,)
-        Ticks that the vehicle stood between a visit and the next.
+        Ticks that the vehicle stood after a visit until it drove on.
 
     """
 
@@ -235,16 +235,16 @@ def _between(rows: Floats, times: Floats) -> Floats:
 
 
 def _halts(places: Places, times: Floats, stands: Sequence[Bools]) -> Floats:
-    """Return for how many ticks the vehicle stood between a visit and the next: (V,)."""
+    """Return for how many ticks the vehicle stood after each visit until it drove on: (V,)."""
     halts = np.zeros(len(times))
     for segment, still in enumerate(stands):
         visits = np.flatnonzero(places.segments == segment)
         for begin, end in stretches_of(still):
-            # Where a drive begins or ends it does not stop on its way.
-            if begin > 0 and end < len(still):
+            # Where a drive ends nothing tells for how long it would have stood.
+            if end < len(still):
                 before = np.searchsorted(times[visits], 0.5 * (begin + end)) - 1
-                if 0 <= before < len(visits) - 1:
-                    halts[visits[before]] += end - begin
+                if before < len(visits) - 1:
+                    halts[visits[max(before, 0)]] += end - begin
     return halts
 
 
