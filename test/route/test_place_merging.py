@@ -64,7 +64,7 @@ def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander
     walk = wander * STEP_M * np.cumsum(rng.normal(size=(ticks, 2)) * PERIOD_S**0.5, axis=0)
     stop = laps[begin] + walk + 0.05 * STEP_M * rng.normal(size=(ticks, 2))
     track = np.concatenate([laps[:begin], stop, laps[begin:]])
-    still = standing(track, usual_speed([track], PERIOD_S), PERIOD_S)
+    still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
     inside = still[begin : begin + ticks]
     assert inside.mean() > 0.9
     assert still.sum() - inside.sum() < 10
@@ -78,7 +78,7 @@ def test_standing_is_told_from_a_second_on(seconds: float) -> None:
     ticks = round(seconds / PERIOD_S)
     laps = circle(2, noise=0.0)
     track = np.insert(laps, 100, np.repeat(laps[100:101], ticks, axis=0), axis=0)
-    still = standing(track, usual_speed([track], PERIOD_S), PERIOD_S)
+    still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
     wanted = ticks if seconds > 1.0 else 0
     assert still.sum() == pytest.approx(wanted, abs=2)
     assert still[101 : 99 + wanted].all()
@@ -89,7 +89,14 @@ def test_who_creeps_does_not_stand() -> None:
     laps = circle(2, noise=0.0)
     slow = np.stack([np.interp(np.arange(0, 149, 0.2), np.arange(150), c) for c in laps[:150].T])
     track = np.concatenate([laps, slow.T, np.full((50, 2), np.nan)])
-    assert not standing(track, usual_speed([laps], PERIOD_S), PERIOD_S).any()
+    assert not standing([track], usual_speed([laps], PERIOD_S), PERIOD_S)[0].any()
+
+
+@pytest.mark.parametrize('lap_ticks', [8, 15, 30])
+def test_who_goes_round_in_a_second_or_two_does_not_stand(lap_ticks: int) -> None:
+    angle = 2.0 * np.pi * np.arange(200) / lap_ticks
+    track = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    assert not standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0].any()
 
 
 def test_laps_in_several_drives_are_merged_too() -> None:

@@ -37,9 +37,9 @@ class ModelHead(ABC):
         Names, scaling and range of the values in a sample.
     track : (T, 2)
         Positions learned from in order, metres, also those that the read-out ``mkdr`` estimated;
-        NaN rows between segments.
+        NaN rows between segments. A route keeps stretches that visit every place.
     mean_position : (2,)
-        Mean of these positions.
+        Mean of all positions learned from.
     summary
         How it was learned and what it reached, JSON values only.
 

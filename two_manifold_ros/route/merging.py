@@ -142,7 +142,8 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     usual = usual_speed(tracks, period_s)
     if not usual > 0.0:
         return None
-    tracks = [_settled(track, standing(track, usual, period_s)) for track in tracks]
+    stands = standing(tracks, usual, period_s)
+    tracks = [_settled(track, still) for track, still in zip(tracks, stands, strict=True)]
     step_m = usual * period_s
     runs = [
         run
@@ -180,14 +181,14 @@ def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
     return float(np.median(moving)) if len(moving) else 0.0
 
 
-def standing(track: Floats, usual_mps: float, period_s: float) -> Bools:
+def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> list[Bools]:
     """
     Return at which ticks a vehicle stands.
 
     Parameters
     ----------
-    track : (T, 2)
-        Metres at each tick, NaN where unknown.
+    tracks
+        Of each segment (T, 2), metres at each tick, NaN where unknown.
     usual_mps
         Usual speed.
     period_s
@@ -195,10 +196,18 @@ def standing(track: Floats, usual_mps: float, period_s: float) -> Bools:
 
     Returns
     -------
-    (T,) bool
+    list of (T,) bool
         Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed.
 
     """
+    known = [track[np.isfinite(track).all(axis=1)] for track in tracks]
+    size = float(np.linalg.norm(np.ptp(np.concatenate(known), axis=0)))
+    # Where positions leap about, or laps take a second or two, no speed tells who stands.
+    slow = SLOW * min(usual_mps, size / STANDS_S[-1])
+    return [_standing(track, slow, period_s) for track in tracks]
+
+
+def _standing(track: Floats, slow_mps: float, period_s: float) -> Bools:
     still: Bools = np.zeros(len(track), dtype=np.bool_)
     for seconds in STANDS_S:
         width = max(round(seconds / period_s), 2) + 1
@@ -206,16 +215,16 @@ def standing(track: Floats, usual_mps: float, period_s: float) -> Bools:
             break
         windows = sliding_window_view(track, width, axis=0)
         extent = np.linalg.norm(windows.max(axis=2) - windows.min(axis=2), axis=1)
-        stays = extent < SLOW * usual_mps * (width - 1) * period_s
+        stays = extent < slow_mps * (width - 1) * period_s
         # Every tick of such a window.
         counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
         counts[width:] -= counts[:-width].copy()
         still |= counts[: len(track)] > 0
-    near = SLOW * usual_mps * STANDS_S[0]
     for begin, end in stretches_of(still):
         # The last metres before it stands, and the first after, are driven.
         middle = np.median(track[begin:end], axis=0)
-        there = np.flatnonzero(np.linalg.norm(track[begin:end] - middle, axis=1) < near)
+        near = np.linalg.norm(track[begin:end] - middle, axis=1) < slow_mps * STANDS_S[0]
+        there = np.flatnonzero(near)
         first, last = (there[0], there[-1] + 1) if len(there) else (0, 0)
         still[begin : begin + first] = still[begin + last : end] = False
     return still

@@ -150,7 +150,7 @@ def lay_out(
         features[mine] = _between(seen, times[mine])
         led[mine] = _between(to, times[mine])
     warm = round(SETTLED * max(memories_s) / period_s)
-    stands = [standing(track, places.usual_mps, period_s) for track in tracks]
+    stands = standing(tracks, places.usual_mps, period_s)
     seen = np.concatenate([each[warm:] for each in along])
     still = np.concatenate([each[warm:] for each in stands])
     # Drives often begin at rest, before slow means have settled: there is nothing to settle to.

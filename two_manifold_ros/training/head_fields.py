@@ -93,14 +93,14 @@ def head_fields(
         'frame_id': positions.frame_id if positions else '',
         'origin': positions.origin if positions else None,
         'channels': dataset.channels,
-        'track': _track_of(dataset),
+        'track': joined_track([segment.positions for segment in dataset.segments]),
         'mean_position': np.nanmean(every, axis=0),
         'kernel': settings.kernel,
     }
 
 
-def _track_of(dataset: Dataset) -> Floats:
-    """Return the positions of all segments, a row of NaN between two: (T, 2)."""
+def joined_track(stretches: Sequence[Floats]) -> Floats:
+    """Return the positions of stretches (T, 2), a row of NaN between two: (T, 2)."""
     seam = np.full((1, 2), np.nan)
-    parts = [part for segment in dataset.segments for part in (segment.positions, seam)]
+    parts = [part for stretch in stretches for part in (stretch, seam)]
     return np.concatenate(parts[:-1])

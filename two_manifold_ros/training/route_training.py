@@ -17,7 +17,12 @@ from two_manifold_ros.route.passes import lay_out, memory_of, motionless
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.completion import estimates_positions, with_completed_positions
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.head_fields import check_horizons, check_streams, head_fields
+from two_manifold_ros.training.head_fields import (
+    check_horizons,
+    check_streams,
+    head_fields,
+    joined_track,
+)
 from two_manifold_ros.training.held_out import HeldOut
 from two_manifold_ros.training.route_states import states_at_places
 from two_manifold_ros.training.stretches import choose_stretches
@@ -195,8 +200,12 @@ def train_route(
     )
     summary = summarise(recordings, dataset, settings, learned) | {'places': len(route.noise)}
     tell('following each part of the drives on the map of the others', 1.0)
+    fields = head_fields(recordings, dataset, settings)
+    # So that the file does not grow with the recordings.
+    kept = [tracks[segment][begin:end] for segment, begin, end in stretches]
+    fields['track'] = joined_track(kept)
     return RouteModel(
-        **head_fields(recordings, dataset, settings),
+        **fields,
         summary=summary,
         series=structure.series,
         starts=structure.training.pasts.starts,
