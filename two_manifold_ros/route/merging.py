@@ -197,17 +197,17 @@ def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> lis
     Returns
     -------
     list of (T,) bool
-        Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed.
+        Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed,
+        and than a tenth of the route is wide.
 
     """
     known = [track[np.isfinite(track).all(axis=1)] for track in tracks]
     size = float(np.linalg.norm(np.ptp(np.concatenate(known), axis=0)))
+    return [_standing(track, SLOW * usual_mps, SLOW * size, period_s) for track in tracks]
+
+
+def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
     # Where positions leap about, or laps take a second or two, no speed tells who stands.
-    slow = SLOW * min(usual_mps, size / STANDS_S[-1])
-    return [_standing(track, slow, period_s) for track in tracks]
-
-
-def _standing(track: Floats, slow_mps: float, period_s: float) -> Bools:
     still: Bools = np.zeros(len(track), dtype=np.bool_)
     for seconds in STANDS_S:
         width = max(round(seconds / period_s), 2) + 1
@@ -215,7 +215,7 @@ def _standing(track: Floats, slow_mps: float, period_s: float) -> Bools:
             break
         windows = sliding_window_view(track, width, axis=0)
         extent = np.linalg.norm(windows.max(axis=2) - windows.min(axis=2), axis=1)
-        stays = extent < slow_mps * (width - 1) * period_s
+        stays = extent < min(slow_mps * (width - 1) * period_s, most_m)
         # Every tick of such a window.
         counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
         counts[width:] -= counts[:-width].copy()
@@ -223,8 +223,8 @@ def _standing(track: Floats, slow_mps: float, period_s: float) -> Bools:
     for begin, end in stretches_of(still):
         # The last metres before it stands, and the first after, are driven.
         middle = np.median(track[begin:end], axis=0)
-        near = np.linalg.norm(track[begin:end] - middle, axis=1) < slow_mps * STANDS_S[0]
-        there = np.flatnonzero(near)
+        away = np.linalg.norm(track[begin:end] - middle, axis=1)
+        there = np.flatnonzero(away < min(slow_mps * STANDS_S[0], most_m))
         first, last = (there[0], there[-1] + 1) if len(there) else (0, 0)
         still[begin : begin + first] = still[begin + last : end] = False
     return still
