@@ -402,6 +402,10 @@ def test_arrays_say_what_loops_say_of_a_drive(
 ) -> None:
     """Tick by tick over a stop, a gap, a move and another road, with all that is dropped."""
     circuit = Circuit()
+    # As if drives had stopped on a tenth of the way.
+    stops = np.zeros((2, len(route.noise)))
+    stops[:, 200:230] = [[0.1], [0.05]]
+    route = replace(route, stops=stops)
     halt = circuit.halting(before=60, standing=20, after=20, seed=1).observations
     moved = circuit.drive(np.full(60, 0.1), seed=2, begin=0.6).observations
     seen = np.concatenate([halt, moved, -halt[:60]])

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""
 
+BRAKES = np.log(np.linspace(1.0, 0.0, 11)[1:-1])
+"""Log-paces of who comes to a standstill within a second."""
+
 
 def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
     """Return the distances of the position read to the true one, metres."""
@@ -92,30 +95,46 @@ def test_standing_for_a_minute_keeps_the_place(belief: RouteBelief) -> None:
     assert standing(belief) < 0.1
 
 
-def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(
-    laid_out: Callable[..., Passes],
-) -> None:
-    """At the station it is told where it is all the time; anywhere else only with reserve."""
-    stand = np.full(40, -np.inf)
-    ramp = np.log(np.linspace(1.0, 0.0, 11)[1:-1])
-    rest = np.zeros(LAP_TICKS - 9)
-    lap_paces = np.concatenate([ramp, stand, ramp[::-1], rest])
-    passes = laid_out(Circuit().drive(np.tile(lap_paces, 8), seed=4))
-    route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
-    doubts = []
-    for begin in (0.0, 0.5):
-        belief = RouteBelief(route)
-        paces = np.concatenate([np.zeros(120), ramp, stand, ramp[::-1], np.zeros(30)])
-        drive = Circuit().drive(paces, seed=5, begin=begin - 120.0 / LAP_TICKS)
-        missed = followed(belief, part(drive, slice(0, 120)))
-        doubt = 0.0
-        for observation in drive.observations[120:]:
-            belief.update(observation)
-            doubt = max(doubt, 1.0 - belief.on_route)
-        assert missed[-20:].max() < 4.0 * TICK_M
-        doubts.append(doubt)
-    assert doubts[0] < 0.1
-    assert doubts[0] < 0.5 * doubts[1]
+@pytest.fixture(scope='module')
+def station(laid_out: Callable[..., Passes]) -> Route:
+    """Return a route on every lap of which drives stopped for four seconds at its beginning."""
+    paces = np.concatenate([BRAKES, np.full(40, -np.inf), BRAKES[::-1], np.zeros(LAP_TICKS - 9)])
+    passes = laid_out(Circuit().drive(np.tile(paces, 8), seed=4))
+    return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
+
+
+def stopping(route: Route, begin: float, standing: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors and the chance to be off the route, from braking on to three seconds later."""
+    stand = np.full(standing, -np.inf)
+    paces = np.concatenate([np.zeros(120), BRAKES, stand, BRAKES[::-1], np.zeros(30)])
+    drive = Circuit().drive(paces, seed=5, begin=begin - 120.0 / LAP_TICKS)
+    belief = RouteBelief(route)
+    followed(belief, part(drive, slice(0, 120)))
+    rows = []
+    for tick in range(120, len(paces)):
+        belief.update(drive.observations[tick])
+        missed = np.linalg.norm(belief.read()[0][0] - drive.track[tick])
+        rows.append((missed, 1.0 - belief.on_route))
+    missed, doubt = np.array(rows).T
+    return missed, doubt
+
+
+@pytest.mark.parametrize('ticks', [5, 40, 300])
+def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(ticks: int, station: Route) -> None:
+    """However long it takes; whoever stops anywhere else may have left the route."""
+    stands = slice(len(BRAKES), len(BRAKES) + ticks)
+    missed, doubt = stopping(station, 0.0, ticks)
+    _, elsewhere = stopping(station, 0.5, ticks)
+    assert missed.max() < 4.0 * TICK_M
+    assert doubt[stands].max() < 0.05
+    assert doubt[stands].max() < 0.5 * elsewhere[stands].max()
+    # Above a half nothing would be told.
+    assert doubt.max() < 0.5
+
+
+def test_who_does_not_stop_at_a_station_is_followed_through_it(station: Route) -> None:
+    missed = followed(RouteBelief(station), lap(seed=6, begin=-0.7, ticks=200))
+    assert missed[60:].max() < 4.0 * TICK_M
 
 
 @pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])

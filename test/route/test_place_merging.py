@@ -84,6 +84,18 @@ def test_standing_is_told_from_a_second_on(seconds: float) -> None:
     assert still[101 : 99 + wanted].all()
 
 
+def test_two_stops_beside_each_other_are_both_told() -> None:
+    """As of a queue that moves up, or a receiver that drifts."""
+    laps = circle(2, noise=0.0)
+    stops = np.concatenate([np.repeat(laps[100:101], 300, 0), np.repeat(laps[102:103], 250, 0)])
+    drift = laps[150] + np.linspace(0.0, 3.0 * STEP_M, 600)[:, None] * [1.0, 0.0]
+    track = np.concatenate([laps[:100], stops, laps[103:150], drift, laps[151:]])
+    still = standing([track], usual_speed([laps], PERIOD_S), PERIOD_S)[0]
+    assert still[100:650].mean() > 0.95
+    assert still[697:1297].mean() > 0.9
+    assert still.sum() < 1160
+
+
 def test_who_creeps_does_not_stand() -> None:
     """A fifth of the usual speed is still driving; unknown positions tell nothing."""
     laps = circle(2, noise=0.0)

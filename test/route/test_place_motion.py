@@ -44,6 +44,7 @@ def drives(*visits: list[int]) -> Places:
         segments=runs,
         runs=runs,
         times=np.arange(len(visited), dtype=np.float64),
+        standing=(),
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from scipy import constants
 
 from two_manifold_ros.route.features import features_along, FeatureStream, gains_for
+from two_manifold_ros.route.learning import LARGEST_LOG_PACE
 from two_manifold_ros.route.passes import (
     lay_out,
     LEAST_MEMORY,
@@ -203,7 +204,7 @@ def test_rest_is_told_from_driving(laid_out: Callable[..., Passes]) -> None:
 
 
 def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> None:
-    """On the way and where the drive began; not where it ended, and nobody drove on."""
+    """On the way, and where the drive began; not where it ended, and nobody drove on."""
     stands = {LAP_TICKS // 4: 30, 2 * LAP_TICKS: 50, 3 * LAP_TICKS: 20}
     paces = np.zeros(4 * LAP_TICKS)
     for begin, ticks in sorted(stands.items(), reverse=True):
@@ -211,11 +212,30 @@ def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> N
     park = np.full(25, -np.inf)
     drive = Circuit().drive(np.concatenate([park, paces, park]), seed=2)
     passes = laid_out(drive)
-    stopped = np.flatnonzero(passes.halts)
-    assert passes.halts[stopped] == pytest.approx([25, 30, 50, 20], abs=4)
-    where = passes.places.positions[passes.places.visited[stopped]]
-    wanted = Circuit().at(np.array([0, *sorted(stands)]) / LAP_TICKS)
-    assert np.linalg.norm(where - wanted, axis=1).max() < 1.0
+    for found, ticks, begun in (
+        (passes.halts, [30, 50, 20], sorted(stands)),
+        (passes.starts, [25], [0]),
+    ):
+        stopped = np.flatnonzero(found)
+        assert found[stopped] == pytest.approx(ticks, abs=4)
+        where = passes.places.positions[passes.places.visited[stopped]]
+        wanted = Circuit().at(np.array(begun) / LAP_TICKS)
+        assert np.linalg.norm(where - wanted, axis=1).max() < 1.0
+    # Who stood on its way was no slower for it: the pace is that of who drives.
+    assert np.abs(passes.log_paces[passes.halts > 0.0]).max() < LARGEST_LOG_PACE
+
+
+@pytest.mark.parametrize('unknown', [slice(60, 100), slice(150, 400), slice(90, 110)])
+def test_a_stop_that_is_known_in_part_tells_no_length(
+    unknown: slice, laid_out: Callable[..., Passes]
+) -> None:
+    """Positions are lost before, in or after a stop of six seconds; only whole ones count."""
+    paces = np.insert(np.zeros(3 * LAP_TICKS), 80, np.full(60, -np.inf))
+    drive = Circuit().drive(paces, seed=2)
+    drive.track[unknown] = np.nan
+    passes = laid_out(drive)
+    for found in (passes.halts, passes.starts):
+        assert set(np.round(found[found > 0.0], -1)) <= {60.0}
 
 
 def test_what_never_moves_cannot_be_laid_out() -> None:

@@ -72,6 +72,7 @@ def line_of(metres: np.ndarray) -> tuple[Places, np.ndarray]:
         segments=np.zeros(count, dtype=np.int64),
         runs=np.zeros(count, dtype=np.int64),
         times=index.astype(np.float64),
+        standing=(np.zeros(count, dtype=np.bool_),),
     )
     return places, np.minimum(index + 1, count - 1)
 

@@ -37,7 +37,7 @@ class ModelHead(ABC):
         Names, scaling and range of the values in a sample.
     track : (T, 2)
         Positions learned from in order, metres, also those that the read-out ``mkdr`` estimated;
-        NaN rows between segments. A route keeps stretches that visit every place.
+        NaN rows between segments. A route keeps some laps of them.
     mean_position : (2,)
         Mean of all positions learned from.
     summary

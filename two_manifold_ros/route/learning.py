@@ -347,14 +347,15 @@ class _Learner:
             Places in a tick.
 
         """
-        halts = self.passes.halts * self.kept
+        halts, starts = self.passes.halts * self.kept, self.passes.starts * self.kept
         # Not even drivers at the same platform stop within a step of each other.
         near = self.smoother((1.0,) * (ALONG + 1))
-        visits = near @ self.at_places(self.kept.astype(np.float64))
-        stops = near @ self.at_places((halts > 0.0).astype(np.float64))
-        ticks = near @ self.at_places(halts)
+        visits, stops, stays, ticks = (
+            near @ self.at_places(each.astype(np.float64))
+            for each in (self.kept, halts > 0.0, halts + starts > 0.0, halts + starts)
+        )
         stops_in = np.divide(stops, visits, out=np.zeros_like(stops), where=visits > 0.0)
-        goes_on = np.divide(stops, ticks, out=np.zeros_like(stops), where=ticks > 0.0)
+        goes_on = np.divide(stays, ticks, out=np.zeros_like(stops), where=ticks > 0.0)
         chances: Floats = np.minimum(np.stack([stops_in * rates, goes_on]), MOST_STOP)
         return chances
 

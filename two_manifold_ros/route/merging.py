@@ -95,6 +95,8 @@ class Places:
         Stretch of known positions that the visit belongs to; none crosses a seam.
     times : (V,)
         When the vehicle crossed the line through the place, ticks since the segment's first tick.
+    standing
+        At which ticks of each segment (T,) bool the vehicle stood.
 
     """
 
@@ -106,6 +108,7 @@ class Places:
     segments: Ints
     runs: Ints
     times: Floats
+    standing: tuple[Bools, ...]
 
     def __len__(self) -> int:
         """Return the number of places."""
@@ -169,6 +172,7 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
         np.concatenate([np.full(len(run.times), run.segment) for run in fine]),
         np.concatenate([np.full(len(run.times), index) for index, run in enumerate(fine)]),
         times - ahead / np.maximum(_travel(fine), 1e-9),
+        tuple(stands),
     )
 
 
@@ -220,14 +224,21 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
         counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
         counts[width:] -= counts[:-width].copy()
         still |= counts[: len(track)] > 0
+    nearby = round(2.0 * STANDS_S[-1] / period_s)
+    near = min(slow_mps * STANDS_S[0], most_m)
     for begin, end in stretches_of(still):
         # The last metres before it stands, and the first after, are driven.
-        middle = np.median(track[begin:end], axis=0)
-        away = np.linalg.norm(track[begin:end] - middle, axis=1)
-        there = np.flatnonzero(away < min(slow_mps * STANDS_S[0], most_m))
-        first, last = (there[0], there[-1] + 1) if len(there) else (0, 0)
-        still[begin : begin + first] = still[begin + last : end] = False
+        here = track[begin:end]
+        first = _away(here[:nearby], near)
+        last = _away(here[::-1][:nearby], near)
+        still[begin : begin + first] = still[end - last : end] = False
     return still
+
+
+def _away(track: Floats, near: float) -> int:
+    """Return after how many ticks (T, 2) a vehicle is where it is for most of the time."""
+    apart = np.linalg.norm(track - np.median(track, axis=0), axis=1)
+    return int(np.argmax(apart < near)) if (apart < near).any() else 0
 
 
 def stretches_of(flags: Bools) -> list[tuple[int, int]]:

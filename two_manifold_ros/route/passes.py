@@ -13,7 +13,7 @@ from scipy import constants
 
 from two_manifold_ros.readout.targets import segment_targets
 from two_manifold_ros.route.features import features_along, gains_for
-from two_manifold_ros.route.merging import merge_passes, standing, STANDS_S, stretches_of
+from two_manifold_ros.route.merging import merge_passes, STANDS_S, stretches_of
 from two_manifold_ros.route.speeds import learn_forward
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Passes:
         What observations tell of the forward acceleration.
     stood : (S,) bool
         Whether each segment began with a vehicle that stood.
-    halts : (V,)
-        Ticks that the vehicle stood after a visit until it drove on.
+    halts, starts : (V,)
+        Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
 
     """
 
@@ -99,6 +99,7 @@ class Passes:
     forward: Forward
     stood: Bools
     halts: Floats
+    starts: Floats
 
     @property
     def persistence(self) -> float:
@@ -150,14 +151,15 @@ def lay_out(
         features[mine] = _between(seen, times[mine])
         led[mine] = _between(to, times[mine])
     warm = round(SETTLED * max(memories_s) / period_s)
-    stands = standing(tracks, places.usual_mps, period_s)
+    stands = places.standing
     seen = np.concatenate([each[warm:] for each in along])
     still = np.concatenate([each[warm:] for each in stands])
     # Drives often begin at rest, before slow means have settled: there is nothing to settle to.
     rest = np.concatenate(
         [each[_well_inside(rests, period_s)] for each, rests in zip(along, stands, strict=True)]
     )
-    log_paces, stays = _paces(places)
+    halts, starts = _halts(places, tracks)
+    log_paces, stays = _paces(places, halts)
     return Passes(
         places,
         features,
@@ -176,7 +178,8 @@ def lay_out(
         max(memories_s) / MEMORIES[-1],
         learn_forward(observations, tracks, period_s),
         np.array([each[: round(1.0 / period_s) + 1].any() for each in stands]),
-        _halts(places, times, stands),
+        halts,
+        starts,
     )
 
 
@@ -234,18 +237,26 @@ def _between(rows: Floats, times: Floats) -> Floats:
     return between
 
 
-def _halts(places: Places, times: Floats, stands: Sequence[Bools]) -> Floats:
-    """Return for how many ticks the vehicle stood after each visit until it drove on: (V,)."""
-    halts = np.zeros(len(times))
-    for segment, still in enumerate(stands):
+def _halts(places: Places, tracks: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return for how many ticks the vehicle stood after each visit, see ``Passes``: (V,) each."""
+    halts, starts = np.zeros(len(places.times)), np.zeros(len(places.times))
+    for segment, still in enumerate(places.standing):
+        known = np.atleast_1d(np.isfinite(tracks[segment]).all(axis=1))
         visits = np.flatnonzero(places.segments == segment)
         for begin, end in stretches_of(still):
-            # Where a drive ends nothing tells for how long it would have stood.
-            if end < len(still):
-                before = np.searchsorted(times[visits], 0.5 * (begin + end)) - 1
-                if before < len(visits) - 1:
-                    halts[visits[max(before, 0)]] += end - begin
-    return halts
+            middle = 0.5 * (begin + end)
+            after = int(np.searchsorted(places.times[visits], middle))
+            # Where a drive, or what is known of it, ends nothing tells for how long it stood.
+            if after == len(visits) or not known[begin : int(places.times[visits[after]])].all():
+                continue
+            run = visits[places.runs[visits] == places.runs[visits[after]]]
+            before = int(np.searchsorted(places.times[run], middle))
+            # Each run of known positions begins with a visit, also one that begins at rest.
+            if before > 1:
+                halts[run[before - 1]] += end - begin
+            elif known[:begin].all():
+                starts[run[0]] += end - begin
+    return halts, starts
 
 
 def _well_inside(stands: Bools, period_s: float) -> Bools:
@@ -253,17 +264,22 @@ def _well_inside(stands: Bools, period_s: float) -> Bools:
     edge = round(0.5 * STANDS_S[0] / period_s)
     still = np.zeros(len(stands), dtype=np.bool_)
     for begin, end in stretches_of(stands):
-        still[begin + edge : end - edge] = True
+        still[begin + edge : max(end - edge, 0)] = True
     return still
 
 
-def _paces(places: Places) -> tuple[Floats, Floats]:
-    """Return log-paces of the visits (V,), and the usual stays at the places (P,), ticks."""
+def _paces(places: Places, stood: Floats) -> tuple[Floats, Floats]:
+    """
+    Return log-paces of the visits (V,), and the usual stays at the places (P,), ticks.
+
+    Of who drives: how many ticks it ``stood`` (V,) after a visit on its way is no pace.
+    """
+    driven = places.times - np.cumsum(np.concatenate([[0.0], stood[:-1]]))
     stays = np.empty(len(places.times))
     for begin, end in _stretches(places.runs):
         index = np.arange(begin, end)
         low, high = np.maximum(index - AROUND, begin), np.minimum(index + AROUND, end - 1)
-        stays[begin:end] = (places.times[high] - places.times[low]) / np.maximum(high - low, 1)
+        stays[begin:end] = (driven[high] - driven[low]) / np.maximum(high - low, 1)
     logs = np.log(np.clip(stays, 0.01, 50.0))
     # Of half of the passes, so that one which stopped does not make all others fast.
     usual = _median_by(places.visited, logs, len(places))

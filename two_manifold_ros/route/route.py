@@ -169,8 +169,8 @@ class Route:
     beginnings : (2, P)
         Chances that a drive begins at each place, rolling and standing; all sum to one.
     stops : (2, P)
-        Chances per tick that a vehicle which drives as usual stops at each place, as the training
-        did, and that one which stands there drives on.
+        Chances per tick that a vehicle which drives as usual stops at each place, as drives of the
+        training did on their way, and that one which stands there drives on.
 
     """
 

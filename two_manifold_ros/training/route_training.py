@@ -25,7 +25,7 @@ from two_manifold_ros.training.head_fields import (
 )
 from two_manifold_ros.training.held_out import HeldOut
 from two_manifold_ros.training.route_states import states_at_places
-from two_manifold_ros.training.stretches import choose_stretches
+from two_manifold_ros.training.stretches import choose_stretches, MOST_TICKS
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import Learned, summarise
 from two_manifold_ros.training.time_scales import with_time_scales
@@ -55,6 +55,9 @@ LEAST_MET_AGAIN = 0.5
 """Share of the steps of the drives at places met more than once, below which nothing is fitted."""
 
 USUAL_STATES = 20
+
+TRACK_PLACES = 2
+"""Ticks of the track that is kept, for each place: four laps, as places are half a tick apart."""
 
 SAME = 1e-7
 """Difference of the means of two windows, in standard deviations, that is rounding."""
@@ -201,9 +204,10 @@ def train_route(
     summary = summarise(recordings, dataset, settings, learned) | {'places': len(route.noise)}
     tell('following each part of the drives on the map of the others', 1.0)
     fields = head_fields(recordings, dataset, settings)
-    # So that the file does not grow with the recordings.
-    kept = [tracks[segment][begin:end] for segment, begin, end in stretches]
-    fields['track'] = joined_track(kept)
+    # Some laps of all of the route, so that the file does not grow with the recordings.
+    most = max(MOST_TICKS, TRACK_PLACES * len(places))
+    drawn = choose_stretches([len(each) for each in observations], places, 0, most)
+    fields['track'] = joined_track([tracks[each.segment][each.begin : each.end] for each in drawn])
     return RouteModel(
         **fields,
         summary=summary,

@@ -46,9 +46,11 @@ class Stretch(NamedTuple):
     end: int
 
 
-def choose_stretches(lengths: Sequence[int], places: Places, window: int) -> list[Stretch]:
+def choose_stretches(
+    lengths: Sequence[int], places: Places, window: int, ticks: int = MOST_TICKS
+) -> list[Stretch]:
     """
-    Choose stretches that visit every place, then every place once more, and so on.
+    Choose stretches that visit as many places as they can, then all once more, and so on.
 
     Parameters
     ----------
@@ -58,6 +60,8 @@ def choose_stretches(lengths: Sequence[int], places: Places, window: int) -> lis
         Of the route.
     window
         Ticks in a window.
+    ticks
+        Of all stretches together, unless six windows are longer.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def choose_stretches(lengths: Sequence[int], places: Places, window: int) -> lis
         In order, none beside another; all of the drives where those are short.
 
     """
-    most = max(MOST_TICKS, LEAST_WINDOWS * window)
+    most = max(ticks, LEAST_WINDOWS * window)
     if sum(lengths) <= most:
         return [Stretch(segment, 0, length) for segment, length in enumerate(lengths)]
     parts = _parts(lengths, max(most // STRETCHES, LEAST_WINDOWS * window))
