@@ -322,9 +322,9 @@ class _Learner:
 
     def _beginnings(self) -> Floats:
         """Return the chances that a drive begins at each place, rolling and standing: (2, P)."""
-        places, stood = self.passes.places, self.passes.stood
+        places = self.passes.places
         first = np.diff(places.segments, prepend=-1) != 0
-        stands = stood[places.segments[first]]
+        stands = self.passes.starts[first] > 0.0
         chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
         chances = np.empty((2, self.count))
         for row, kind, whole, begun in (

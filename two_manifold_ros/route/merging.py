@@ -211,7 +211,6 @@ def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> lis
 
 
 def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
-    # Where positions leap about, or laps take a second or two, no speed tells who stands.
     still: Bools = np.zeros(len(track), dtype=np.bool_)
     for seconds in STANDS_S:
         width = max(round(seconds / period_s), 2) + 1
@@ -219,6 +218,7 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
             break
         windows = sliding_window_view(track, width, axis=0)
         extent = np.linalg.norm(windows.max(axis=2) - windows.min(axis=2), axis=1)
+        # Where positions leap about, or laps take a second or two, no speed tells who stands.
         stays = extent < min(slow_mps * (width - 1) * period_s, most_m)
         # Every tick of such a window.
         counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
@@ -229,14 +229,14 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
     for begin, end in stretches_of(still):
         # The last metres before it stands, and the first after, are driven.
         here = track[begin:end]
-        first = _away(here[:nearby], near)
-        last = _away(here[::-1][:nearby], near)
+        first = _ticks_to_come(here[:nearby], near)
+        last = _ticks_to_come(here[::-1][:nearby], near)
         still[begin : begin + first] = still[end - last : end] = False
     return still
 
 
-def _away(track: Floats, near: float) -> int:
-    """Return after how many ticks (T, 2) a vehicle is where it is for most of the time."""
+def _ticks_to_come(track: Floats, near: float) -> int:
+    """Return the ticks until a vehicle is near where it is for most of a track (T, 2)."""
     apart = np.linalg.norm(track - np.median(track, axis=0), axis=1)
     return int(np.argmax(apart < near)) if (apart < near).any() else 0
 

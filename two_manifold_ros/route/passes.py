@@ -74,8 +74,6 @@ class Passes:
         Of the observations, see `memory_of`.
     forward
         What observations tell of the forward acceleration.
-    stood : (S,) bool
-        Whether each segment began with a vehicle that stood.
     halts, starts : (V,)
         Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
 
@@ -97,7 +95,6 @@ class Passes:
     shifts: Floats
     memory_s: float
     forward: Forward
-    stood: Bools
     halts: Floats
     starts: Floats
 
@@ -158,7 +155,7 @@ def lay_out(
     rest = np.concatenate(
         [each[_well_inside(rests, period_s)] for each, rests in zip(along, stands, strict=True)]
     )
-    halts, starts = _halts(places, tracks)
+    halts, starts = _halts(places, tracks, period_s)
     log_paces, stays = _paces(places, halts)
     return Passes(
         places,
@@ -177,7 +174,6 @@ def lay_out(
         shifts,
         max(memories_s) / MEMORIES[-1],
         learn_forward(observations, tracks, period_s),
-        np.array([each[: round(1.0 / period_s) + 1].any() for each in stands]),
         halts,
         starts,
     )
@@ -237,25 +233,25 @@ def _between(rows: Floats, times: Floats) -> Floats:
     return between
 
 
-def _halts(places: Places, tracks: Sequence[Floats]) -> tuple[Floats, Floats]:
+def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[Floats, Floats]:
     """Return for how many ticks the vehicle stood after each visit, see ``Passes``: (V,) each."""
+    at_first = round(STANDS_S[0] / period_s)
     halts, starts = np.zeros(len(places.times)), np.zeros(len(places.times))
     for segment, still in enumerate(places.standing):
-        known = np.atleast_1d(np.isfinite(tracks[segment]).all(axis=1))
+        unknown = np.isnan(tracks[segment].sum(axis=1))
         visits = np.flatnonzero(places.segments == segment)
         for begin, end in stretches_of(still):
-            middle = 0.5 * (begin + end)
-            after = int(np.searchsorted(places.times[visits], middle))
+            after = int(np.searchsorted(places.times[visits], 0.5 * (begin + end)))
             # Where a drive, or what is known of it, ends nothing tells for how long it stood.
-            if after == len(visits) or not known[begin : int(places.times[visits[after]])].all():
+            if after == len(visits) or unknown[begin : int(places.times[visits[after]])].any():
                 continue
-            run = visits[places.runs[visits] == places.runs[visits[after]]]
-            before = int(np.searchsorted(places.times[run], middle))
+            following = visits[after]
+            first = int(np.searchsorted(places.runs, places.runs[following]))
+            if begin <= at_first and not unknown[:begin].any():
+                starts[first] += end - begin
             # Each run of known positions begins with a visit, also one that begins at rest.
-            if before > 1:
-                halts[run[before - 1]] += end - begin
-            elif known[:begin].all():
-                starts[run[0]] += end - begin
+            elif following > first + 1:
+                halts[following - 1] += end - begin
     return halts, starts
 
 
