@@ -16,6 +16,7 @@ from two_manifold_ros.route.merging import (
     merge_passes,
     Places,
     standing,
+    stretches_of,
     usual_speed,
 )
 
@@ -71,6 +72,19 @@ def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander
     places, plain = places_of(track), places_of(laps)
     assert len(places) < 1.05 * len(plain)
     assert len(places.visited) < 1.03 * len(plain.visited)
+
+
+def test_a_receiver_of_one_position_a_second_still_tells_a_stop() -> None:
+    """Between them lie straight lines, as fast as a vehicle that creeps."""
+    rng = np.random.default_rng(3)
+    laps, ticks = circle(2, noise=0.0), 300
+    line = np.concatenate([laps[:100], np.repeat(laps[100:101], ticks, axis=0), laps[100:]])
+    seconds = np.arange(0, len(line), 10)
+    told = line[seconds] + 0.5 * STEP_M * rng.normal(size=(len(seconds), 2))
+    track = np.stack([np.interp(np.arange(seconds[-1]), seconds, axis) for axis in told.T], axis=1)
+    still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
+    begin, end = max(stretches_of(still), key=lambda each: each[1] - each[0])
+    assert (begin, end) == (pytest.approx(100, abs=15), pytest.approx(100 + ticks, abs=15))
 
 
 @pytest.mark.parametrize('seconds', [0.5, 1.5, 3.0])

@@ -225,7 +225,9 @@ def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> N
     assert np.abs(passes.log_paces[passes.halts > 0.0]).max() < LARGEST_LOG_PACE
 
 
-@pytest.mark.parametrize('unknown', [slice(60, 100), slice(150, 400), slice(90, 110)])
+@pytest.mark.parametrize(
+    'unknown', [slice(60, 100), slice(90, 110), slice(115, 125), slice(115, 300), slice(150, 400)]
+)
 def test_a_stop_that_is_known_in_part_tells_no_length(
     unknown: slice, laid_out: Callable[..., Passes]
 ) -> None:
@@ -236,6 +238,17 @@ def test_a_stop_that_is_known_in_part_tells_no_length(
     passes = laid_out(drive)
     for found in (passes.halts, passes.starts):
         assert set(np.round(found[found > 0.0], -1)) <= {60.0}
+
+
+def test_a_standing_start_that_is_known_in_part_tells_no_length(
+    laid_out: Callable[..., Passes],
+) -> None:
+    paces = np.concatenate([np.full(60, -np.inf), np.zeros(2 * LAP_TICKS)])
+    drive = Circuit().drive(paces, seed=2)
+    whole = laid_out(drive).starts
+    assert whole.sum() == pytest.approx(60, abs=4)
+    drive.track[30:40] = np.nan
+    assert not laid_out(drive).starts.any()
 
 
 def test_what_never_moves_cannot_be_laid_out() -> None:

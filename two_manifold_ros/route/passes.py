@@ -242,14 +242,14 @@ def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[F
         visits = np.flatnonzero(places.segments == segment)
         for begin, end in stretches_of(still):
             after = int(np.searchsorted(places.times[visits], 0.5 * (begin + end)))
-            # Where a drive, or what is known of it, ends nothing tells for how long it stood.
-            if after == len(visits) or unknown[begin : int(places.times[visits[after]])].any():
+            # Where a drive ends nothing tells for how long it would have stood.
+            if after == len(visits):
                 continue
             following = visits[after]
+            # A run of known positions begins with a visit, also one that begins at rest.
             first = int(np.searchsorted(places.runs, places.runs[following]))
-            if begin <= at_first and not unknown[:begin].any():
+            if begin <= at_first and not unknown[: int(places.times[following])].any():
                 starts[first] += end - begin
-            # Each run of known positions begins with a visit, also one that begins at rest.
             elif following > first + 1:
                 halts[following - 1] += end - begin
     return halts, starts
