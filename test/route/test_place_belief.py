@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from small_route import leads_to, PLACES, small_route
 
-from two_manifold_ros.route import array_steps, reading, steps
-from two_manifold_ros.route import belief as module
+from two_manifold_ros.route import array_steps, features, reading, steps, updating
+from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.motion import chances_to_move, exchanges_for, MOVES_A_ROW
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED
@@ -26,17 +26,30 @@ if TYPE_CHECKING:
 DROPPED = 2e-3
 """Probability that all dropped places may have had."""
 
-KERNELS = dict.fromkeys(('move', 'go_over', 'measure', 'weigh'), steps)
+KERNELS = {
+    **dict.fromkeys(('move', 'go_over', 'measure', 'weigh'), steps),
+    **dict.fromkeys(('take_features', 'whiten'), features),
+    'mean_state': reading,
+}
+"""Steps that one compiled function calls."""
+
 READINGS = {'mean_state': reading, 'sum_targets': reading}
 
 
 def use(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """Run compiled, as the loops are written, or as arrays."""
-    for name, home in (KERNELS | READINGS).items():
-        found = getattr(array_steps if form == 'arrays' else home, name)
-        # Compiled ones do not see what a test changes.
-        found = getattr(found, 'py_func', found) if form == 'plain' else found
-        monkeypatch.setattr(module, name, found)
+    for module, homes in ((updating, KERNELS), (belief_module, READINGS)):
+        for name, home in homes.items():
+            found = getattr(array_steps if form == 'arrays' else home, name)
+            # Compiled ones do not see what a test changes.
+            found = getattr(found, 'py_func', found) if form == 'plain' else found
+            monkeypatch.setattr(module, name, found)
+    if form != 'compiled':
+        for name in ('predict', 'update'):
+            whole = getattr(updating, name)
+            whole = getattr(whole, 'py_func', whole)
+            monkeypatch.setattr(updating, name, whole)
+            monkeypatch.setattr(belief_module, name, whole)
 
 
 @pytest.fixture(params=['compiled', 'arrays'])

@@ -33,6 +33,22 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 
+def take_features(
+    observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
+) -> None:
+    """Fill the features of an observation, see ``features.take_features``."""
+    if first:
+        means[:] = observation
+    features[: means.size] = means.ravel()
+    features[means.size :] = observation
+    means += gains[:, None] * (observation - means)
+
+
+def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
+    """Fill whitened features, see ``features.whiten``."""
+    whitened[:] = root @ features
+
+
 def move(
     chances: Floats, paces: Floats, spreads: Floats, active: Ints, count: int, begins: Ints,
     targets: Ints, steps: Ints, shares: Floats, moves: Floats, variances: Floats, rates: Floats,

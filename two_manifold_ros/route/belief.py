@@ -23,21 +23,15 @@ import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.route.features import FeatureStream
+from two_manifold_ros.route.placeless import placeless_of
 from two_manifold_ros.route.route import JUMPED
 from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
+from two_manifold_ros.route.updating import MOVING, predict, update
 
 if HAVE_NUMBA:
     from two_manifold_ros.route.reading import mean_state, sum_targets
-    from two_manifold_ros.route.steps import go_over, measure, move, weigh
 else:
-    from two_manifold_ros.route.array_steps import (
-        go_over,
-        mean_state,
-        measure,
-        move,
-        sum_targets,
-        weigh,
-    )
+    from two_manifold_ros.route.array_steps import mean_state, sum_targets
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
@@ -51,9 +45,6 @@ be off it on a road of the same pieces; elsewhere else.
 One that stands is rather off the route, so that no place is told before it moves. With .45 and .5
 of the first no error of those tried changes by more than 5 %.
 """
-
-LARGEST_PULL = 100.0
-"""Forward acceleration, m/s^2, beyond which an observation tells none: no vehicle has that."""
 
 
 class RouteBelief:
@@ -84,17 +75,27 @@ class RouteBelief:
         self._stream = FeatureStream(route.channels, route.gains)
         places = len(route.noise)
         self.chances, self.paces, self.spreads = (np.zeros((places, ROWS)) for _ in range(3))
-        self._moved = np.zeros((places, ROWS, 3))
+        self._tables = self.chances, self.paces, self.spreads
         self._active = np.arange(places)
-        self._count = places
         self._reached = np.zeros(places, dtype=np.int64)
-        self._order = np.zeros(places, dtype=np.int64)
-        self._logs, self._distances = np.zeros((places, ROWS)), np.zeros(places)
-        self._totals, self._sums = np.zeros(ROWS + 1), np.zeros(ROWS + 1)
-        self._jumped = np.zeros(len(JUMPED))
+        self._found = self._active, self._reached, np.zeros(places, dtype=np.int64)
+        self._count = places
+        self._room = (
+            np.zeros((places, ROWS, 3)),
+            np.zeros((places, ROWS)),
+            np.zeros(places),
+            np.zeros(len(JUMPED)),
+            np.zeros(ROWS + 1),
+        )
+        self._totals = np.zeros(ROWS + 1)
         self._no_lengths = np.zeros(places)
         counts = np.arange(float(route.moves.shape[1]))
-        self._variances = route.moves @ counts**2 - (route.moves @ counts) ** 2
+        variances = route.moves @ counts**2 - (route.moves @ counts) ** 2
+        self._ways = (
+            route.begins, route.targets_of, route.steps_of, route.shares_of, route.moves,
+            variances, route.rates, route.pulls,
+        )  # fmt: skip
+        self._changes = route.exchanges, route.jumps, route.stops
         spread, kept = route.pace_spread, route.pace_kept
         gained = spread**2 * (1.0 - kept**2)
         self._motion = np.array(
@@ -105,17 +106,34 @@ class RouteBelief:
         )  # fmt: skip
         hidden = route.means.shape[1] - route.channels
         weights = np.concatenate([np.full(hidden, route.persistence), np.ones(route.channels)])
-        self._scale = np.sqrt(weights)
-        self._means = np.ascontiguousarray(route.means * self._scale)
-        self._slopes = np.ascontiguousarray(route.slopes * self._scale)
-        self._squares = np.square(self._slopes).sum(axis=1)
-        self._new_means = np.ascontiguousarray(route.new_means.T)
-        self._new_squares = np.square(route.new_slopes).sum(axis=1)
-        self._levels = -0.5 * np.log(route.noise)
-        self._heights = route.noise ** (-route.channels / (route.tail + route.channels))
+        scale = np.sqrt(weights)
+        slopes = np.ascontiguousarray(route.slopes * scale)
+        self._looks = (
+            np.ascontiguousarray(route.means * scale),
+            slopes,
+            np.square(slopes).sum(axis=1),
+            np.ascontiguousarray(route.new_means.T),
+            np.ascontiguousarray(route.new_slopes),
+            np.square(route.new_slopes).sum(axis=1),
+            route.noise,
+            -0.5 * np.log(route.noise),
+            route.noise ** (-route.channels / (route.tail + route.channels)),
+        )
         self._numbers = np.array(
             [route.tail, float(weights.sum()), 0.0, route.sharpness, spread, 0.0, 0.0]
         )
+        self._sight = (
+            self._stream.gains,
+            self._stream.means,
+            self._stream.features,
+            np.ascontiguousarray(route.whitening * scale[:, None]),
+            np.zeros(len(scale)),
+            np.ascontiguousarray(route.new_whitening),
+            np.zeros(route.channels),
+            np.ascontiguousarray(route.forward),
+        )
+        self._scalars = float(route.forward_offset), float(route.persistence), route.new_level
+        self._placeless = placeless_of(route)
         count = route.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
         self.elsewhere = self.log_evidence = self._resting = 0.0
@@ -136,7 +154,7 @@ class RouteBelief:
         self.paces[:, STANDS] = 0.0
         self.spreads[:] = route.pace_spread**2
         self.elsewhere = 1.0 - float(self.chances.sum())
-        self._motion[-1] = 1.0
+        self._motion[MOVING] = 1.0
         self._active[:] = np.arange(places)
         self._count = places
         self._reached[:] = 0
@@ -192,77 +210,28 @@ class RouteBelief:
 
         """
         route = self._route
-        features = self._stream.push(observation)
-        forward = float(route.forward @ observation) + route.forward_offset
-        if not abs(forward) <= LARGEST_PULL:
-            forward = self._resting
-        self._motion[1:3] = forward, self._resting
-        self._predict(route.tick_lengths)
-        stands, anything, lasting = self._placeless(observation, features[: -route.channels])
-        self._numbers[2] = lasting + route.new_level
-        self._numbers[5:] = stands, anything
-        newest = route.new_whitening @ observation
-        shift = measure(
-            self.chances, self.paces, self.spreads, self._order, self._count,
-            (route.whitening @ features) * self._scale, self._means, self._slopes, self._squares,
-            newest, self._new_means, route.new_slopes, self._new_squares, route.noise,
-            self._levels, self._numbers, self._logs,
-        )  # fmt: skip
-        evidence, self._count = weigh(
-            self.chances, self.paces, self.spreads, self._order, self._reached, self._count,
-            self._jumped, newest, self._new_means, route.noise, self._heights, self._numbers,
-            self._logs, shift, self.elsewhere, self._distances, self._active, self._totals,
+        evidence, shift, self._count, self._resting = update(
+            observation, self._stream.age == 0, self._tables, self._found, self._room, self._sight,
+            self._scalars, self._placeless, self._ways, route.tick_lengths, self._changes,
+            self._looks, self._motion, self._numbers, self._count, self.elsewhere, self._resting,
+            self._totals, route.states, self.state,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
             return 0.0
+        self._stream.age += 1
         self.elsewhere = float(self._totals[ROWS])
-        # As long as it stands, the sensor tells what it reads at rest on this day and slope.
-        gain = float(self._totals[STANDS]) * route.persistence
-        self._resting += gain * (forward - self._resting)
         self.log_evidence = math.log(evidence) + shift
-        self._tell_state()
         return min(evidence, 1.0)
-
-    def _placeless(self, observation: Floats, means: Floats) -> tuple[float, float, float]:
-        """
-        Return log-likelihoods of an observation (d,) after slow means (m,) at no known place.
-
-        Returns
-        -------
-        stands, anything
-            Tempered: of a vehicle that stands; and of one that does anything, which is the largest
-            of those of standing, of a low pace and of any road, at a start their mean. How likely
-            the vehicle moves goes into the next prediction.
-        lasting
-            Of the slow means of any road, weighed as what lasts.
-
-        """
-        route, nothing = self._route, means[:0]
-        lasting = route.persistence * route.other_means.log_density(means, nothing)
-        stands = route.rest_alone.log_density(observation, nothing) + lasting
-        first = self._stream.age == 1
-        # The first observation has no slow means: they begin with it.
-        if not first:
-            resting = route.persistence * route.rest_means.log_density(means, nothing)
-            stands = max(stands, route.rest.log_density(observation, means) + resting)
-        slow = route.slow.log_density(observation, means) + lasting
-        other = route.other.log_density(observation, means) + lasting
-        moves = max(slow, other)
-        self._motion[-1] = 1.0 / (1.0 + math.exp(min(stands - moves, 100.0)))
-        stands, moves = route.sharpness * stands, route.sharpness * moves
-        anything = max(stands, moves)
-        if first:
-            # Wherever it is, it stands at a start as likely as drives of the training did.
-            apart = np.array([stands, moves]) - anything
-            anything += math.log(route.beginnings.sum(axis=1)[::-1] @ np.exp(apart))
-        return stands, anything, lasting
 
     def skip(self, ticks: int) -> None:
         """Predict some ticks without observations: the slow means know nothing of them."""
         for _ in range(ticks):
             # Nothing tells that a pace changed.
-            self._predict(self._no_lengths)
+            self._count, self.elsewhere = predict(
+                self._tables, self._found, self._room, self._ways, self._no_lengths,
+                self._changes, self._motion, self._count, self.elsewhere,
+            )  # fmt: skip
             reached = np.flatnonzero(self._reached)
             self._count = len(reached)
             self._active[: self._count] = reached
@@ -289,17 +258,3 @@ class RouteBelief:
 
     def _tell_state(self) -> None:
         mean_state(self.chances, self._active[: self._count], self._route.states, self.state)
-
-    def _predict(self, tick_lengths: Floats) -> None:
-        route = self._route
-        self._count = move(
-            self.chances, self.paces, self.spreads, self._active, self._count, route.begins,
-            route.targets_of, route.steps_of, route.shares_of, route.moves, self._variances,
-            route.rates, tick_lengths, route.pulls, self._motion, self._moved, self._reached,
-            self._order,
-        )  # fmt: skip
-        self.elsewhere = go_over(
-            self.chances, self.paces, self.spreads, self._moved, self._order, self._count,
-            self._motion, route.exchanges, route.jumps, route.stops, self.elsewhere, self._jumped,
-            self._sums,
-        )  # fmt: skip

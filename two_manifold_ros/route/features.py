@@ -8,8 +8,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.acceleration import compiled
+
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
+
+
+@compiled
+def take_features(
+    observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
+) -> None:
+    """
+    Fill the features of an observation, then let the slow means take it.
+
+    Parameters
+    ----------
+    observation : (d,)
+        The newest.
+    gains : (m,)
+        Share of a new observation in each slow mean.
+    means : (m, d)
+        Of the observations before; updated.
+    features : (d (1 + m),)
+        Filled.
+    first
+        Whether there are none before: every mean starts at this one.
+
+    """
+    channels = len(observation)
+    for m in range(len(gains)):
+        for k in range(channels):
+            mean = observation[k] if first else means[m, k]
+            features[m * channels + k] = mean
+            means[m, k] = mean + gains[m] * (observation[k] - mean)
+    features[len(gains) * channels :] = observation
+
+
+@compiled
+def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
+    """Fill the product (f,) of the inverse root (f, f) of a covariance and features (f,)."""
+    for i in range(len(whitened)):
+        value = 0.0
+        for k in range(len(features)):
+            value += root[i, k] * features[k]
+        whitened[i] = value
 
 
 class FeatureStream:
@@ -25,16 +67,17 @@ class FeatureStream:
 
     Attributes
     ----------
+    gains, means, features : (m,), (m, d), (d (1 + m),)
+        See `take_features`; the features are those of the newest observation.
     age
         Observations since the start.
 
     """
 
     def __init__(self, channels: int, gains: Floats) -> None:
-        self._gains = gains[:, None]
-        self._means = np.zeros((len(gains), channels))
-        self._features = np.zeros(channels * (1 + len(gains)))
-        self._begin = self._means.size
+        self.gains = gains
+        self.means = np.zeros((len(gains), channels))
+        self.features = np.zeros(channels * (1 + len(gains)))
         self.age = 0
 
     def start(self) -> None:
@@ -43,13 +86,9 @@ class FeatureStream:
 
     def push(self, observation: Floats) -> Floats:
         """Take one (d,) observation; return its (d (1 + m),) features, valid until the next."""
-        if not self.age:
-            self._means[:] = observation
+        take_features(observation, self.gains, self.means, self.features, self.age == 0)
         self.age += 1
-        self._features[: self._begin] = self._means.ravel()
-        self._features[self._begin :] = observation
-        self._means += self._gains * (observation - self._means)
-        return self._features
+        return self.features
 
 
 def gains_for(memories_s: tuple[float, ...], period_s: float) -> Floats:

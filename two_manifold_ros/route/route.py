@@ -5,12 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 from typing import TYPE_CHECKING
-
-import numpy as np
-
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -26,45 +21,6 @@ HYPOTHESES = (*PLACED, 'elsewhere')
 
 JUMPED = ('on new', 'off', 'off new')
 """What it may do at any place from one tick to the next."""
-
-
-@compiled
-def _squared_distance_loops(
-    slopes: Floats, offset: Floats, root: Floats, observation: Floats, features: Floats
-) -> float:
-    count = len(offset)
-    apart = np.empty(count)
-    square = 0.0
-    for i in range(count):
-        value = observation[i] - offset[i]
-        for k in range(len(features)):
-            value -= slopes[i, k] * features[k]
-        apart[i] = value
-        whitened = 0.0
-        for k in range(i + 1):
-            whitened += root[i, k] * apart[k]
-        square += whitened * whitened
-    return square
-
-
-def _squared_distance_arrays(
-    slopes: Floats, offset: Floats, root: Floats, observation: Floats, features: Floats
-) -> float:
-    whitened = np.tril(root) @ (observation - offset - slopes @ features)
-    return float(whitened @ whitened)
-
-
-squared_distance = _squared_distance_loops if HAVE_NUMBA else _squared_distance_arrays
-"""
-Return the squared distance of an observation to what is expected, by the root of a density.
-
-Parameters
-----------
-slopes : (d, m), offset : (d,), root : (d, d)
-    See ``Density``; the root is lower triangular.
-observation : (d,), features : (m,)
-
-"""
 
 
 @dataclass(frozen=True)
@@ -90,12 +46,6 @@ class Density:
     root: Floats
     level: float
     tail: float
-
-    def log_density(self, observation: Floats, features: Floats) -> float:
-        """Return the logarithm at an observation (d,) after slow means (m,)."""
-        square = squared_distance(self.slopes, self.offset, self.root, observation, features)
-        freedom = self.tail + len(self.offset)
-        return self.level - 0.5 * freedom * math.log1p(square / self.tail)
 
 
 @dataclass(frozen=True)
