@@ -14,7 +14,7 @@ from two_manifold_ros.filtering.causes import WAITING
 from two_manifold_ros.filtering.intake import Intake
 from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD, OUT_OF_RANGE
-from two_manifold_ros.filtering.soundness import half_axis, sound
+from two_manifold_ros.filtering.soundness import all_finite, half_axis, sound
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tick_estimator import TickEstimator
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
@@ -142,7 +142,9 @@ class Filter:
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
         half_axis(np.eye(2))
-        sound(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
+        state, means, covariances = np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2))
+        sound(state, means, covariances)
+        all_finite(state, means, covariances, means[0], covariances[0])
         if self._given:
             return
         # Strange enough to be looked at more closely than usual input.

@@ -31,6 +31,52 @@ def half_axis(covariance: Floats) -> float:
 
 
 @compiled
+def _finite(array: Floats) -> bool:
+    for value in array.flat:  # noqa: SIM110 - a loop for numba
+        if not np.isfinite(value):
+            return False
+    return True
+
+
+@compiled
+def _all_finite_loops(
+    state: Floats,
+    positions: Floats,
+    covariances: Floats,
+    velocity: Floats,
+    velocity_covariance: Floats,
+) -> bool:
+    if not (_finite(state) and _finite(positions) and _finite(covariances)):
+        return False
+    return _finite(velocity) and _finite(velocity_covariance)
+
+
+def _all_finite_arrays(
+    state: Floats,
+    positions: Floats,
+    covariances: Floats,
+    velocity: Floats,
+    velocity_covariance: Floats,
+) -> bool:
+    arrays = state, positions, covariances, velocity, velocity_covariance
+    return all(bool(np.isfinite(array).all()) for array in arrays)
+
+
+all_finite = _all_finite_loops if HAVE_NUMBA else _all_finite_arrays
+"""
+Return whether every number of an estimate is finite.
+
+Parameters
+----------
+state : (k,), positions : (H, 2), covariances : (H, 2, 2)
+    A latent state, positions and their covariances.
+velocity : (2,), velocity_covariance : (2, 2)
+    And the velocity with its covariance.
+
+"""
+
+
+@compiled
 def _sound_loops(state: Floats, means: Floats, covariances: Floats) -> bool:
     for i in range(state.size):
         if not np.isfinite(state[i]):

@@ -50,9 +50,9 @@ class FilterDescriber:
         return None if session is None else word_of(session)
 
     def counts(self) -> Counter[str]:
-        """Return the counters of the session."""
+        """Return the counters of the session; they may be behind by a tick."""
         session = self._node.session
-        return session.counts() if session else Counter()
+        return session.counts(at_once=False) if session else Counter()
 
     def durations(self) -> dict[str, float]:
         """Return how long callbacks took."""

@@ -198,8 +198,9 @@ class FilterNode(LifecycleNode):
             self.session.reset(cause)
 
     def _on_imu(self, raw: bytes) -> None:
-        if self.active and self.enabled and self.session and self.swap:
-            self.session.take(raw, self._estimates.publish)
+        if not (self.active and self.enabled and self.session and self.swap):
+            return
+        if self.session.take(raw, self._estimates.publish):
             self.swap.look()
             self._report.heed()
 

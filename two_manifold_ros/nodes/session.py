@@ -85,20 +85,28 @@ class Session:
         """Whether the newest estimate may be published."""
         return self.latest is not None and self.latest.valid
 
-    def take(self, raw: bytes, publish: Callable[[Estimate], object]) -> None:
+    def take(self, raw: bytes, publish: Callable[[Estimate], object]) -> bool:
         """
         Feed one serialised ``sensor_msgs/Imu`` and publish what may be published.
 
         Samples that cannot end a tick wait for the one that does: between two of them the caches
         go cold, and taking them all at once costs half as much.
+
+        Returns
+        -------
+        bool
+            Whether the filter was fed; if not, nothing is new.
+
         """
         begin = perf_counter_ns()
         self.last_raw = raw
         self._publish = publish
         self._waiting.append((raw, begin))
-        if not self._may_wait(raw):
+        waits = self._may_wait(raw)
+        if not waits:
             self._settle()
         self.durations.add(perf_counter_ns() - begin)
+        return not waits
 
     def _may_wait(self, raw: bytes) -> bool:
         if self._clock_ns is not None or raw[:2] != _LITTLE_ENDIAN or len(raw) < _STAMP.size:
@@ -107,6 +115,11 @@ class Session:
         stamp, newest = seconds * 10**9 + nanoseconds, self._newest
         self._newest = stamp
         return newest < stamp < self._tick_ends and len(self._waiting) < MOST_WAITING
+
+    def _overdue(self) -> bool:
+        """Whether what waits has waited for longer than a tick."""
+        waiting = self._waiting
+        return bool(waiting) and perf_counter_ns() - waiting[0][1] > self.model.period_ns
 
     def _settle(self) -> None:
         """Feed the filter with all that waits, each message once even if publishing fails."""
@@ -168,12 +181,20 @@ class Session:
             self.model, self.filter, self.latest = new.model, new.filter, new.latest
             self._tick_ends = self.filter.tick_ends
 
-    def counts(self) -> Counter[str]:
+    def counts(self, *, at_once: bool = True) -> Counter[str]:
         """
         Return all counters, and how many samples are ``waiting``.
 
         What was ``received`` was used, or is waiting, or was rejected by a cause.
+
+        Parameters
+        ----------
+        at_once
+            Whether to count what still waits for the message that ends its tick, even if that is
+            not overdue.
+
         """
-        self._settle()
+        if at_once or self._overdue():
+            self._settle()
         waiting = {'waiting': self.filter.waiting}
         return Counter({**self.filter.counters, **self.counters, **waiting})

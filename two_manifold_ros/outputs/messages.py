@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from two_manifold_ros.filtering.soundness import all_finite
 from two_manifold_ros.outputs.latent_state import latent_state_message
 from two_manifold_ros.outputs.markers import markers_message
 from two_manifold_ros.outputs.odometry import odometry_message
@@ -47,14 +46,13 @@ BUILDERS: dict[str, Builder] = {
 
 def publishable(estimate: Estimate) -> bool:
     """Return whether an estimate is valid and every number in it is finite."""
-    numbers = (
+    return estimate.valid and all_finite(
         estimate.state,
         estimate.positions,
         estimate.covariances,
         estimate.velocity,
         estimate.velocity_covariance,
     )
-    return estimate.valid and all(bool(np.isfinite(array).all()) for array in numbers)
 
 
 def topics_of(estimate: Estimate) -> tuple[Topic, ...]:

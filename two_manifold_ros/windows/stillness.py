@@ -34,7 +34,8 @@ def _alike_arrays(first: Floats, second: Floats) -> bool:
     return bool((np.abs(first - second) <= ROUNDING).all())
 
 
-_alike = _alike_loops if HAVE_NUMBA else _alike_arrays
+alike = _alike_loops if HAVE_NUMBA else _alike_arrays
+"""Return whether two observations (d,) are the same."""
 
 
 class Stillness:
@@ -59,7 +60,7 @@ class Stillness:
 
     def push(self, observation: Floats) -> int:
         """Take one (d,) observation; return how many in a row have changed nothing."""
-        self._count = self._count + 1 if _alike(observation, self._last) else 0
+        self._count = self._count + 1 if alike(observation, self._last) else 0
         self._last[:] = observation
         return self._count
 
