@@ -11,6 +11,7 @@ of the learned channels with the seen ones are computed once and serve all mista
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +100,52 @@ def _nearest_and_mean_arrays(
 _nearest_and_mean = _nearest_and_mean_loops if HAVE_NUMBA else _nearest_and_mean_arrays
 
 
+@compiled
+def _read_loops(
+    seen: Floats, sources: Ints, factors: Floats, added: Floats, sums: Floats, spreads: Floats
+) -> None:
+    parts = seen.shape[1]
+    for h in range(len(sums)):
+        sums[h] = 0.0
+        for c in range(sources.shape[1]):
+            row, factor, offset = seen[sources[h, c]], factors[h, c], added[h, c]
+            total = 0.0
+            for k in range(parts):
+                value = row[k] * factor + offset
+                total += value
+                sums[h] += value * value
+            variance = 0.0
+            for k in range(parts):
+                apart = row[k] * factor + offset - total / parts
+                variance += apart * apart / parts
+            spreads[h, c] = math.sqrt(variance)
+
+
+def _read_arrays(
+    seen: Floats, sources: Ints, factors: Floats, added: Floats, sums: Floats, spreads: Floats
+) -> None:
+    read = seen[sources] * factors[:, :, None]
+    read += added[:, :, None]
+    sums[:] = np.square(read).sum(axis=(1, 2))
+    spreads[:] = read.std(axis=2)
+
+
+_read = _read_loops if HAVE_NUMBA else _read_arrays
+"""
+Read a window with some mistakes undone.
+
+Parameters
+----------
+seen : (c, parts)
+    Its smoothed channels.
+sources : (H, d) int64, factors, added : (H, d)
+    From which channel each learned one is read, and how.
+sums : (H,), spreads : (H, d)
+    Filled with the sums of all squares, and the standard deviation of each channel.
+
+"""
+
+
 class LikenessToTraining:
     """
     Compare windows with those of training under each of some mistakes.
@@ -133,14 +180,17 @@ class LikenessToTraining:
         # Of each learned channel with each seen one, forwards and backwards, and with one.
         self._products = np.concatenate([np.zeros((2 * len(live) * len(sums), len(starts))), sums])
         self._found = np.empty((len(self._terms), 2))
+        self._flat = self._windows.reshape(-1, len(starts))
+        self._sums, self._spreads = np.empty(len(self._terms)), np.empty(self._sources.shape)
 
     def plain(self, window: Floats) -> Likeness:
         """Compare a (w, c) window of ticks only as it is, which costs less."""
         seen = self._seen(window)
-        base = self._base.copy()
-        for channel, source in enumerate(self._sources[0]):
-            base += self._weights[0, channel] * (seen[source] @ self._windows[channel])
-        self._found[0] = base.min(), base.mean()
+        own = self._sources[0]
+        factors = self._weights[0, : len(own), None] * seen[own]
+        distances = factors.reshape(-1) @ self._flat
+        distances += self._base
+        self._found[0] = distances.min(), distances.mean()
         return self._judge(seen, 1)
 
     def all(self, window: Floats) -> Likeness:
@@ -160,12 +210,13 @@ class LikenessToTraining:
         return np.ascontiguousarray(means.T)
 
     def _judge(self, seen: Floats, ways: int) -> Likeness:
-        read = seen[self._sources[:ways]] * self._factors[:ways, :, None]
-        read += self._added[:ways, :, None]
-        found = self._found[:ways] + np.square(read).sum(axis=(1, 2))[:, None]
+        sums, spreads = self._sums[:ways], self._spreads[:ways]
+        chosen = self._sources[:ways], self._factors[:ways], self._added[:ways]
+        _read(seen, *chosen, sums, spreads)
+        found = self._found[:ways] + sums[:, None]
         nearest = np.maximum(found[:, 0], SMALLEST_RATIO * self._usual)
         ratio = np.maximum(nearest / np.maximum(found[:, 1], nearest), SMALLEST_RATIO)
-        varied = read.std(axis=2) >= DRIVING_SHARE * self._usually
+        varied = spreads >= DRIVING_SHARE * self._usually
         return Likeness(
             far=np.log(nearest / self._usual),
             strange=(np.log(ratio) - self._own) / self._gap,

@@ -186,7 +186,7 @@ def measure(
     kinds = (
         (ON, whitened - means[here], slopes[here], squares[here], freedom, 0.0),
         (
-            ON_NEW, newest - new_means[:, here].T, new_slopes[here], new_squares[here],
+            ON_NEW, newest - new_means[here], new_slopes[here], new_squares[here],
             float(len(newest)), offset,
         ),
     )  # fmt: skip
@@ -205,10 +205,11 @@ def measure(
             marginal = np.maximum(distance - rest**2 * weight * variance / shrunk, 0.0)
             value = degrees * levels[here] + level
             value -= 0.5 * (tail + degrees) * np.log(1.0 + marginal / scale)
-            value = sharpness * value - 0.5 * np.log(shrunk)
+            value *= sharpness
             logs[:count, h] = np.where(some, value, logs[:count, h])
+            chances[here, h] /= np.where(some, np.sqrt(shrunk), 1.0)
             if some.any():
-                largest = max(largest, float(value[some].max()))
+                largest = max(largest, float((value - 0.5 * np.log(shrunk))[some].max()))
             moved = some & inside & (distance < FARTHEST)
             pace = paces[here, h] + variance / shrunk * weight * rest
             paces[here, h] = np.where(moved, np.clip(pace, 0.0, FASTEST), paces[here, h])
@@ -218,7 +219,7 @@ def measure(
 
 def weigh(
     chances: Floats, paces: Floats, spreads: Floats, order: Ints, reached: Ints, count: int,
-    jumped: Floats, newest: Floats, new_means: Floats, noise: Floats, heights: Floats,
+    jumped: Floats, newest: Floats, columns: Floats, noise: Floats, heights: Floats,
     numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
     active: Ints, totals: Floats,
 ) -> tuple[float, int]:  # fmt: skip
@@ -236,7 +237,7 @@ def weigh(
     if evidence > 0.0 and jump > 0.0:
         faintest = math.log(least * evidence / jump) + shift
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
-    distances[:] = ((newest[:, None] - new_means) ** 2).sum(axis=0)
+    distances[:] = ((newest[:, None] - columns) ** 2).sum(axis=0)
     scaled = 1.0 + np.minimum(distances, FARTHEST) / (tail * noise)
     new = np.flatnonzero((reached == 0) & (scaled < highest * heights) & (jump > 0.0))
     likelihood = math.exp(sharpness * offset - shift) * (heights[new] / scaled[new]) ** power

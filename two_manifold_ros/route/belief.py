@@ -112,12 +112,13 @@ class RouteBelief:
             np.ascontiguousarray(route.means * scale),
             slopes,
             np.square(slopes).sum(axis=1),
-            np.ascontiguousarray(route.new_means.T),
+            np.ascontiguousarray(route.new_means),
             np.ascontiguousarray(route.new_slopes),
             np.square(route.new_slopes).sum(axis=1),
             route.noise,
             -0.5 * np.log(route.noise),
             route.noise ** (-route.channels / (route.tail + route.channels)),
+            np.ascontiguousarray(route.new_means.T),
         )
         self._numbers = np.array(
             [route.tail, float(weights.sum()), 0.0, route.sharpness, spread, 0.0, 0.0]

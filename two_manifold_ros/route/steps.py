@@ -256,6 +256,9 @@ def measure(
     """
     Fill the tempered log-likelihoods of an observation at the places reached; update the paces.
 
+    What a likelihood loses because the pace is not known is taken from the probability at once,
+    for a root is cheaper than a logarithm.
+
     Student-t densities of the whitened difference to what is usual at the place and pace: of the
     observation given its slow means and, weighing less, of these, where the vehicle is settled;
     and of the observation alone where it is new. The pace is marginalised, and updated as by a
@@ -264,14 +267,14 @@ def measure(
     Parameters
     ----------
     chances, paces, spreads : (P, 6)
-        From ``go_over``; the paces are updated.
+        From ``go_over``; updated.
     order, count
         From ``move``.
     whitened : (f,), newest : (d,)
         Features of the tick, and the observation alone.
     means, slopes : (P, f), squares : (P,)
         Usual features, what they gain per unit of pace, and the squared norm of the latter.
-    new_means : (d, P), new_slopes : (P, d), new_squares : (P,)
+    new_means, new_slopes : (P, d), new_squares : (P,)
         The same for the observation alone.
     noise, levels : (P,)
         Variance at each place over the usual one, and minus half its logarithm.
@@ -280,12 +283,12 @@ def measure(
         is added of who is new; exponent of the likelihood; spread of the pace; log-likelihoods of
         a vehicle that stands, and of one that does anything.
     logs : (P, 6)
-        Filled, in the order of ``order``.
+        Filled, in the order of ``order``, with what is left to be multiplied.
 
     Returns
     -------
     float
-        The largest.
+        The largest of the whole log-likelihoods.
 
     """
     tail, freedom, offset, sharpness, spread, stands, anything = numbers
@@ -295,13 +298,15 @@ def measure(
     for a in range(count):
         i = order[a]
         logs[a, OWN_PACE], logs[a, STANDS] = anything, stands
+        scale = tail * noise[i]
+        inverse_scale = 1.0 / scale
         for new in range(2):
             if not (chances[i, ON + new] > 0.0 or chances[i, OFF + new] > 0.0):
                 continue
             square, product = 0.0, 0.0
             if new:
                 for k in range(channels):
-                    difference = newest[k] - new_means[k, i]
+                    difference = newest[k] - new_means[i, k]
                     square += difference * difference
                     product += difference * new_slopes[i, k]
                 steepness, degrees, level = new_squares[i], float(channels), offset
@@ -318,27 +323,27 @@ def measure(
                 apart = min(max(apart, -bound), bound)
                 distance = square + apart * (apart * steepness - 2.0 * product)
                 distance = min(max(distance, 0.0), FARTHEST)
-                weight = sharpness * (tail + degrees) / (tail * noise[i] + distance)
+                weight = sharpness * (tail + degrees) / (scale + distance)
                 rest = product - apart * steepness
                 shrunk = 1.0 + weight * variance * steepness
-                marginal = distance - rest * rest * weight * variance / shrunk
-                value = math.log(1.0 + max(marginal, 0.0) / (tail * noise[i]))
-                value = sharpness * (
-                    degrees * levels[i] + level - 0.5 * (tail + degrees) * value
-                ) - 0.5 * math.log(shrunk)
-                logs[a, h] = value
-                largest = max(largest, value)
+                left = variance / shrunk
+                marginal = max(distance - rest * rest * weight * left, 0.0)
+                value = degrees * levels[i] + level
+                value -= 0.5 * (tail + degrees) * math.log(1.0 + marginal * inverse_scale)
+                logs[a, h] = sharpness * value
+                chances[i, h] /= math.sqrt(shrunk)
+                if logs[a, h] > largest:
+                    largest = max(largest, logs[a, h] - 0.5 * math.log(shrunk))
                 if inside and distance < FARTHEST:
-                    pace = paces[i, h] + variance / shrunk * weight * rest
-                    paces[i, h] = min(max(pace, 0.0), FASTEST)
-                    spreads[i, h] = variance / shrunk
+                    paces[i, h] = min(max(paces[i, h] + left * weight * rest, 0.0), FASTEST)
+                    spreads[i, h] = left
     return float(largest)
 
 
 @compiled
 def weigh(  # noqa: C901, PLR0912 - one loop for numba
     chances: Floats, paces: Floats, spreads: Floats, order: Ints, reached: Ints, count: int,
-    jumped: Floats, newest: Floats, new_means: Floats, noise: Floats, heights: Floats,
+    jumped: Floats, newest: Floats, columns: Floats, noise: Floats, heights: Floats,
     numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
     active: Ints, totals: Floats,
 ) -> tuple[float, int]:  # fmt: skip
@@ -354,8 +359,8 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
         Changed in place.
     order, reached, count, jumped
         From ``move`` and ``go_over``; ``reached`` is cleared.
-    newest : (d,), new_means : (d, P), noise : (P,)
-        As in ``measure``.
+    newest : (d,), columns : (d, P), noise : (P,)
+        As in ``measure``, the usual observations the other way round.
     heights : (P,)
         Of the densities of who is new: one over the noise, to the power with which it enters.
     numbers : (7,)
@@ -402,7 +407,7 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
     for k in range(channels):
         value = newest[k]
         for i in range(places):
-            difference = value - new_means[k, i]
+            difference = value - columns[k, i]
             distances[i] += difference * difference
     for i in range(places):
         if reached[i] or not jump > 0.0:

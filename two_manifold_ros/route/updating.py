@@ -50,10 +50,12 @@ Ways: TypeAlias = tuple[Ints, Ints, Ints, Floats, Floats, Floats, Floats, Floats
 Changes: TypeAlias = tuple[Floats, Floats, Floats]
 """See ``steps.go_over``: exchanges, jumps and stops."""
 
-Looks: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
+Looks: TypeAlias = tuple[
+    Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats
+]
 """
 See ``steps.measure`` and ``steps.weigh``: means, slopes and squares, the same of who is new,
-noise, levels and heights.
+noise, levels, heights and columns.
 """
 
 Sight: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
@@ -182,13 +184,14 @@ def update(
     chances, paces, spreads = tables
     active, reached, order = found
     _, logs, distances, jumped, _ = room
-    usual, slopes, squares, new_means, new_slopes, new_squares, noise, levels, heights = looks
+    usual, slopes, squares, new_means, new_slopes, new_squares, noise, levels = looks[:8]
+    heights, columns = looks[8:]
     shift = measure(
         chances, paces, spreads, order, count, whitened, usual, slopes, squares, newest, new_means,
         new_slopes, new_squares, noise, levels, numbers, logs,
     )  # fmt: skip
     evidence, count = weigh(
-        chances, paces, spreads, order, reached, count, jumped, newest, new_means, noise, heights,
+        chances, paces, spreads, order, reached, count, jumped, newest, columns, noise, heights,
         numbers, logs, shift, elsewhere, distances, active, totals,
     )  # fmt: skip
     # As long as it stands, the sensor tells what it reads at rest on this day and slope.
