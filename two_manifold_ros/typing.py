@@ -9,4 +9,6 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+Indices: TypeAlias = NDArray[np.uint32]
+"""Compiled loops look whether an index is negative, unless it cannot be."""
 Bools: TypeAlias = NDArray[np.bool_]

@@ -30,7 +30,7 @@ from two_manifold_ros.route.steps import (
 )
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Indices, Ints
 
 
 def take_features(
@@ -50,10 +50,10 @@ def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
 
 
 def move(
-    chances: Floats, paces: Floats, spreads: Floats, active: Ints, count: int, begins: Ints,
-    targets: Ints, steps: Ints, shares: Floats, moves: Floats, variances: Floats, rates: Floats,
-    tick_lengths: Floats, pulls: Floats, motion: Floats, moved: Floats, reached: Ints,
-    order: Ints,
+    chances: Floats, paces: Floats, spreads: Floats, active: Indices, count: int,
+    begins: Indices, targets: Indices, steps: Indices, shares: Floats, moves: Floats,
+    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, motion: Floats,
+    moved: Floats, reached: Bools, order: Indices,
 ) -> int:  # fmt: skip
     """Predict: move every probability along the map, see ``steps.move``."""
     each, forward, resting, _, kept, gained, own_gained, trust, usual_change, _, _ = motion
@@ -76,8 +76,10 @@ def move(
     within = np.maximum(within, LEAST_STEP_VARIANCE)
     whole = rate**2 * variance + within
     gain, left = rate * variance / whole, variance * within / whole
-    ways = _ways(begins, here)
-    sources = np.repeat(np.arange(count), begins[here + 1] - begins[here])
+    first, end = (begins[place].astype(np.int64) for place in (here, here + 1))
+    counts = end - first
+    ways = _ways(first, counts)
+    sources = np.repeat(np.arange(count), counts)
     step = steps[ways, None]
     part = moves[low[sources], step] * (1.0 - high[sources])
     part += moves[low[sources] + 1, step] * high[sources]
@@ -92,22 +94,21 @@ def move(
         summed = np.bincount(cells.ravel(), (weights * value).ravel(), moved[:, :, 0].size)
         moved[:, :, moment] = summed.reshape(-1, ROWS)
     moved[here, STANDS, 0] += mass[:, STANDS]
-    reached[targets[ways]] = 1
+    reached[targets[ways]] = True
     found = np.flatnonzero(reached)
     order[: len(found)] = found
     return len(found)
 
 
-def _ways(begins: Ints, places: Ints) -> Ints:
-    """Return the ways of all these places, one after another."""
-    counts = begins[places + 1] - begins[places]
+def _ways(begins: Ints, counts: Ints) -> Ints:
+    """Return the ways that begin at these and are so many, one after another."""
     skipped = np.cumsum(counts) - counts
-    ways: Ints = np.arange(counts.sum()) + np.repeat(begins[places] - skipped, counts)
+    ways: Ints = np.arange(counts.sum()) + np.repeat(begins - skipped, counts)
     return ways
 
 
 def go_over(
-    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Ints, count: int,
+    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Indices, count: int,
     motion: Floats, exchanges: Floats, jumps: Floats, stops: Floats, elsewhere: float,
     jumped: Floats, sums: Floats,
 ) -> float:  # fmt: skip
@@ -171,7 +172,7 @@ def _parts(pace: Floats, variance: Floats, motion: Floats, exchanges: Floats) ->
 
 
 def measure(
-    chances: Floats, paces: Floats, spreads: Floats, order: Ints, count: int, whitened: Floats,
+    chances: Floats, paces: Floats, spreads: Floats, order: Indices, count: int, whitened: Floats,
     means: Floats, slopes: Floats, squares: Floats, newest: Floats, new_means: Floats,
     new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats, numbers: Floats,
     logs: Floats,
@@ -218,10 +219,10 @@ def measure(
 
 
 def weigh(
-    chances: Floats, paces: Floats, spreads: Floats, order: Ints, reached: Ints, count: int,
+    chances: Floats, paces: Floats, spreads: Floats, order: Indices, reached: Bools, count: int,
     jumped: Floats, newest: Floats, columns: Floats, noise: Floats, heights: Floats,
     numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
-    active: Ints, totals: Floats,
+    active: Indices, totals: Floats,
 ) -> tuple[float, int]:  # fmt: skip
     """Multiply every probability by its likelihood and normalise, see ``steps.weigh``."""
     tail, _, offset, sharpness, spread, _, anything = numbers
@@ -239,7 +240,7 @@ def weigh(
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
     distances[:] = ((newest[:, None] - columns) ** 2).sum(axis=0)
     scaled = 1.0 + np.minimum(distances, FARTHEST) / (tail * noise)
-    new = np.flatnonzero((reached == 0) & (scaled < highest * heights) & (jump > 0.0))
+    new = np.flatnonzero(~reached & (scaled < highest * heights) & (jump > 0.0))
     likelihood = math.exp(sharpness * offset - shift) * (heights[new] / scaled[new]) ** power
     for row, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
         chances[new, row], paces[new, row], spreads[new, row] = come * likelihood, 1.0, spread**2
@@ -250,14 +251,14 @@ def weigh(
     chances[found] /= evidence
     gone = found[~(chances[found].sum(axis=1) > least)]
     chances[gone] = 0.0
-    reached[:] = 0
+    reached[:] = False
     left = np.flatnonzero(chances.any(axis=1))
     active[: len(left)] = left
     totals[:ROWS], totals[ROWS] = chances[left].sum(axis=0), elsewhere / evidence
     return evidence, len(left)
 
 
-def mean_state(chances: Floats, active: Ints, states: Floats, state: Floats) -> None:
+def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
     """Fill the mean state under a belief on the route, see ``reading.mean_state``."""
     weights = chances[active, :OFF].sum(axis=1)
     chosen = weights > LEAST_SHARE
@@ -267,7 +268,7 @@ def mean_state(chances: Floats, active: Ints, states: Floats, state: Floats) -> 
 
 
 def sum_targets(
-    chances: Floats, paces: Floats, spreads: Floats, active: Ints, spread: float,
+    chances: Floats, paces: Floats, spreads: Floats, active: Indices, spread: float,
     targets: Floats, drifts: Floats, covariances: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
     """Fill means and covariances of what is ahead, see ``reading.sum_targets``."""

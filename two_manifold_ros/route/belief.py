@@ -35,7 +35,7 @@ else:
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 ROLLS, STANDS_THERE, OTHER_ROAD = 0.6, 0.4, 0.15
 """
@@ -76,9 +76,9 @@ class RouteBelief:
         places = len(route.noise)
         self.chances, self.paces, self.spreads = (np.zeros((places, ROWS)) for _ in range(3))
         self._tables = self.chances, self.paces, self.spreads
-        self._active = np.arange(places)
-        self._reached = np.zeros(places, dtype=np.int64)
-        self._found = self._active, self._reached, np.zeros(places, dtype=np.int64)
+        self._active, order = (np.zeros(places, dtype=np.uint32) for _ in range(2))
+        self._reached: Bools = np.zeros(places, dtype=np.bool_)
+        self._found = self._active, self._reached, order
         self._count = places
         self._room = (
             np.zeros((places, ROWS, 3)),
@@ -91,9 +91,11 @@ class RouteBelief:
         self._no_lengths = np.zeros(places)
         counts = np.arange(float(route.moves.shape[1]))
         variances = route.moves @ counts**2 - (route.moves @ counts) ** 2
+        ways = route.begins, route.targets_of, route.steps_of
+        begins, targets, steps = (each.astype(np.uint32) for each in ways)
         self._ways = (
-            route.begins, route.targets_of, route.steps_of, route.shares_of, route.moves,
-            variances, route.rates, route.pulls,
+            begins, targets, steps, route.shares_of, route.moves, variances, route.rates,
+            route.pulls,
         )  # fmt: skip
         self._changes = route.exchanges, route.jumps, route.stops
         spread, kept = route.pace_spread, route.pace_kept
@@ -158,7 +160,7 @@ class RouteBelief:
         self._motion[MOVING] = 1.0
         self._active[:] = np.arange(places)
         self._count = places
-        self._reached[:] = 0
+        self._reached[:] = False
         # Until the vehicle stands, training tells what its accelerometer reads at rest.
         self._resting = float(route.forward @ route.rest_alone.offset) + route.forward_offset
         self._sum_up()
@@ -236,7 +238,7 @@ class RouteBelief:
             reached = np.flatnonzero(self._reached)
             self._count = len(reached)
             self._active[: self._count] = reached
-            self._reached[:] = 0
+            self._reached[:] = False
         for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
             missed = 1.0 - (1.0 - self._route.exchanges[new, settled]) ** ticks
             came = missed * self.chances[:, settled]

@@ -11,14 +11,14 @@ from two_manifold_ros.readout.reading import FLOOR
 from two_manifold_ros.route.steps import OFF, OWN_PACE, STANDS, USUAL_PACES
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats, Indices
 
 LEAST_SHARE = 1e-5
 """Of the largest weight, below which a place moves no position."""
 
 
 @compiled
-def mean_state(chances: Floats, active: Ints, states: Floats, state: Floats) -> None:
+def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
     """
     Fill the mean state under a belief on the route.
 
@@ -26,7 +26,7 @@ def mean_state(chances: Floats, active: Ints, states: Floats, state: Floats) -> 
     ----------
     chances : (P, 6)
         Probabilities of the rows of ``PLACED`` at each place; the first four are on the route.
-    active : (a,) int64
+    active : (a,) uint32
         Places that have any probability.
     states : (P, k)
         The constant first.
@@ -51,7 +51,7 @@ def mean_state(chances: Floats, active: Ints, states: Floats, state: Floats) -> 
 
 @compiled
 def sum_targets(  # noqa: C901, PLR0915 - one loop for numba
-    chances: Floats, paces: Floats, spreads: Floats, active: Ints, spread: float,
+    chances: Floats, paces: Floats, spreads: Floats, active: Indices, spread: float,
     targets: Floats, drifts: Floats, covariances: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
     """
@@ -63,7 +63,7 @@ def sum_targets(  # noqa: C901, PLR0915 - one loop for numba
     ----------
     chances, paces, spreads : (P, 6)
         Of the rows of ``PLACED``: probabilities, and mean and variance of the pace.
-    active : (a,) int64
+    active : (a,) uint32
         Places that have any probability.
     spread
         Of the usual paces; positions ahead are those of a usual pace.

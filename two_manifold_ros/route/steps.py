@@ -17,7 +17,7 @@ from two_manifold_ros.acceleration import compiled
 from two_manifold_ros.route.route import PLACED
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Indices
 
 FAINT = 1e-6
 """
@@ -51,10 +51,10 @@ ON, ON_NEW, OWN_PACE, STANDS, OFF, OFF_NEW = range(ROWS)
 
 @compiled
 def move(
-    chances: Floats, paces: Floats, spreads: Floats, active: Ints, count: int, begins: Ints,
-    targets: Ints, steps: Ints, shares: Floats, moves: Floats, variances: Floats, rates: Floats,
-    tick_lengths: Floats, pulls: Floats, motion: Floats, moved: Floats, reached: Ints,
-    order: Ints,
+    chances: Floats, paces: Floats, spreads: Floats, active: Indices, count: int,
+    begins: Indices, targets: Indices, steps: Indices, shares: Floats, moves: Floats,
+    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, motion: Floats,
+    moved: Floats, reached: Bools, order: Indices,
 ) -> int:  # fmt: skip
     """
     Predict: move every probability along the map, each at its pace.
@@ -63,9 +63,9 @@ def move(
     ----------
     chances, paces, spreads : (P, 6)
         Of the rows at each place: probabilities, and mean and variance of the pace.
-    active : (P,) int64, count
+    active : (P,) uint32, count
         The first ``count`` are the places that have any probability.
-    begins : (P + 1,) int64, targets, steps : (L,) int64, shares : (L,)
+    begins : (P + 1,) uint32, targets, steps : (L,) uint32, shares : (L,)
         Of place i the ways ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
         and which share of the drives went there.
     moves : (J, M + 1), variances : (J,)
@@ -81,7 +81,7 @@ def move(
     moved : (P, 6, 3)
         Filled at the places that are reached: probabilities, and with them as weights the sums of
         the paces and of their squares.
-    reached, order : (P,) int64
+    reached : (P,) bool, order : (P,) uint32
         Filled with whether places are reached, and with those that are.
 
     Returns
@@ -98,7 +98,7 @@ def move(
         for way in range(begins[i], begins[i + 1]):
             target = targets[way]
             if not reached[target]:
-                reached[target] = 1
+                reached[target] = True
                 order[found] = target
                 found += 1
                 moved[target] = 0.0
@@ -146,7 +146,7 @@ def move(
 
 @compiled
 def go_over(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
-    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Ints, count: int,
+    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Indices, count: int,
     motion: Floats, exchanges: Floats, jumps: Floats, stops: Floats, elsewhere: float,
     jumped: Floats, sums: Floats,
 ) -> float:  # fmt: skip
@@ -248,7 +248,7 @@ def go_over(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
 
 @compiled
 def measure(
-    chances: Floats, paces: Floats, spreads: Floats, order: Ints, count: int, whitened: Floats,
+    chances: Floats, paces: Floats, spreads: Floats, order: Indices, count: int, whitened: Floats,
     means: Floats, slopes: Floats, squares: Floats, newest: Floats, new_means: Floats,
     new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats, numbers: Floats,
     logs: Floats,
@@ -342,10 +342,10 @@ def measure(
 
 @compiled
 def weigh(  # noqa: C901, PLR0912 - one loop for numba
-    chances: Floats, paces: Floats, spreads: Floats, order: Ints, reached: Ints, count: int,
+    chances: Floats, paces: Floats, spreads: Floats, order: Indices, reached: Bools, count: int,
     jumped: Floats, newest: Floats, columns: Floats, noise: Floats, heights: Floats,
     numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
-    active: Ints, totals: Floats,
+    active: Indices, totals: Floats,
 ) -> tuple[float, int]:  # fmt: skip
     """
     Multiply every probability by its likelihood and normalise.
@@ -371,7 +371,7 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
         Probability of being at no place.
     distances : (P,)
         Room.
-    active : (P,) int64
+    active : (P,) uint32
         Filled with the places that have more than ``FAINT``, or than what jumped there; all others
         are dropped.
     totals : (7,)
@@ -421,7 +421,7 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
             paces[i, t] = 1.0
             spreads[i, t] = spread * spread
             evidence += chances[i, t]
-        reached[i] = 1
+        reached[i] = True
     if not evidence > 0.0:
         return 0.0, count
     totals[:] = 0.0
@@ -430,7 +430,7 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
     for i in range(places):
         if not reached[i]:
             continue
-        reached[i] = 0
+        reached[i] = False
         total = 0.0
         for h in range(ROWS):
             chances[i, h] /= evidence

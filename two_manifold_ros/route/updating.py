@@ -15,7 +15,7 @@ from typing import TypeAlias
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 from two_manifold_ros.route.placeless import log_placeless, Placeless
 from two_manifold_ros.route.steps import STANDS
-from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Bools, Floats, Indices
 
 if HAVE_NUMBA:
     from two_manifold_ros.route.features import take_features, whiten
@@ -35,7 +35,7 @@ else:
 Tables: TypeAlias = tuple[Floats, Floats, Floats]
 """Of a belief: chances, paces and spreads (P, 6)."""
 
-Found: TypeAlias = tuple[Ints, Ints, Ints]
+Found: TypeAlias = tuple[Indices, Bools, Indices]
 """
 Places (P,): the first are those that have any probability; whether each is reached; and the first
 of the last are those that are.
@@ -44,7 +44,7 @@ of the last are those that are.
 Room: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats]
 """What moved (P, 6, 3), log-likelihoods (P, 6), distances (P,), what jumped (3,), sums (7,)."""
 
-Ways: TypeAlias = tuple[Ints, Ints, Ints, Floats, Floats, Floats, Floats, Floats]
+Ways: TypeAlias = tuple[Indices, Indices, Indices, Floats, Floats, Floats, Floats, Floats]
 """See ``steps.move``: begins, targets, steps, shares, moves, variances, rates and pulls."""
 
 Changes: TypeAlias = tuple[Floats, Floats, Floats]
