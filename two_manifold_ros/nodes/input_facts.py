@@ -22,14 +22,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.nodes.arrivals import Arrivals
     from two_manifold_ros.nodes.sensor_topic import SensorTopic
-    from two_manifold_ros.outputs.facts import Interruption, Publisher
-
-RECENT_S = 0.3
-"""
-Since the last message, within which it is enough to ask once a second who publishes the topic.
-
-The middleware goes through all that it knows of the network for it.
-"""
+    from two_manifold_ros.outputs.facts import Interruption
 
 FAR_S = 10.0
 """Distance of the stamps from the node's own clock that is worth a word in the log."""
@@ -83,7 +76,6 @@ class InputFacts:
         self._lately: Counter[str] = Counter()
         self._good: Counter[str] = Counter()
         self._told: Interruption | None = None
-        self._publishers: tuple[Publisher, ...] = ()
         self._said_far = False
 
     def look(self, fresh: Counter[str], arrivals: Arrivals | None) -> None:
@@ -99,7 +91,6 @@ class InputFacts:
 
         """
         self._lately = fresh
-        self._publishers = ()
         newest_ns = arrivals.newest_ns if arrivals else 0
         self._usable_hz = self._rate.look(fresh['used'], self._topic.received_s, newest_ns)
         now_ns = self._node.get_clock().now().nanoseconds
@@ -114,9 +105,7 @@ class InputFacts:
         if counts['used'] != self._good['used']:
             self._good = counts
         unused = rejections(lately)
-        if not self._publishers or topic.silence_s > RECENT_S:
-            self._publishers = topic.publishers()
-        publishers = self._publishers
+        publishers = topic.publishers()
         return {
             'sensor': topic.sensor,
             'msgtype': topic.msgtype,

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.outputs.topics import Topic
 
+ASKED_S = 1.0
+"""
+After which the publishers are asked for anew if they are as many as before.
+
+The middleware goes through all that it knows of the network for their names and types.
+"""
+
 
 class SensorTopic:
     """
@@ -59,6 +66,8 @@ class SensorTopic:
         self.msgtype = topic.msgtype
         self.name = node.resolve_topic_name(topic.name)
         self.incompatible = ''
+        self._publishers: tuple[Publisher, ...] = ()
+        self._asked_s = 0.0
         self._begun_s = self.received_s = monotonic()
 
     @property
@@ -99,8 +108,13 @@ class SensorTopic:
 
     def publishers(self) -> tuple[Publisher, ...]:
         """Return who publishes the topic."""
-        found = self._node.get_publishers_info_by_topic(self.name)
-        return tuple(Publisher(info.topic_type, _node_name(info)) for info in found)
+        known, now_s = self._publishers, monotonic()
+        asked = now_s - self._asked_s < ASKED_S and all(each.node for each in known)
+        if not asked or self._node.count_publishers(self.name) != len(known):
+            found = self._node.get_publishers_info_by_topic(self.name)
+            self._publishers = tuple(Publisher(i.topic_type, _node_name(i)) for i in found)
+            self._asked_s = now_s
+        return self._publishers
 
     def elsewhere(self) -> tuple[str, ...]:
         """Return the full names of other topics that are published as this type, in order."""
