@@ -39,6 +39,22 @@ def test_one_bad_number_is_enough(form: str) -> None:
                 assert not may_be_told(*spoilt)
 
 
+@pytest.mark.parametrize('form', ['all_finite', '_all_finite_arrays'])
+def test_one_number_that_is_not_finite_is_enough(form: str) -> None:
+    all_finite = getattr(soundness, form)
+
+    def parts() -> list[Any]:
+        state, means, covariances = numbers()
+        return [state, means[:-1], covariances[:-1], means[-1], covariances[-1]]
+
+    assert all_finite(*parts())
+    for part in range(5):
+        for place in range(parts()[part].size):
+            spoilt = parts()
+            spoilt[part].flat[place] = np.nan if place % 2 else np.inf
+            assert not all_finite(*spoilt)
+
+
 @pytest.mark.parametrize('form', ['sound', '_sound_arrays'])
 @pytest.mark.parametrize(
     'bad',

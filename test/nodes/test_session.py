@@ -148,6 +148,23 @@ def test_late_messages_are_sorted_where_that_is_asked_for(
     assert counts['waiting'] > 0
 
 
+def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(
+    drive: SlotCarRun, model_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(load_model(model_path))
+    fed = [
+        session.take(raw(stamp, sample), lambda _: None)
+        for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True)
+    ]
+    waiting = fed[::-1].index(True)
+    assert 0 < waiting < 150
+    assert session.counts(at_once=False)['received'] == 150 - waiting
+    arrived = session._waiting[0][1]
+    late = arrived + session.model.period_ns + 1
+    monkeypatch.setattr('two_manifold_ros.nodes.session.perf_counter_ns', lambda: late)
+    assert session.counts(at_once=False)['received'] == 150
+
+
 def test_no_more_wait_than_may(drive: SlotCarRun, model_path: Path) -> None:
     """A driver at 10 kHz is taken in portions, not a whole tick at once."""
     session = Session(load_model(model_path))
