@@ -98,6 +98,10 @@ def test_two_bags_and_a_table_for_people(
             '--method spectral --readout ridge',
             TrainingSettings(method='spectral', readout='ridge'),
         ),
+        (
+            '--method spectral --clock time',
+            TrainingSettings(method='spectral', clock='time'),
+        ),
         ('--readout mkdr', TrainingSettings(readout='mkdr')),
         ('--sharpness .3 --persistence .7', TrainingSettings(sharpness=0.3, persistence=0.7)),
         ('--method paper --rate 5', TrainingSettings(5.0, **PAPER)),

@@ -13,6 +13,7 @@ import pytest
 
 from two_manifold_ros.evaluation.filter_run import estimates_along
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.training.settings import TrainingSettings
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from altered_models import Change
 
-    from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -96,7 +96,7 @@ def test_the_origin_of_the_plane_is_kept(spectral_model: Model, tmp_path: Path) 
 def test_the_header_tells_people_what_it_is(model_path: Path, spectral_model: Model) -> None:
     header = header_of(model_path)
     assert header['format'] == 'two_manifold_ros model'
-    assert header['version'] == 7
+    assert header['version'] == 8
     assert header['rate_hz'] == 10.0
     assert header['window'] == 20
     assert header['horizons'] == [0, 5, 20]
@@ -105,12 +105,12 @@ def test_the_header_tells_people_what_it_is(model_path: Path, spectral_model: Mo
     assert header['summary'] == spectral_model.summary
 
 
-@pytest.mark.parametrize('version', [1, 5, 8])
+@pytest.mark.parametrize('version', [1, 5, 9])
 def test_another_version_is_refused_and_named(
     version: int, altered: Callable[[Change], Path]
 ) -> None:
     path = altered(lambda header, _: header.update(version=version))
-    said = f'the model has version {version}, but this program reads version 7; train it anew'
+    said = f'the model has version {version}, but this program reads version 8; train it anew'
     assert said in refusal(path)
 
 
@@ -118,6 +118,28 @@ def test_a_spectral_model_of_version_6_can_still_be_read(
     altered: Callable[[Change], Path],
 ) -> None:
     load_model(altered(lambda header, _: header.update(version=6, route=None)))
+
+
+def test_before_version_8_the_clock_never_stood(altered: Callable[[Change], Path]) -> None:
+    model = load_model(altered(lambda header, _: header.update(version=7)))
+    assert isinstance(model, Model)
+    assert model.rest is None
+
+
+@pytest.mark.parametrize(
+    ('rest', 'words'),
+    [
+        ({'ticks': 1, 'limit': 0.1}, 'rest.ticks is 1, too few to be compared'),
+        ({'ticks': 2.5, 'limit': 0.1}, 'rest.ticks is 2.5, not a number of ticks'),
+        ({'ticks': 10**8, 'limit': 0.1}, 'rest.ticks would take'),
+        ({'ticks': 3, 'limit': 0.0}, 'rest.limit is 0.0, not a positive number'),
+        ({'ticks': 3}, 'limit'),
+    ],
+)
+def test_a_rest_that_cannot_be_looked_for_is_refused(
+    rest: dict[str, Any], words: str, altered: Callable[[Change], Path]
+) -> None:
+    assert words in refusal(altered(lambda header, _: header.update(rest=rest)))
 
 
 def test_a_map_of_single_ticks_is_refused(altered: Callable[[Change], Path]) -> None:

@@ -28,7 +28,7 @@ from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.training.paper import PAPER, paper_settings
 from two_manifold_ros.training.rare_positions import FEW, share_seen
-from two_manifold_ros.training.settings import METHODS, OBSERVATIONS, TrainingSettings
+from two_manifold_ros.training.settings import CLOCKS, METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.train import train_model
 from two_manifold_ros.tuning.steps import given_names
 from two_manifold_ros.two_manifold.couplings import COUPLINGS
@@ -49,8 +49,9 @@ _CHOICES = {
     'coupling': COUPLINGS,
     'observation': OBSERVATIONS,
     'readout': READOUTS,
+    'clock': CLOCKS,
 }
-_SPECTRAL = ('observation', 'readout')
+_SPECTRAL = ('observation', 'readout', 'clock')
 """What only the spectral filter has, but for a read-out that fills gaps before training."""
 
 _ROUTE = ('sharpness', 'persistence')

@@ -34,7 +34,7 @@ class Signs(NamedTuple):
         The gravest that is wrong with the input.
     seen
         Ticks in the window.
-    off_route, unlike
+    off_route, unlike, standing
         See ``Step``.
 
     """
@@ -49,3 +49,4 @@ class Signs(NamedTuple):
     seen: int = 0
     off_route: float = math.nan
     unlike: float = math.nan
+    standing: bool = False

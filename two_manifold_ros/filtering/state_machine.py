@@ -123,7 +123,8 @@ class StateMachine:
 
     def step(self, signs: Signs) -> Verdict:
         """Take what a tick showed, and return the status after it."""
-        self._contradictions = 0 if signs.accepted else self._contradictions + 1
+        if not signs.standing:
+            self._contradictions = 0 if signs.accepted else self._contradictions + 1
         newest = self._judge(signs)
         before = self.status
         if before is not Status.FILLING and _severity(newest) < _severity(self._verdict):

@@ -30,6 +30,9 @@ class Step:
         Probability that the vehicle is not on the trained route; NaN of who cannot tell.
     unlike
         Probability that it does what training never saw; NaN of who cannot tell.
+    standing
+        Whether the observation was left out because the vehicle stands; all else is then what
+        the last one did that was not.
 
     """
 
@@ -39,3 +42,4 @@ class Step:
     restarted: bool
     off_route: float = math.nan
     unlike: float = math.nan
+    standing: bool = False

@@ -94,8 +94,9 @@ class TickEstimator:
         """
         step = self._tracker.update(values)
         counters['ticks'] += 1
-        counters['restarts'] += step.restarted
-        counters['rejected_observations'] += not step.accepted
+        if not step.standing:
+            counters['restarts'] += step.restarted
+            counters['rejected_observations'] += not step.accepted
         means, covariances = self._tracker.read()
         state = self._tracker.belief.state.copy()
         ellipse_m = half_axis(covariances[0]) if sound(state, means, covariances) else math.nan
@@ -137,5 +138,6 @@ class TickEstimator:
                 seen=window.count,
                 off_route=step.off_route,
                 unlike=step.unlike,
+                standing=step.standing,
             )
         )

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +14,7 @@ from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART, Step
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.recollection import Recollection
 from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.ticks.rest import Rest
 from two_manifold_ros.windows.familiarity import Familiarity, UNFAMILIAR
 from two_manifold_ros.windows.sliding import SlidingWindow
 from two_manifold_ros.windows.stillness import Stillness
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 class Tracker:
     """
     Belief and window of one model.
+
+    Where the model has a clock that stands while the vehicle does, observations at rest are left
+    out: belief and window are those of the last tick of driving, and so are the positions ahead,
+    which count ticks of driving; the velocity is nought.
 
     Parameters
     ----------
@@ -48,6 +55,8 @@ class Tracker:
         self._state_bound = model.state_bound
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
+        self._rest = None if model.rest is None else Rest(model.rest, len(model.series))
+        self._step = Step(math.nan, accepted=True, familiarity=math.nan, restarted=False)
         self._rejected = 0
         # A ridge read-out was fitted to states that were left alone.
         self._mixes = isinstance(self._readout, SharpenedReadout)
@@ -60,19 +69,38 @@ class Tracker:
         """Forget everything."""
         self._familiarity.clear()
         self._stillness.clear()
+        if self._rest is not None:
+            self._rest.clear()
+        self._step = replace(self._step, standing=False)
         self.belief.start()
         self.window.clear()
         self._rejected = 0
 
     def coast(self, ticks: int) -> None:
-        """Move on by some ticks without observations; the window has to fill anew."""
-        self.belief.skip(ticks)
+        """
+        Move on by some ticks without observations; the window has to fill anew.
+
+        A vehicle that stood is taken for one that still does: the first tick after the gap shows
+        whether that is so, since it is compared with those before.
+        """
+        if not self._step.standing:
+            self.belief.skip(ticks)
         self.window.clear()
         self._rejected = 0
 
     def update(self, values: Floats) -> Step:
         """Take the (6,) means of one tick, in the units of the IMU."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
+        still = self._stillness.push(observation)
+        if self._rest is not None and self._rest.push(observation):
+            # A sensor that broke stands still to the last digit, which no vehicle does.
+            familiarity = max(self._step.familiarity, self._familiarity.frozen(still))
+            self._step = replace(self._step, familiarity=familiarity, standing=True)
+            return self._step
+        self._step = self._drive(observation, still)
+        return self._step
+
+    def _drive(self, observation: Floats, still: int) -> Step:
         if self._mixes and self._window_known:
             self._recollection.remind(self.belief)
         evidence = self.belief.update(observation)
@@ -84,7 +112,6 @@ class Tracker:
             self._restart()
             evidence = self.belief.update(observation)
         self.window.push(observation)
-        still = self._stillness.push(observation)
         familiarity = self._familiarity.push(*self.window.nearest_and_mean(), still)
         self._window_known = familiarity <= UNFAMILIAR
         return Step(evidence, self.belief.accepted, familiarity, restarted)
@@ -95,7 +122,10 @@ class Tracker:
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        return self._readout.read(self.belief.weights, self.belief.state)
+        means, covariances = self._readout.read(self.belief.weights, self.belief.state)
+        if self._step.standing:
+            means[-1] = 0.0
+        return means, covariances
 
     def places(self) -> None:
         """Return ``None``: weights that may be negative are no chances of places."""

@@ -14,6 +14,7 @@ from two_manifold_ros.kernels.extension_form import check_extension
 from two_manifold_ros.model.array_checks import check_finite, check_positive, check_shapes
 from two_manifold_ros.model.bounds import (
     check_count,
+    check_size,
     check_widths,
     MOST_STATES,
 )
@@ -48,6 +49,7 @@ def check_model(model: Model) -> None:
     check_shapes(_shapes(model))
     check_windows(model)
     _check_warm_start(model)
+    _check_rest(model)
     check_finite([model, model.tables, model.operator, model.readout])
     matrix = transition(model.tables.weights, model.tables.states)
     first = np.eye(len(matrix))[0]
@@ -67,6 +69,17 @@ def _check_numbers(model: Model) -> None:
     }
     check_positive(numbers)
     check_widths(numbers)
+
+
+def _check_rest(model: Model) -> None:
+    rest = model.rest
+    if rest is None:
+        return
+    check_count('rest.ticks', rest.ticks)
+    if rest.ticks < 2:
+        refuse(f'rest.ticks is {rest.ticks}, too few to be compared')
+    check_size('rest.ticks', rest.ticks, int(np.count_nonzero(model.channels.live)))
+    check_positive({'rest.limit': rest.limit})
 
 
 def _check_familiarity(model: Model) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.tables import Tables
     from two_manifold_ros.kernels.extension import Extension
     from two_manifold_ros.readout.reading import Readout
+    from two_manifold_ros.ticks.rest import RestRule
     from two_manifold_ros.windows.familiarity import FamiliarAnchors
 
 
@@ -32,6 +33,8 @@ class Model(TrainedModel):
         From a past window to the state without its constant.
     state_bound
         Largest believable norm of the state without its constant.
+    rest
+        When the clock of the filter stands, because the vehicle does; ``None`` for never.
 
     """
 
@@ -41,6 +44,7 @@ class Model(TrainedModel):
     familiarity: FamiliarAnchors
     warm_start: Extension
     state_bound: float
+    rest: RestRule | None = None
 
     @property
     def states(self) -> int:

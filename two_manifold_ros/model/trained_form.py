@@ -16,6 +16,7 @@ from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.refusing import refuse
 from two_manifold_ros.readout.ridge import RidgeReadout
 from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.windows.familiarity import FamiliarAnchors
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.hse_hmm.observation import ObservationOperator
     from two_manifold_ros.readout.reading import Readout
+
+RESTS_SINCE = 8
+"""Version of the form that says what rest looks like."""
 
 
 def trained_numbers(model: Model) -> dict[str, Any]:
@@ -33,6 +37,7 @@ def trained_numbers(model: Model) -> dict[str, Any]:
         'observation_bandwidth': model.operator.bandwidth,
         'familiarity': asdict(model.familiarity),
         'warm_start': extension_to(model.warm_start)[0],
+        'rest': None if model.rest is None else asdict(model.rest),
     }
 
 
@@ -62,6 +67,8 @@ def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Mod
     """
     if header.get('route') is not None:
         refuse('it is of version 6 with a map of single ticks, which no filter runs any more')
+    # Before version 8 the clock never stood.
+    rest = header['rest'] if header['version'] >= RESTS_SINCE else None
     return Model(
         **head_from(header, arrays),
         kernel=header['kernel'],
@@ -73,6 +80,7 @@ def trained_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Mod
         operator=_operator(group(arrays, 'operator'), float(header['observation_bandwidth'])),
         readout=_readout(arrays),
         warm_start=extension_from(header['warm_start'], group(arrays, 'warm_start')),
+        rest=None if rest is None else RestRule(**rest),
     )
 
 

@@ -26,6 +26,7 @@ PAPER: dict[str, Any] = {
     'coupling': 'gram-product',
     'observation': 'raw',
     'readout': 'ridge',
+    'clock': 'time',
 }
 """What the paper settles."""
 

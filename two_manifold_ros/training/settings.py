@@ -14,6 +14,7 @@ from two_manifold_ros.two_manifold.couplings import COUPLINGS
 
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral')
+CLOCKS = ('driving', 'time')
 
 _LEAST = {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2}
 _POSITIVE = ('sharpness', 'persistence', 'bandwidth_factor', 'ridge')
@@ -56,6 +57,9 @@ class TrainingSettings:
     bandwidth_factor, ridge
         Of the spectral filter, see ``Candidate``; the ridge counts where the observation is
         ``ridge``.
+    clock
+        Of the spectral filter, one of ``CLOCKS``: its ticks are those of driving, so that stops
+        are left out of its windows, or of time, as in the papers.
 
     Raises
     ------
@@ -79,6 +83,7 @@ class TrainingSettings:
     persistence: float | None = None
     bandwidth_factor: float | None = None
     ridge: float | None = None
+    clock: str = 'driving'
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -87,6 +92,7 @@ class TrainingSettings:
         _check_choice('coupling', self.coupling, COUPLINGS)
         _check_choice('readout', self.readout, READOUTS)
         _check_choice('observation', self.observation, OBSERVATIONS)
+        _check_choice('clock', self.clock, CLOCKS)
         if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
             msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
             raise InputError(msg)

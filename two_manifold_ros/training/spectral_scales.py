@@ -16,6 +16,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.driving_clock import driving_dataset
 from two_manifold_ros.training.held_out_bench import HeldOutBench
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.validation import usual_candidate, USUAL_STATES
@@ -136,7 +137,7 @@ def _followed(recordings: Sequence[Recording], settings: TrainingSettings) -> tu
     """
     present = replace(settings, horizons=(0,))
     try:
-        dataset = build_dataset(recordings, present)
+        dataset, _ = driving_dataset(recordings, present)
         fit, held = hold_out(dataset.segments, dataset.window)
         if not (_any_position(fit) and _any_position(held)):
             return 1.0, 0

@@ -16,7 +16,7 @@ from two_manifold_ros.model.model import Model
 from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.training.assembly import assemble, training_states
 from two_manifold_ros.training.completion import with_completed_positions
-from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.driving_clock import driving_dataset
 from two_manifold_ros.training.familiar_anchors import familiar_anchors
 from two_manifold_ros.training.head_fields import check_horizons, check_streams, head_fields
 from two_manifold_ros.training.holdout import hold_out
@@ -96,7 +96,7 @@ def train_spectral(
     check_streams(recordings)
     tell('averaging samples over ticks', 0.0)
     settings = with_spectral_scales(recordings, settings)
-    dataset = build_dataset(recordings, settings)
+    dataset, rest = driving_dataset(recordings, settings)
     validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
     tell('learning from everything', 0.5)
     candidate = usual_candidate(settings)
@@ -139,6 +139,7 @@ def train_spectral(
         readout=assembly.readout,
         warm_start=structure.warm_start(assembly.directions),
         state_bound=_state_bound(structure, assembly),
+        rest=rest,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.driving_clock import driving_dataset
 from two_manifold_ros.training.held_out_bench import capped_mean, HeldOutBench, LOST_SHARE
 from two_manifold_ros.training.route_bench import RouteBench
 from two_manifold_ros.training.route_training import usual_tuning
@@ -96,7 +96,7 @@ class TrialBench:
         if self._bench is None or self._bench[0] != dear:
             # Before the next is made: two of them may not fit into memory.
             self._bench = None
-            dataset = build_dataset(self._recordings, settings)
+            dataset, _ = driving_dataset(self._recordings, settings)
             fit, held = self._held_time.split(dataset.segments, dataset.period_ns, dataset.window)
             if len(held) != self._blocks or not fit:
                 msg = (

@@ -129,8 +129,12 @@ class Familiarity:
         return max(
             math.pow(2.0, above),
             UNFAMILIAR * nearest / (FAR * anchors.squared),
-            UNFAMILIAR * still / self._most_still,
+            self.frozen(still),
         )
+
+    def frozen(self, still: int) -> float:
+        """Return the familiarity of so many ticks in a row in which no channel changed."""
+        return UNFAMILIAR * still / self._most_still
 
     def _average(self, newest: float) -> float:
         recent = self._recent
