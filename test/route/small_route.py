@@ -78,6 +78,7 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         trust=0.6,
         usual_change=0.1,
         halts=0.01,
+        mistakable=2.0,
         rates=0.5 + rng.random(PLACES),
         tick_lengths=0.05 + 0.1 * rng.random(PLACES),
         pulls=rng.normal(size=PLACES),

@@ -52,7 +52,7 @@ _KINDS = {
     # What else version 6 held is refused when it is built.
     FORMAT: _Kind(Model, (8, 7, 6), check_model, trained_numbers, trained_arrays, trained_from),
     ROUTE_FORMAT: _Kind(
-        RouteModel, (8,), check_route_model, route_numbers, route_arrays, route_from
+        RouteModel, (9,), check_route_model, route_numbers, route_arrays, route_from
     ),
     TPSR_FORMAT: _Kind(TpsrModel, (1,), check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
 }

@@ -56,7 +56,7 @@ def move(
     moved: Floats, reached: Bools, order: Indices,
 ) -> int:  # fmt: skip
     """Predict: move every probability along the map, see ``steps.move``."""
-    each, forward, resting, _, kept, gained, own_gained, trust, usual_change, _, _ = motion
+    each, forward, resting, spread, kept, gained, own_gained, trust, usual_change = motion[:9]
     here = active[:count]
     chances, paces, spreads = chances[here], paces[here], spreads[here]
     rate = rates[here, None]
@@ -64,7 +64,8 @@ def move(
     change = pull * tick_lengths[here, None]
     usual = np.clip(change, -usual_change, usual_change)
     after = 1.0 + kept * (paces - 1.0) + trust * usual + (change - usual)
-    after[:, OWN_PACE] = paces[:, OWN_PACE] + change[:, OWN_PACE]
+    own = paces[:, OWN_PACE] + change[:, OWN_PACE]
+    after[:, OWN_PACE] = np.minimum(own, 1.0 + USUAL_PACES * spread)
     variance = kept**2 * spreads + gained
     variance[:, OWN_PACE] = spreads[:, OWN_PACE] + own_gained
     after = np.clip(after, 0.0, FASTEST)
@@ -164,7 +165,7 @@ def _parts(pace: Floats, variance: Floats, motion: Floats, exchanges: Floats) ->
         likely = np.exp(-0.5 * apart**2 / (variance + spread**2))
         part = exchanges[OWN_PACE, row]
         if row == STANDS and part > 0.0:
-            likely += (1.0 - likely) * min(halts * (1.0 - moving) / part, 1.0)
+            likely += (1.0 - likely) * min(halts / part, 1.0)
         parts[:, OWN_PACE, row] *= likely
         parts[:, OWN_PACE, OWN_PACE] += part * (1.0 - likely)
     parts[:, OWN_PACE, OWN_PACE] += exchanges[OWN_PACE, ROWS] * (1.0 - moving)

@@ -26,7 +26,7 @@ from two_manifold_ros.route.features import FeatureStream
 from two_manifold_ros.route.placeless import placeless_of
 from two_manifold_ros.route.route import JUMPED
 from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
-from two_manifold_ros.route.updating import MOVING, predict, update
+from two_manifold_ros.route.updating import HALTS, MOVING, predict, update
 
 if HAVE_NUMBA:
     from two_manifold_ros.route.reading import mean_state, sum_targets
@@ -103,7 +103,7 @@ class RouteBelief:
         self._motion = np.array(
             [
                 route.moves_a_row, 0.0, 0.0, spread, kept, gained, route.pace_noise, route.trust,
-                route.usual_change, route.halts, 1.0,
+                route.usual_change, 0.0, 1.0,
             ]
         )  # fmt: skip
         hidden = route.means.shape[1] - route.channels
@@ -135,7 +135,10 @@ class RouteBelief:
             np.zeros(route.channels),
             np.ascontiguousarray(route.forward),
         )
-        self._scalars = float(route.forward_offset), float(route.persistence), route.new_level
+        self._scalars = (
+            float(route.forward_offset), float(route.persistence), float(route.new_level),
+            float(route.halts), float(route.mistakable),
+        )  # fmt: skip
         self._placeless = placeless_of(route)
         count = route.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
@@ -157,7 +160,7 @@ class RouteBelief:
         self.paces[:, STANDS] = 0.0
         self.spreads[:] = route.pace_spread**2
         self.elsewhere = 1.0 - float(self.chances.sum())
-        self._motion[MOVING] = 1.0
+        self._motion[HALTS], self._motion[MOVING] = 0.0, 1.0
         self._active[:] = np.arange(places)
         self._count = places
         self._reached[:] = False

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from two_manifold_ros.readout.reading import FLOOR
-from two_manifold_ros.route.densities import learn_densities, shared, TAIL
+from two_manifold_ros.route.densities import learn_densities, mistakable, shared, TAIL
 from two_manifold_ros.route.merging import FINENESS
 from two_manifold_ros.route.motion import (
     chances_to_move,
@@ -242,6 +242,7 @@ class _Learner:
         hidden = passes.features.shape[1] - passes.channels
         own = whitening[hidden:, hidden:]
         densities = learn_densities(passes, self.kept, whitening)
+        persistence = tuning.persistence or passes.persistence
         count = len(passes.horizons) + 1
         if states is None:
             states = np.ones((self.count, 1))
@@ -264,13 +265,14 @@ class _Learner:
             OWN_PACE_VARIANCE * period_s,
             *self._trust(means[:, hidden:], tick_lengths),
             -math.expm1(-period_s / (HALT * passes.memory_s)),
+            mistakable(densities, passes, persistence),
             rates,
             tick_lengths,
             means[:, hidden:] @ forward.weights + forward.offset,
             forward.weights,
             forward.offset,
             tuning.sharpness,
-            tuning.persistence or passes.persistence,
+            persistence,
             TAIL,
             densities['rest'],
             densities['rest_alone'],

@@ -38,7 +38,7 @@ REST_ALONE, REST, OTHER, SLOW = range(4)
 REST_MEANS, OTHER_MEANS = range(2)
 
 MOST_APART = 100.0
-"""Difference of two logarithms above which one of both is nothing."""
+"""Difference of two logarithms above which one of both is nothing, also as a power of e."""
 
 
 def placeless_of(route: Route) -> Placeless:
@@ -131,8 +131,8 @@ def log_placeless(
         of those of standing, of a low pace and of any road, at a start their mean.
     lasting
         Of the slow means of any road, weighed as what lasts.
-    moving
-        How likely the vehicle moves, which goes into the next prediction.
+    moves_by
+        Logarithm by which moving is likelier than standing, which goes into the next prediction.
 
     """
     given, of_means, begins = placeless
@@ -146,11 +146,11 @@ def log_placeless(
     slow = log_density(given, SLOW, observation, means) + lasting
     other = log_density(given, OTHER, observation, means) + lasting
     moves = max(slow, other)
-    moving = 1.0 / (1.0 + math.exp(min(stands - moves, MOST_APART)))
+    moves_by = moves - stands
     stands, moves = sharpness * stands, sharpness * moves
     anything = max(stands, moves)
     if first:
         # Wherever it is, it stands at a start as likely as drives of the training did.
         rolls = begins[0] * math.exp(moves - anything)
         anything += math.log(rolls + begins[1] * math.exp(stands - anything))
-    return stands, anything, lasting, moving
+    return stands, anything, lasting, moves_by

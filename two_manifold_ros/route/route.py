@@ -83,8 +83,10 @@ class Route:
     trust, usual_change
         Share of the change of pace in a tick that the acceleration tells which is borne out by the
         positions, and the largest change for which it is taken: beyond it all is.
-    halts
-        Chance per tick that a vehicle at a pace of its own which looks like standing does stand.
+    halts, mistakable
+        Chance per tick that a vehicle at a pace of its own which looks like standing does stand;
+        and the logarithm by which a hundredth of the driving of the training looks more like
+        standing than like driving, which is no sign of it.
     rates, tick_lengths, pulls : (P,)
         Places in a tick at the usual pace, ticks in seconds over the usual speed in m/s, and the
         usual forward acceleration, m/s^2.
@@ -146,6 +148,7 @@ class Route:
     trust: float
     usual_change: float
     halts: float
+    mistakable: float
     rates: Floats
     tick_lengths: Floats
     pulls: Floats

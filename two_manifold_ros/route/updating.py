@@ -10,10 +10,11 @@ belongs together. These are plain tuples: of those the compiler knows the types 
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
-from two_manifold_ros.route.placeless import log_placeless, Placeless
+from two_manifold_ros.route.placeless import log_placeless, MOST_APART, Placeless
 from two_manifold_ros.route.steps import STANDS
 from two_manifold_ros.typing import Bools, Floats, Indices
 
@@ -66,13 +67,16 @@ Gains (m,), slow means (m, d) and features (f,) of a stream; the whitening of fe
 of the observation alone (d, d), with room for both; and the forward acceleration (d,).
 """
 
-Scalars: TypeAlias = tuple[float, float, float]
-"""Forward acceleration of an observation of zeros, persistence, and level of who is new."""
+Scalars: TypeAlias = tuple[float, float, float, float, float]
+"""
+Forward acceleration of an observation of zeros, persistence, level of who is new, and ``halts``
+and ``mistakable`` of ``Route``.
+"""
 
 LARGEST_PULL = 100.0
 """Forward acceleration, m/s^2, beyond which an observation tells none: no vehicle has that."""
 
-FORWARD, RESTING, MOVING = 1, 2, 10
+FORWARD, RESTING, HALTS, MOVING = 1, 2, 9, 10
 """Entries of the motion of ``steps.move`` that change from tick to tick."""
 
 OFFSET, SHARPNESS, STANDS_LOG, ANYTHING_LOG = 2, 3, 5, 6
@@ -161,7 +165,7 @@ def update(
 
     """
     gains, slow_means, features, whitening, whitened, new_whitening, newest, forward_of = sight
-    forward_offset, persistence, new_level = scalars
+    forward_offset, persistence, new_level, halts, mistakable = scalars
     take_features(observation, gains, slow_means, features, first)
     forward = forward_offset
     for k in range(len(observation)):
@@ -173,10 +177,11 @@ def update(
         tables, found, room, ways, tick_lengths, changes, motion, count, elsewhere
     )
     means = features[: len(features) - len(observation)]
-    stands, anything, lasting, moving = log_placeless(
+    stands, anything, lasting, moves_by = log_placeless(
         placeless, observation, means, persistence, numbers[SHARPNESS], first
     )
-    motion[MOVING] = moving
+    motion[MOVING] = 1.0 / (1.0 + math.exp(min(-moves_by, MOST_APART)))
+    motion[HALTS] = halts / (1.0 + math.exp(min(moves_by + mistakable, MOST_APART)))
     numbers[OFFSET] = lasting + new_level
     numbers[STANDS_LOG], numbers[ANYTHING_LOG] = stands, anything
     whiten(whitening, features, whitened)
