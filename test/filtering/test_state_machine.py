@@ -15,7 +15,7 @@ import pytest
 from two_manifold_ros.filtering.causes import CAUSES
 from two_manifold_ros.filtering.limits import EllipseLimits
 from two_manifold_ros.filtering.signs import Signs
-from two_manifold_ros.filtering.state_machine import StateMachine, STEADY, Verdict
+from two_manifold_ros.filtering.state_machine import DOUBTS, StateMachine, STEADY, Verdict
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.monitoring.finding import Finding
 
@@ -215,3 +215,10 @@ def test_a_gap_makes_nothing_better_and_forgives_contradictions() -> None:
     run([GOOD, *[GOOD._replace(accepted=False)] * 9], machine)
     machine.pause()
     assert machine.step(GAP._replace(accepted=False)).cause == 'gap'
+
+
+def test_ticks_at_rest_are_no_contradictions_and_forgive_none() -> None:
+    wrong = GOOD._replace(accepted=False)
+    standing = [wrong._replace(standing=True)] * 30
+    assert statuses([GOOD, *[wrong] * (DOUBTS - 1), *standing])[-1] is Status.TRACKING
+    assert statuses([GOOD, *[wrong] * (DOUBTS - 1), *standing, wrong])[-1] is Status.UNSURE

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 import numpy as np
 
 from two_manifold_ros.ticks.segments import Segment
-from two_manifold_ros.training.holdout import hold_out, LEAST_WINDOWS, MOST_BLOCKS, SHARE
+from two_manifold_ros.training.holdout import (
+    any_position,
+    hold_out,
+    hold_out_in_turn,
+    LEAST_WINDOWS,
+    MOST_BLOCKS,
+    SHARE,
+)
 
 
 def segments_of(lengths: list[int]) -> list[Segment]:
@@ -75,3 +82,41 @@ def test_blocks_of_a_long_recording_are_spread_over_it() -> None:
     _, held = hold_out(segments_of([4000]), 20)
     assert [len(segment) for segment in held] == [250] * MOST_BLOCKS
     assert [int(segment.stamps[0]) for segment in held] == [375, 1375, 2375, 3375]
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150))
+def test_in_turn_every_tick_is_held_out_at_most_once(extra: list[int], window: int) -> None:
+    segments = segments_of([2 * window + each for each in extra])
+    every = ticks_of(segments)
+    seen: list[int] = []
+    turns = hold_out_in_turn(segments, window)
+    assert len(turns) <= MOST_BLOCKS
+    for fit, held in turns:
+        fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
+        assert not set(fit_ticks) & set(held_ticks)
+        assert set(fit_ticks) | set(held_ticks) <= set(every)
+        assert all(len(segment) >= round(LEAST_WINDOWS * window) for segment in held)
+        assert all(len(segment) > 2 * window for segment in fit)
+        assert len(held_ticks) <= len(every) / MOST_BLOCKS + 1
+        seen += held_ticks
+    assert seen == sorted(set(seen))
+
+
+def test_in_turn_all_of_one_drive_is_held_out() -> None:
+    segments = segments_of([803])
+    turns = hold_out_in_turn(segments, 20)
+    assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
+    assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
+
+
+def test_in_turn_nothing_is_held_out_of_what_is_too_short() -> None:
+    assert hold_out_in_turn(segments_of([190]), 20) == []
+
+
+def test_a_position_at_any_tick_is_one() -> None:
+    (segment,) = segments_of([5])
+    assert any_position([segment])
+    segment.positions[:] = np.nan
+    assert not any_position([segment])
+    segment.positions[3] = 1.0
+    assert any_position([segment])

@@ -13,7 +13,6 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.training import spectral_scales as module
-from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.spectral_scales import (
@@ -21,7 +20,6 @@ from two_manifold_ros.training.spectral_scales import (
     LEAST_RATE_HZ,
     with_spectral_scales,
 )
-from two_manifold_ros.training.validation import USUAL_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,21 +54,21 @@ def slow() -> Recording:
 
 
 @pytest.fixture(scope='module')
-def compared() -> dict[tuple[float | None, int | None], tuple[float, int]]:
+def compared() -> dict[tuple[float | None, int | None], list[float]]:
     """Return what was found at each rate and window that `slow` was searched with."""
     return {}
 
 
 @pytest.fixture
 def search(
-    compared: dict[tuple[float | None, int | None], tuple[float, int]],
+    compared: dict[tuple[float | None, int | None], list[float]],
     slow: Recording,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[TrainingSettings], TrainingSettings]:
     """Return a function that chooses for `slow`, and compares no rate and window twice."""
     compare = module._followed
 
-    def followed(recordings: Sequence[Recording], settings: TrainingSettings) -> tuple[float, int]:
+    def followed(recordings: Sequence[Recording], settings: TrainingSettings) -> list[float]:
         scales = settings.rate_hz, settings.window
         if scales not in compared:
             compared[scales] = compare(recordings, settings)
@@ -105,16 +103,49 @@ def test_a_slow_vehicle_gets_a_long_window_of_few_ticks(
     assert LEAST_RATE_HZ <= chosen.rate_hz <= RATE_HZ
 
 
-@pytest.mark.long
-def test_on_too_few_blocks_nothing_else_is_chosen(
-    search: Callable[[TrainingSettings], TrainingSettings],
+FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
+    (48.0, 2.5): [0.4, 0.4],
+    (24.0, 5.0): [0.25, 0.25],
+    (12.0, 10.0): [0.1, 0.29],
+    (24.0, 2.5): [0.35, 0.16],
+}
+"""Of each quarter, by window in seconds and rate: all others cannot be held out."""
+
+
+@pytest.mark.parametrize(
+    ('changes', 'wanted'),
+    [
+        # Much better at 24 s, hardly at 12 s, and with few ticks alike.
+        ({}, (24.0, 2.5)),
+        ({(12.0, 10.0): [0.1, 0.27]}, (12.0, 10.0)),
+        ({(24.0, 2.5): [0.35, 0.19]}, (24.0, 5.0)),
+        ({(24.0, 5.0): [0.32, 0.29], (12.0, 10.0): [0.31, 0.31]}, (48.0, 2.5)),
+        ({(48.0, 2.5): []}, (24.0, 2.5)),
+        # Neither half as long is much better than the one before, but both together are.
+        ({(24.0, 5.0): [0.32, 0.32], (12.0, 10.0): [0.25, 0.25]}, (12.0, 10.0)),
+        ({(24.0, 5.0): []}, (48.0, 2.5)),
+    ],
+    ids=['few', 'short', 'many', 'long', 'first', 'together', 'lone'],
+)
+def test_what_is_chosen_of_what_was_compared(
+    changes: dict[tuple[float, float], list[float]],
+    wanted: tuple[float, float],
+    drive: Callable[..., Recording],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, 'FEWEST_BLOCKS', 99)
-    lone = search(SPECTRAL)
-    assert (lone.states, lone.neighbours) == (USUAL_STATES, USUAL_NEIGHBOURS)
-    lone = search(replace(SPECTRAL, states=7, neighbours=9))
-    assert (lone.states, lone.neighbours) == (7, 9)
+    known = FOLLOWED_AT | changes
+
+    def followed(_: Sequence[Recording], settings: TrainingSettings) -> list[float]:
+        assert settings.window is not None
+        assert settings.rate_hz is not None
+        return known.get((settings.window / settings.rate_hz, settings.rate_hz), [])
+
+    monkeypatch.setattr(module, '_followed', followed)
+    chosen = with_spectral_scales([drive(30.0)], SPECTRAL)
+    assert chosen.window is not None
+    assert chosen.rate_hz is not None
+    assert (chosen.window / chosen.rate_hz, chosen.rate_hz) == wanted
+    assert replace(chosen, window=None, rate_hz=None) == SPECTRAL
 
 
 def test_a_quick_vehicle_keeps_a_short_window() -> None:

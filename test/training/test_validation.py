@@ -11,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
+from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.training import validation
 from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.dataset import build_dataset
@@ -44,11 +45,11 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
             windows=windows,
             lost_m=1.0,
             score=score,
-            calibrate=lambda _: np.ones(3),
+            misses=lambda _: (np.ones((2, 3, 2)), np.ones((2, 3, 2, 2))),
             ticks=7,
         )
         monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: bench)
-        found = validate([], [], SimpleNamespace(), settings, silent)
+        found = validate([([], [])], SimpleNamespace(window=5), settings, silent)
         return found.candidate, list(found.table)
 
     return chosen
@@ -152,13 +153,41 @@ def test_what_is_usual_without_validation() -> None:
     assert usual_candidate(replace(USUAL, states=9, observation='ridge')) == Candidate(9, 1.4, 1.0)
 
 
+@pytest.mark.parametrize('turns', [1, 3])
+def test_all_that_was_held_out_in_turn_counts_alike(
+    turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(turns)
+    errors = rng.normal(size=(turns, 40, 2, 2))
+    unit = np.tile(np.eye(2), (40, 2, 1, 1))
+    benches = [
+        SimpleNamespace(
+            windows=0,
+            lost_m=float(turn),
+            score=lambda _, turn=turn: 1.0 + turn,
+            misses=lambda _, turn=turn: (errors[turn], unit),
+            ticks=40,
+        )
+        for turn in range(turns)
+    ]
+    made = iter(benches)
+    monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: next(made))
+    settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
+    found = validate([([], [])] * turns, SimpleNamespace(window=1), settings, silent)
+    mean = float(np.mean(range(turns)))
+    assert (found.score_m, found.lost_m, found.ticks) == (1.0 + mean, mean, 40 * turns)
+    whole = errors.reshape(-1, 2, 2)
+    wanted, _ = calibration_factors(whole, np.tile(np.eye(2), (len(whole), 2, 1, 1)))
+    np.testing.assert_allclose(found.factors, tempered(wanted, len(whole)))
+
+
 @pytest.mark.long
 def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
     settings = replace(USUAL, states=40)
     dataset = build_dataset([slot_car_laps[0]], settings)
     fit, held = hold_out(dataset.segments, dataset.window)
-    found = validate(fit, held, dataset, settings, silent)
+    found = validate([(fit, held)], dataset, settings, silent)
     scores = [row['score_m'] for row in found.table]
     positions = np.concatenate([segment.positions for segment in fit])
     lost = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
@@ -166,7 +195,7 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     assert found.ticks == sum(len(block) - dataset.window for block in held)
 
     scrambled = [replace(block, positions=-block.positions[::-1]) for block in held]
-    wrong = validate(fit, scrambled, dataset, settings, silent)
+    wrong = validate([(fit, scrambled)], dataset, settings, silent)
     assert min(row['score_m'] or 0.0 for row in wrong.table) > 2.0 * max(scores)
     assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
     assert (found.factors > 0.0).all()

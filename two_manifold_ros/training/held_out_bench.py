@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.recollection import Recollection
-from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
@@ -152,8 +151,8 @@ class HeldOutBench:
         """Ticks that are scored: all of the blocks but their first window."""
         return sum(max(len(block) - self._window, 0) for block in self._blocks)
 
-    def calibrate(self, candidate: Candidate) -> Floats:
-        """Return the (c,) factors of the covariances."""
+    def misses(self, candidate: Candidate) -> tuple[Floats, Floats]:
+        """Return all errors (n, c, 2) and their covariances (n, c, 2, 2), not calibrated."""
         assembly = self._assemble(candidate)
         belief = assembly.belief()
         errors, covariances = [], []
@@ -162,6 +161,4 @@ class HeldOutBench:
             run = run_closed_loop(belief, assembly.readout, block, recollection)
             errors.append((run.means - truth)[self._window :])
             covariances.append(run.covariances[self._window :])
-        every = np.concatenate(errors)
-        factors, _ = calibration_factors(every, np.concatenate(covariances))
-        return tempered(factors, len(every) / self._window)
+        return np.concatenate(errors), np.concatenate(covariances)

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +56,42 @@ def hold_out(segments: Sequence[Segment], window: int) -> tuple[list[Segment], l
     return [part for part in fit if len(part) > 2 * window], held
 
 
+def hold_out_in_turn(
+    segments: Sequence[Segment], window: int
+) -> list[tuple[list[Segment], list[Segment]]]:
+    """
+    Split segments again and again, each time with another quarter held out.
+
+    Of a recording that can spare no more than a block at a time, all of it is seen as unseen.
+
+    Returns
+    -------
+    list of (fit, held)
+        As of `hold_out`; fewer than ``MOST_BLOCKS`` where some quarter holds no block that is long
+        enough, or leaves nothing to fit.
+
+    """
+    total = sum(len(segment) for segment in segments)
+    least = round(LEAST_WINDOWS * window)
+    edges = [total * block // MOST_BLOCKS for block in range(MOST_BLOCKS + 1)]
+    turns = []
+    for first, last in itertools.pairwise(edges):
+        fit: list[Segment] = []
+        held: list[Segment] = []
+        for segment, begin in zip(segments, _begins(segments), strict=True):
+            start = min(max(first - begin, 0), len(segment))
+            stop = min(max(last - begin, 0), len(segment))
+            if stop - start < least:
+                fit.append(segment)
+                continue
+            held.append(segment.part(start, stop))
+            fit += [segment.part(0, start), segment.part(stop, len(segment))]
+        fit = [part for part in fit if len(part) > 2 * window]
+        if fit and held:
+            turns.append((fit, held))
+    return turns
+
+
 def _block_ends(
     segments: Sequence[Segment], begins: Sequence[int], blocks: int, length: int
 ) -> list[int]:
@@ -62,6 +101,11 @@ def _block_ends(
         return [begins[longest] + len(segments[longest])]
     total = begins[-1] + len(segments[-1])
     return [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
+
+
+def any_position(segments: Sequence[Segment]) -> bool:
+    """Return whether the position is known at some tick."""
+    return any(bool(np.isfinite(segment.positions).any()) for segment in segments)
 
 
 def _begins(segments: Sequence[Segment]) -> list[int]:

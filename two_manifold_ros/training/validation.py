@@ -12,7 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.kernels.selection import gains_by_neighbours
+from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.training.assembly import Candidate, USUAL_BANDWIDTH, USUAL_NEIGHBOURS
 from two_manifold_ros.training.held_out import HeldOut
 from two_manifold_ros.training.held_out_bench import HeldOutBench
@@ -72,26 +75,48 @@ def usual_candidate(settings: TrainingSettings) -> Candidate:
 
 
 def validate(
-    fit: Sequence[Segment],
-    held: Sequence[Segment],
+    turns: Sequence[tuple[Sequence[Segment], Sequence[Segment]]],
     dataset: Dataset,
     settings: TrainingSettings,
     progress: Callable[[str, float], None],
 ) -> Validation:
-    """Compare candidates on the held-out blocks, then calibrate the best."""
-    bench = HeldOutBench(fit, held, dataset, settings)
+    """
+    Compare candidates on the held-out blocks, then calibrate the best.
+
+    Parameters
+    ----------
+    turns
+        Parts to fit and blocks held out, from `hold_out`, or some from `hold_out_in_turn`.
+    dataset, settings
+        What the segments came from.
+    progress
+        See `train_model`.
+
+    """
+    benches = [HeldOutBench(fit, held, dataset, settings) for fit, held in turns]
     table: dict[Candidate, float] = {}
 
     def score(candidate: Candidate) -> float:
         if candidate not in table:
-            table[candidate] = bench.score(candidate)
+            table[candidate] = float(np.mean([bench.score(candidate) for bench in benches]))
             progress('comparing settings', len(table) / (len(table) + 4))
         return table[candidate]
 
-    best = _choose(usual_candidate(settings), score, settings, bench.windows)
-    factors = bench.calibrate(best)
+    windows = min(bench.windows for bench in benches)
+    best = _choose(usual_candidate(settings), score, settings, windows)
+    errors, covariances = zip(*(bench.misses(best) for bench in benches), strict=True)
+    every = np.concatenate(errors)
+    factors, _ = calibration_factors(every, np.concatenate(covariances))
+    factors = tempered(factors, len(every) / dataset.window)
     rows = tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items())
-    return Validation(rows, bench.ticks, score(best), bench.lost_m, best, factors)
+    return Validation(
+        rows,
+        sum(bench.ticks for bench in benches),
+        score(best),
+        float(np.mean([bench.lost_m for bench in benches])),
+        best,
+        factors,
+    )
 
 
 def _choose(

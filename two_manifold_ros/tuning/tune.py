@@ -136,7 +136,7 @@ def _untuned(
             tuning = usual_tuning(settings)
             persistence = tuning.persistence or passes.persistence
             return settle(settings, dataset, replace(tuning, persistence=persistence))
-        validation = validate(fit, held, dataset, settings, lambda *_: None)
+        validation = validate([(fit, held)], dataset, settings, lambda *_: None)
     except InputError as error:
         return f'without the held-out part {error}'
     return settle(settings, dataset, validation.candidate)
