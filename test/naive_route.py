@@ -46,7 +46,7 @@ class NaiveBelief:
     def start(self) -> None:
         route = self.route
         self.seen: list[Array] = []
-        self.moving = 1.0
+        self.moving, self.looks_still = 1.0, 0.0
         self.resting = route.forward @ route.rest_alone.offset + route.forward_offset
         usual = route.pace_spread**2
         self.cells: dict[tuple[str, int], Cell] = {
@@ -87,7 +87,7 @@ class NaiveBelief:
                 pull = forward - pace**2 * route.pulls[here] - at_rest
                 change = pull * route.tick_lengths[here]
             if row == 'own pace':
-                after = pace + change
+                after = min(pace + change, route.fastest[here])
                 variance = before + route.pace_noise
             else:
                 usual = np.clip(change, -route.usual_change, route.usual_change)
@@ -134,7 +134,7 @@ class NaiveBelief:
                 if row == 'own pace' and other in {'on new', 'stands'}:
                     apart = pace if other == 'stands' else max(abs(pace - 1.0) - 2 * usual**0.5, 0)
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
-                    rests = min(route.halts * (1.0 - self.moving) / route.exchanges[i, j], 1.0)
+                    rests = min(route.halts * self.looks_still / route.exchanges[i, j], 1.0)
                     part *= near + (1.0 - near) * (rests if other == 'stands' else 0.0)
                 stays -= part
                 if other == 'stands':
@@ -212,6 +212,7 @@ class NaiveBelief:
         standing = sum(self.cells['stands', place][0] for place in range(self.places))
         self.resting += standing * route.persistence * (forward - self.resting)
         self.moving = 1.0 / (1.0 + np.exp(stands - moves))
+        self.looks_still = 1.0 / (1.0 + np.exp(moves + route.mistakable - stands))
         return float(np.log(total))
 
     def placeless(self) -> tuple[float, float, float]:

@@ -137,7 +137,7 @@ def test_numbers_of_a_route_that_make_no_sense(
 def test_its_header_tells_people_what_it_is(route_path: Path, slot_car_model: RouteModel) -> None:
     header = header_of(route_path)
     assert header['format'] == 'two_manifold_ros route model'
-    assert (header['version'], header['kernel']) == (8, 'laplacian-eigenmap')
+    assert (header['version'], header['kernel']) == (9, 'laplacian-eigenmap')
     assert header['summary'] == slot_car_model.summary
 
 

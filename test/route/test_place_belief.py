@@ -229,7 +229,7 @@ def test_who_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
         name: np.resize(getattr(route, name), (count, *getattr(route, name).shape[1:]))
         for name in (
             'means', 'slopes', 'new_means', 'new_slopes', 'noise', 'targets', 'drifts',
-            'covariances', 'states',
+            'covariances', 'states', 'fastest',
         )
     }  # fmt: skip
     exchanges = np.eye(len(HYPOTHESES))

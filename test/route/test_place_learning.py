@@ -7,10 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, MEMORY_S, NOISE, PERIOD_S, PULL
+from naive_route import log_density
 import numpy as np
 import pytest
 
 from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.steps import FASTEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +132,44 @@ def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
 
 def test_drives_that_never_stopped_expect_no_stop(route: Route) -> None:
     assert not route.stops.any()
+
+
+def test_a_hundredth_of_the_driving_looks_as_much_like_standing(
+    laid_out: Callable[..., Passes],
+) -> None:
+    passes = laid_out(Circuit().halting(before=400, standing=60, after=400, seed=2))
+    route = learned(passes)
+    likelier = []
+    for features in passes.series:
+        means, seen, nothing = features[:-CHANNELS], features[-CHANNELS:], features[:0]
+        lasting = route.persistence * log_density(route.other_means, means, nothing)
+        resting = route.persistence * log_density(route.rest_means, means, nothing)
+        stands = max(
+            log_density(route.rest_alone, seen, nothing) + lasting,
+            log_density(route.rest, seen, means) + resting,
+        )
+        moves = max(log_density(each, seen, means) for each in (route.slow, route.other))
+        likelier.append(stands - moves - lasting)
+    assert route.mistakable == pytest.approx(max(np.quantile(likelier, 0.99), 0.0), abs=1e-9)
+    assert route.mistakable > 0.0
+
+
+def test_how_fast_a_pace_of_its_own_may_be(laid_out: Callable[..., Passes]) -> None:
+    """As fast as any visit, nearly; around a stop, where all of them were slow, faster."""
+    paces = Circuit().laps(12, spread=0.05).log_paces
+    paces = np.insert(paces, 5 * LAP_TICKS, np.full(40, -np.inf))
+    passes = laid_out(Circuit().drive(paces, seed=2))
+    fastest = learned(passes).fastest
+    stop = np.flatnonzero(passes.halts)[0]
+    around = np.zeros(len(fastest), dtype=np.bool_)
+    seconds = np.abs(passes.places.times - passes.places.times[stop]) * PERIOD_S
+    around[passes.places.visited[seconds < 3.0]] = True
+    assert (fastest[around] == FASTEST).all()
+    bound = np.unique(fastest[fastest < FASTEST])
+    assert len(bound) == 1
+    assert (fastest < FASTEST).mean() > 0.5
+    faster = np.exp(passes.log_paces) > bound[0]
+    assert faster.mean() <= 0.011
 
 
 def test_how_fast_places_are_passed(passes: Passes, route: Route) -> None:

@@ -77,6 +77,7 @@ def route_shapes(
         'route.rates': (route.rates, (places,)),
         'route.tick_lengths': (route.tick_lengths, (places,)),
         'route.pulls': (route.pulls, (places,)),
+        'route.fastest': (route.fastest, (places,)),
         'route.forward': (route.forward, (channels,)),
         'route.begins': (route.begins, (places + 1,)),
         'route.targets_of': (route.targets_of, (ways,)),
@@ -182,6 +183,8 @@ def _check_paces(route: Route) -> None:
     for name in ('pace_kept', 'trust', 'halts'):
         if not 0.0 <= getattr(route, name) <= 1.0:
             refuse(f'route.{name} is {getattr(route, name)}, not a share')
+    if not ((route.fastest >= 1.0) & (route.fastest <= LARGEST_RATE)).all():
+        refuse('route.fastest are no paces above the usual one')
     if not 0.0 <= route.usual_change <= LARGEST_RATE:
         refuse(f'route.usual_change is {route.usual_change}, no change of a pace')
     for name in ('rates', 'tick_lengths'):

@@ -52,11 +52,11 @@ def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
 def move(
     chances: Floats, paces: Floats, spreads: Floats, active: Indices, count: int,
     begins: Indices, targets: Indices, steps: Indices, shares: Floats, moves: Floats,
-    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, motion: Floats,
-    moved: Floats, reached: Bools, order: Indices,
+    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, fastest: Floats,
+    motion: Floats, moved: Floats, reached: Bools, order: Indices,
 ) -> int:  # fmt: skip
     """Predict: move every probability along the map, see ``steps.move``."""
-    each, forward, resting, spread, kept, gained, own_gained, trust, usual_change = motion[:9]
+    each, forward, resting, _, kept, gained, own_gained, trust, usual_change = motion[:9]
     here = active[:count]
     chances, paces, spreads = chances[here], paces[here], spreads[here]
     rate = rates[here, None]
@@ -64,8 +64,7 @@ def move(
     change = pull * tick_lengths[here, None]
     usual = np.clip(change, -usual_change, usual_change)
     after = 1.0 + kept * (paces - 1.0) + trust * usual + (change - usual)
-    own = paces[:, OWN_PACE] + change[:, OWN_PACE]
-    after[:, OWN_PACE] = np.minimum(own, 1.0 + USUAL_PACES * spread)
+    after[:, OWN_PACE] = np.minimum(paces[:, OWN_PACE] + change[:, OWN_PACE], fastest[here])
     variance = kept**2 * spreads + gained
     variance[:, OWN_PACE] = spreads[:, OWN_PACE] + own_gained
     after = np.clip(after, 0.0, FASTEST)
@@ -114,7 +113,7 @@ def go_over(
     jumped: Floats, sums: Floats,
 ) -> float:  # fmt: skip
     """Predict: go over from one hypothesis to another, see ``steps.go_over``."""
-    spread, moving = motion[3], motion[-1]
+    spread, moving = motion[3], motion[10]
     found = order[:count]
     mass = moved[found, :, 0]
     sums[:ROWS], sums[ROWS] = mass.sum(axis=0), elsewhere
@@ -158,7 +157,7 @@ def go_over(
 
 def _parts(pace: Floats, variance: Floats, motion: Floats, exchanges: Floats) -> Floats:
     """Return the chances (n, 6, 6) of going over at a place, of own paces (n,) as they are."""
-    spread, halts, moving = motion[3], motion[-2], motion[-1]
+    spread, halts, moving = motion[3], motion[9], motion[10]
     parts = np.tile(exchanges[:ROWS, :ROWS], (len(pace), 1, 1))
     for row in (ON_NEW, STANDS):
         apart = np.maximum(np.abs(pace - 1.0) - 2.0 * spread, 0.0) if row == ON_NEW else pace

@@ -95,7 +95,7 @@ class RouteBelief:
         begins, targets, steps = (each.astype(np.uint32) for each in ways)
         self._ways = (
             begins, targets, steps, route.shares_of, route.moves, variances, route.rates,
-            route.pulls,
+            route.pulls, route.fastest,
         )  # fmt: skip
         self._changes = route.exchanges, route.jumps, route.stops
         spread, kept = route.pace_spread, route.pace_kept

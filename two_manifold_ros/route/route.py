@@ -83,6 +83,8 @@ class Route:
     trust, usual_change
         Share of the change of pace in a tick that the acceleration tells which is borne out by the
         positions, and the largest change for which it is taken: beyond it all is.
+    fastest : (P,)
+        Largest pace of its own.
     halts, mistakable
         Chance per tick that a vehicle at a pace of its own which looks like standing does stand;
         and the logarithm by which a hundredth of the driving of the training looks more like
@@ -147,6 +149,7 @@ class Route:
     pace_noise: float
     trust: float
     usual_change: float
+    fastest: Floats
     halts: float
     mistakable: float
     rates: Floats

@@ -43,12 +43,7 @@ LEAST_VARIANCE, LEAST_STEP_VARIANCE = 1e-6, 1e-2
 """Of a pace, and of a move in places: both are divided by."""
 
 USUAL_PACES = 3.0
-"""
-Spreads of the usual paces within which what a place looks like is linear in the pace.
-
-A pace of its own is no faster than that either: from an accelerometer alone it ran away on the
-slow laps of ridge_car (16.1 m; 14.0 m with 1.2 times the usual speed, 14.4 m with 1.5 times).
-"""
+"""Spreads of the usual paces within which what a place looks like is linear in the pace."""
 
 ROWS = len(PLACED)
 ON, ON_NEW, OWN_PACE, STANDS, OFF, OFF_NEW = range(ROWS)
@@ -58,8 +53,8 @@ ON, ON_NEW, OWN_PACE, STANDS, OFF, OFF_NEW = range(ROWS)
 def move(
     chances: Floats, paces: Floats, spreads: Floats, active: Indices, count: int,
     begins: Indices, targets: Indices, steps: Indices, shares: Floats, moves: Floats,
-    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, motion: Floats,
-    moved: Floats, reached: Bools, order: Indices,
+    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, fastest: Floats,
+    motion: Floats, moved: Floats, reached: Bools, order: Indices,
 ) -> int:  # fmt: skip
     """
     Predict: move every probability along the map, each at its pace.
@@ -75,14 +70,15 @@ def move(
         and which share of the drives went there.
     moves : (J, M + 1), variances : (J,)
         Chances to move by 0 to M places, each row farther in the mean, and their variances.
-    rates, tick_lengths, pulls : (P,)
+    rates, tick_lengths, pulls, fastest : (P,)
         See ``Route``.
     motion : (11,)
         Rows of ``moves`` to a place; forward acceleration now, and what the same sensor tells at
         rest, m/s^2; spread of the pace, what is kept of it, the variance that it gains while it is
         usual, and while it is its own; how much of a change that the acceleration tells is taken
         for one of a usual pace, and up to which change; chance that who is at a pace of
-        its own stands, whatever that pace, for it looks so; and how likely the vehicle moves: who stands leaves no road.
+        its own stands, whatever that pace, for it looks so; and how likely the vehicle moves:
+        who stands leaves no road.
     moved : (P, 6, 3)
         Filled at the places that are reached: probabilities, and with them as weights the sums of
         the paces and of their squares.
@@ -95,9 +91,8 @@ def move(
         How many places are reached.
 
     """
-    each, forward, resting, spread, kept, gained, own_gained = motion[:7]
+    each, forward, resting, _, kept, gained, own_gained = motion[:7]
     trust, usual_change = motion[7:9]
-    fastest = 1.0 + USUAL_PACES * spread
     found, last = 0, len(moves) - 1
     for a in range(count):
         i = active[a]
@@ -120,8 +115,7 @@ def move(
             pull = forward - pace * pace * pulls[i] - max(1.0 - pace * pace, 0.0) * resting
             change = pull * tick_lengths[i]
             if h == OWN_PACE:
-                # Nobody who leaves the usual pace is much faster: grip and power set that.
-                after = min(pace + change, fastest)
+                after = min(pace + change, fastest[i])
                 variance += own_gained
             else:
                 beyond = change - min(max(change, -usual_change), usual_change)

@@ -45,8 +45,9 @@ of the last are those that are.
 Room: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats]
 """What moved (P, 6, 3), log-likelihoods (P, 6), distances (P,), what jumped (3,), sums (7,)."""
 
-Ways: TypeAlias = tuple[Indices, Indices, Indices, Floats, Floats, Floats, Floats, Floats]
-"""See ``steps.move``: begins, targets, steps, shares, moves, variances, rates and pulls."""
+Ways: TypeAlias = tuple[Indices, Indices, Indices, Floats, Floats, Floats, Floats, Floats, Floats]
+"""See ``steps.move``: begins, targets, steps, shares, moves, variances, rates, pulls and
+fastest."""
 
 Changes: TypeAlias = tuple[Floats, Floats, Floats]
 """See ``steps.go_over``: exchanges, jumps and stops."""
@@ -113,11 +114,11 @@ def predict(
     chances, paces, spreads = tables
     active, reached, order = found
     moved, _, _, jumped, sums = room
-    begins, targets, steps, shares, moves, variances, rates, pulls = ways
+    begins, targets, steps, shares, moves, variances, rates, pulls, fastest = ways
     exchanges, jumps, stops = changes
     count = move(
         chances, paces, spreads, active, count, begins, targets, steps, shares, moves, variances,
-        rates, tick_lengths, pulls, motion, moved, reached, order,
+        rates, tick_lengths, pulls, fastest, motion, moved, reached, order,
     )  # fmt: skip
     elsewhere = go_over(
         chances, paces, spreads, moved, order, count, motion, exchanges, jumps, stops, elsewhere,
