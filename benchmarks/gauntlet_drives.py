@@ -164,6 +164,10 @@ REAL = {
 }
 
 
+OTHER_DAYS, LEAST_LAPS = range(2, 7), 4
+"""Days besides the trained and the followed one, and laps on each: half as many, at least those."""
+
+
 def case_names() -> list[str]:
     return [*REAL, *(world.name for world in WORLDS)]
 
@@ -256,6 +260,17 @@ def _world_case(name: str, lag: str) -> Case:
         tuple(_away_of_world(world)),
         (_with_halts(_of_world(halted, 'halts'), world),),
     )
+
+
+def other_days(name: str) -> Iterator[Drive]:
+    """Drive a world on days of their own, with other seeds; no constant was chosen on them."""
+    if name in REAL:
+        return
+    world = world_named(name)
+    long = _seconds(drive(world, laps=3, seed=9).recording) / 3.0 > FEW_S
+    laps = max((LAPS_OF_LONG if long else LAPS_OF_SHORT)[1] // 2, LEAST_LAPS)
+    for day in OTHER_DAYS:
+        yield _of_world(drive(world, day=day, laps=laps, seed=10 + day), f'day {day}')
 
 
 def _away_of_world(world: World) -> Iterator[Drive]:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from gauntlet_drives import spliced
+from gauntlet_drives import other_days, spliced
 import numpy as np
 
 from two_manifold_ros.errors import InputError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops')
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days')
 
 FAR = 10.0
 """Medians beyond which an error is one that a user would not forgive."""
@@ -153,7 +153,22 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
         found['moves'] = moves(model, case)
     if 'stops' in blocks:
         found['stops'] = [row for each in case.halted for row in stops(model, case, each)]
+    if 'days' in blocks:
+        found['days'] = [_day(model, each) for each in other_days(case.name)]
     return found
+
+
+def _day(model: ModelHead, drive: Drive) -> dict[str, Any]:
+    following = follow(model, drive)
+    known = following.known()
+    errors = following.errors()[known]
+    return {
+        'drive': drive.name,
+        'rmse_m': _rms(errors),
+        'median_m': float(np.median(errors)),
+        'later_rmse_m': _rms(errors[len(errors) // 2 :]),
+        'told': _mean(following.told, known),
+    }
 
 
 def _size(model: ModelHead) -> int:

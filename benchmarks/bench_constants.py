@@ -1,0 +1,163 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Constants of the belief about places, each judged by leaving one recording or world out.
+
+Run `./run bench constants`, or name cases of the gauntlet after it. Every constant is halved and
+doubled; the map is learned anew, the drive of the gauntlet is followed, and so are its other
+roads. The loss of a case is the logarithm of the RMSE over all ticks, plus the share of ticks on
+the route that are not told, plus the share of those off it that are. What is chosen on all other
+cases is then judged by the one left out: a constant holds where that is no better than its value.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+import json
+import math
+import multiprocessing
+import os
+from pathlib import Path
+import time
+
+from two_manifold_ros.threads import one_blas_thread
+
+# As in every program of the package, and before anything imports NumPy.
+one_blas_thread()
+
+from bench_gauntlet import present
+from gauntlet_drives import case_names, make_case
+from gauntlet_scores import elsewhere, follow
+import numpy as np
+
+from two_manifold_ros.route import belief, learning, motion
+from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.route_training import lay_out_drives, usual_tuning
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.time_scales import with_time_scales
+from two_manifold_ros.training.train import train_model
+
+MODULES = (motion, learning, belief)
+"""Where the constants are looked up when a route is learned or a drive begins."""
+
+CONSTANTS = (
+    'LEAVE', 'CARRIED', 'ENTER', 'PUT_DOWN', 'OWN', 'OWN_LASTS', 'ELSEWHERE_LASTS', 'GATHER',
+    'HALT', 'PULL_AWAY', 'PIECE', 'OTHER_ROAD',
+)  # fmt: skip
+
+FACTORS = (0.5, 1.0, 2.0)
+
+NOT_FOLLOWED = ('f1tenth_ipz8', 'frictionmaps_ds1', 'frictionmaps_ds2')
+"""Recordings on which no method gets below a third of the error of the mean position."""
+
+Losses = dict[str, dict[str, list[float]]]
+"""Of each constant and case: a loss for each of ``FACTORS``."""
+
+
+def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
+    """Return the losses of one case, by the constants."""
+    case = make_case(name, 'auto')
+    settings = TrainingSettings()
+    model = train_model(case.training, settings)
+    dataset = build_dataset(case.training, with_time_scales(case.training, settings))
+    drives = lay_out_drives(
+        [dataset.channels.standardise(each.values) for each in dataset.segments],
+        [each.positions for each in dataset.segments],
+        dataset,
+        settings.horizons,
+    )
+    every = np.ones(drives.visits, dtype=np.bool_)
+
+    def loss() -> float:
+        route = learn_route(drives.passes, every, usual_tuning(settings), model.route.states)
+        tried = replace(model, route=replace(route, factors=model.route.factors))
+        following = follow(tried, case.followed)
+        known = following.known()
+        rmse = math.sqrt(np.mean(np.square(following.errors()[known])))
+        away = [elsewhere(tried, case, each)['told'] or 0.0 for each in case.elsewhere]
+        withheld = 1.0 - float(following.told[known].mean())
+        return math.log(rmse) + withheld + (float(np.mean(away)) if away else 0.0)
+
+    usual = loss()
+    found = {}
+    for constant in CONSTANTS:
+        homes = [module for module in MODULES if hasattr(module, constant)]
+        value = getattr(homes[0], constant)
+        row = []
+        for factor in FACTORS:
+            for home in homes:
+                setattr(home, constant, factor * value)
+            row.append(usual if factor == 1.0 else loss())
+        for home in homes:
+            setattr(home, constant, value)
+        found[constant] = row
+    return name, found
+
+
+def left_out(rows: dict[str, list[float]]) -> tuple[dict[str, float], dict[str, float]]:
+    """
+    Choose a factor without each case, by the mean loss of the others.
+
+    Parameters
+    ----------
+    rows
+        Of each case: losses for each of ``FACTORS``.
+
+    Returns
+    -------
+    chosen, gained
+        The factor of each case that is left out, and how much less its loss is with that.
+
+    """
+    chosen, gained = {}, {}
+    usual = FACTORS.index(1.0)
+    for name, row in rows.items():
+        others = np.mean([each for other, each in rows.items() if other != name], axis=0)
+        best = int(np.argmin(others))
+        chosen[name], gained[name] = FACTORS[best], row[usual] - row[best]
+    return chosen, gained
+
+
+def show(losses: Losses) -> None:
+    usual = FACTORS.index(1.0)
+    print('constant          value   loss at half / double     chosen without one   gained on it')
+    print('                          (1 is the value itself)  half   1  double      mean    worst')
+    for constant in CONSTANTS:
+        rows = losses[constant]
+        value = next(getattr(each, constant) for each in MODULES if hasattr(each, constant))
+        means = np.mean([np.subtract(row, row[usual]) for row in rows.values()], axis=0)
+        chosen, gained = left_out(rows)
+        counts = [list(chosen.values()).count(factor) for factor in FACTORS]
+        changes = list(gained.values())
+        print(
+            f'{constant:16} {value:7g}   {means[0]:+9.4f} {means[2]:+9.4f}     '
+            f'{counts[0]:5d} {counts[1]:3d} {counts[2]:7d}   {np.mean(changes):+7.4f}  '
+            f'{min(changes):+7.4f}'
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('names', nargs='*', metavar='NAME', help='cases of the gauntlet')
+    parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
+    parser.add_argument('--json', type=Path, metavar='FILE', help='write all losses into it')
+    args = parser.parse_args()
+    usual = [name for name in case_names() if name not in NOT_FOLLOWED]
+    began = time.perf_counter()
+    # Started afresh, because a fork of a process with threads may hang.
+    with ProcessPoolExecutor(args.jobs, multiprocessing.get_context('spawn')) as pool:
+        found = dict(pool.map(losses_of, present(args.names or usual)))
+    losses = {
+        constant: {name: rows[constant] for name, rows in found.items()} for constant in CONSTANTS
+    }
+    show(losses)
+    print(f'{len(found)} cases, {(time.perf_counter() - began) / 60.0:.1f} minutes')
+    if args.json:
+        args.json.write_text(json.dumps(losses, indent=2) + '\n')
+
+
+if __name__ == '__main__':
+    main()
