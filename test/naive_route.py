@@ -210,11 +210,7 @@ class NaiveBelief:
         self.elsewhere = elsewhere / total
         self.largest = max(*logs.values(), route.sharpness * anything)
         standing = sum(self.cells['stands', place][0] for place in range(self.places))
-        # The change that reading now and the longest slow mean agree on.
-        lasted = route.forward @ self.features()[0][-len(observation) :] + route.forward_offset
-        low, high = sorted((forward - self.resting, lasted - self.resting))
-        change = max(low, 0.0) + min(high, 0.0)
-        self.resting += standing * route.persistence * change
+        self.resting += standing * route.persistence * (forward - self.resting)
         self.moving = 1.0 / (1.0 + np.exp(stands - moves))
         self.looks_still = 1.0 / (1.0 + np.exp(moves + route.mistakable - stands))
         return float(np.log(total))

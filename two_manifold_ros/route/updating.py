@@ -200,14 +200,7 @@ def update(
         chances, paces, spreads, order, reached, count, jumped, newest, columns, noise, heights,
         numbers, logs, shift, elsewhere, distances, active, totals,
     )  # fmt: skip
-    # As long as it stands, the sensor tells what it reads at rest on this day and slope: what it
-    # reads now and did for a while. The last of braking, or the first of pulling away, is neither.
-    lasted = forward_offset
-    for k in range(len(observation)):
-        lasted += forward_of[k] * means[len(means) - len(observation) + k]
-    change, steady = forward - resting, lasted - resting
-    if change * steady > 0.0:
-        change = math.copysign(min(abs(change), abs(steady)), change)
-        resting += totals[STANDS] * persistence * change
+    # As long as it stands, the sensor tells what it reads at rest on this day and slope.
+    resting += totals[STANDS] * persistence * (forward - resting)
     mean_state(chances, active[:count], states, state)
     return evidence, shift, count, resting
