@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Constants of the belief about places, each judged by leaving one recording or world out.
+Rates between the hypotheses of the belief, each judged by leaving one recording or world out.
 
 Run `./run bench constants`, or name cases of the gauntlet after it. Every constant is halved and
 doubled; the map is learned anew, the drive of the gauntlet is followed, and so are its other

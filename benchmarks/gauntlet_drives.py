@@ -165,7 +165,7 @@ REAL = {
 
 
 OTHER_DAYS, LEAST_LAPS = range(2, 7), 4
-"""Days besides the trained and the followed one, and laps on each: half as many, at least those."""
+"""Days besides the trained and the followed one, and laps on each: half as many, but those."""
 
 
 def case_names() -> list[str]:

@@ -100,7 +100,7 @@ def test_ticks_at_rest_are_neither_rejected_nor_restarts(
     rest = with_a_stop(standing_model, stream, 40)[DRIVEN : DRIVEN + 40]
     feed(live, rest[:TICKS])
     # As if the last tick of driving had fitted nothing.
-    tracker._step = replace(tracker._step, accepted=False, restarted=True)
+    tracker._driven = replace(tracker._driven, accepted=False, restarted=True)
     before = live.counters.copy()
     said = feed(live, rest[TICKS + 1 :])
     assert len(said) == live.counters['ticks'] - before['ticks'] > 30
@@ -120,6 +120,10 @@ def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(
     assert steps[TICKS + 1].familiarity < UNFAMILIAR
     assert steps[-1].standing
     assert steps[-1].familiarity > UNFAMILIAR
+    # As soon as it works again nothing is held against it.
+    healthy = [tracker.update(each) for each in at_rest(standing_model, 9)]
+    assert healthy[-1].standing
+    assert healthy[-1].familiarity < UNFAMILIAR
 
 
 def test_over_a_gap_who_stood_is_taken_for_one_who_still_does(
@@ -148,6 +152,9 @@ def test_a_reset_forgets_that_it_stood(standing_model: Model, stream: Stream) ->
     )
     for each in values:
         tracker.update(each)
+    tracker.start()
+    assert np.linalg.norm(tracker.read()[0][-1]) > 0.0
+    assert not any(tracker.update(each).standing for each in values[-TICKS + 1 :])
     tracker.start()
     fresh = Tracker(standing_model)
     for each in values[:40]:

@@ -133,6 +133,7 @@ def test_before_version_8_the_clock_never_stood(altered: Callable[[Change], Path
         ({'ticks': 2.5, 'limit': 0.1}, 'rest.ticks is 2.5, not a number of ticks'),
         ({'ticks': 10**8, 'limit': 0.1}, 'rest.ticks would take'),
         ({'ticks': 3, 'limit': 0.0}, 'rest.limit is 0.0, not a positive number'),
+        ({'ticks': 3, 'limit': 1e4}, 'rest.limit is 10000.0, within which anything is rest'),
         ({'ticks': 3}, 'limit'),
     ],
 )

@@ -120,6 +120,7 @@ def test_a_map_without_entries(name: str, altered: Callable[[Change], Path]) -> 
         ({'new_level': 1e9}, 'route.new_level is 1000000000.0, not the logarithm of a density'),
         ({'trust': 1.5}, 'route.trust is 1.5, not a share'),
         ({'usual_change': -1.0}, 'route.usual_change is -1.0, no change of a pace'),
+        ({'mistakable': -1.0}, 'route.mistakable is -1.0, no difference of logarithms'),
         ({'pace_spread': 0.0}, 'route.pace_spread is 0.0, not a positive number'),
         ({'sharpness': 'no'}, 'sharpness is no number'),
     ],

@@ -75,7 +75,7 @@ def test_stops_are_left_out_but_for_their_first_second(
 ) -> None:
     recording, rest = stopping
     whole = build_dataset([recording], SETTINGS).segments[0]
-    dataset, rule = driving_dataset([recording], SETTINGS)
+    dataset, rule, _ = driving_dataset([recording], SETTINGS)
     assert rule is not None
     assert rule.ticks == RUN_IN
     (driven,) = dataset.segments
@@ -95,7 +95,7 @@ def test_with_the_clock_of_the_papers_nothing_is_left_out(
     stopping: tuple[Recording, np.ndarray],
 ) -> None:
     settings = replace(SETTINGS, clock='time')
-    dataset, rule = driving_dataset([stopping[0]], settings)
+    dataset, rule, _ = driving_dataset([stopping[0]], settings)
     assert rule is None
     assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])
 
@@ -113,7 +113,7 @@ def test_a_model_of_who_never_stands_is_the_same_with_either_clock(steady: Recor
 def test_who_hardly_drives_between_stops_keeps_them() -> None:
     recording, _ = rounds(3, lambda _: 400)
     settings = replace(SETTINGS, window=150)
-    dataset, rule = driving_dataset([recording], settings)
+    dataset, rule, _ = driving_dataset([recording], settings)
     assert rule is None
     assert len(dataset.segments[0]) == len(build_dataset([recording], settings).segments[0])
 

@@ -56,7 +56,8 @@ class Tracker:
         self._familiarity = Familiarity(model.familiarity, model.window)
         self._stillness = Stillness(len(model.series))
         self._rest = None if model.rest is None else Rest(model.rest, len(model.series))
-        self._step = Step(math.nan, accepted=True, familiarity=math.nan, restarted=False)
+        self._driven = Step(math.nan, accepted=True, familiarity=math.nan, restarted=False)
+        self._stands = False
         self._rejected = 0
         # A ridge read-out was fitted to states that were left alone.
         self._mixes = isinstance(self._readout, SharpenedReadout)
@@ -71,7 +72,7 @@ class Tracker:
         self._stillness.clear()
         if self._rest is not None:
             self._rest.clear()
-        self._step = replace(self._step, standing=False)
+        self._stands = False
         self.belief.start()
         self.window.clear()
         self._rejected = 0
@@ -83,7 +84,7 @@ class Tracker:
         A vehicle that stood is taken for one that still does: the first tick after the gap shows
         whether that is so, since it is compared with those before.
         """
-        if not self._step.standing:
+        if not self._stands:
             self.belief.skip(ticks)
         self.window.clear()
         self._rejected = 0
@@ -94,11 +95,12 @@ class Tracker:
         still = self._stillness.push(observation)
         if self._rest is not None and self._rest.push(observation):
             # A sensor that broke stands still to the last digit, which no vehicle does.
-            familiarity = max(self._step.familiarity, self._familiarity.frozen(still))
-            self._step = replace(self._step, familiarity=familiarity, standing=True)
-            return self._step
-        self._step = self._drive(observation, still)
-        return self._step
+            familiarity = max(self._driven.familiarity, self._familiarity.frozen(still))
+            self._stands = True
+            return replace(self._driven, familiarity=familiarity, standing=True)
+        self._driven = self._drive(observation, still)
+        self._stands = False
+        return self._driven
 
     def _drive(self, observation: Floats, still: int) -> Step:
         if self._mixes and self._window_known:
@@ -123,7 +125,7 @@ class Tracker:
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
         means, covariances = self._readout.read(self.belief.weights, self.belief.state)
-        if self._step.standing:
+        if self._stands:
             means[-1] = 0.0
         return means, covariances
 

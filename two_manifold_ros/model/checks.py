@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 LARGEST_RADIUS = 1.0 + 1e-6
 
+MOST_SPREAD = 1e3
+"""Of observations at rest, in standard deviations of the training."""
+
 LEAST_CONTRAST = -100.0
 """Of a window; the formula itself gives none below -10."""
 
@@ -80,6 +83,8 @@ def _check_rest(model: Model) -> None:
         refuse(f'rest.ticks is {rest.ticks}, too few to be compared')
     check_size('rest.ticks', rest.ticks, int(np.count_nonzero(model.channels.live)))
     check_positive({'rest.limit': rest.limit})
+    if rest.limit > MOST_SPREAD:
+        refuse(f'rest.limit is {rest.limit}, within which anything is rest')
 
 
 def _check_familiarity(model: Model) -> None:

@@ -185,6 +185,8 @@ def _check_paces(route: Route) -> None:
             refuse(f'route.{name} is {getattr(route, name)}, not a share')
     if not ((route.fastest >= 1.0) & (route.fastest <= LARGEST_RATE)).all():
         refuse('route.fastest are no paces above the usual one')
+    if not 0.0 <= route.mistakable <= LARGEST_RATE:
+        refuse(f'route.mistakable is {route.mistakable}, no difference of logarithms')
     if not 0.0 <= route.usual_change <= LARGEST_RATE:
         refuse(f'route.usual_change is {route.usual_change}, no change of a pace')
     for name in ('rates', 'tick_lengths'):

@@ -34,6 +34,10 @@ _STAMP = Struct('<4xiI')
 """Seconds and nanoseconds behind the four bytes that name the encoding."""
 
 
+REPORT_NS = 100_000_000
+"""How long samples wait at the most: the status is told ten times a second."""
+
+
 class Session:
     """
     A filter, its input and its counters; knows nothing of ROS but the bytes of a message.
@@ -75,6 +79,7 @@ class Session:
         self.durations = Durations()
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
+        self._patience_ns = min(model.period_ns, REPORT_NS)
         self._waiting: deque[tuple[bytes, int]] = deque()
         self._samples: deque[Sample] = deque(maxlen=SAMPLES_KEPT)
         self._newest = self._tick_ends = 0
@@ -117,9 +122,9 @@ class Session:
         return newest < stamp < self._tick_ends and len(self._waiting) < MOST_WAITING
 
     def _overdue(self) -> bool:
-        """Whether what waits has waited for longer than a tick."""
+        """Whether what waits has waited for longer than a tick, or than a report takes to come."""
         waiting = self._waiting
-        return bool(waiting) and perf_counter_ns() - waiting[0][1] > self.model.period_ns
+        return bool(waiting) and perf_counter_ns() - waiting[0][1] > self._patience_ns
 
     def _settle(self) -> None:
         """Feed the filter with all that waits, each message once even if publishing fails."""

@@ -20,6 +20,7 @@ from two_manifold_ros.route.merging import standing, usual_speed
 from two_manifold_ros.ticks.rest import RestRule, spreads_along
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.windows.stillness import longest_stillness, ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ f1tenth_ipz19, which stands only after the training, has a thirtieth then.
 
 def driving_dataset(
     recordings: Sequence[Recording], settings: TrainingSettings
-) -> tuple[Dataset, RestRule | None]:
+) -> tuple[Dataset, RestRule | None, int]:
     """
     Cut recordings into training segments without the ticks at rest, if the clock is to stop then.
 
@@ -64,6 +65,8 @@ def driving_dataset(
         As of `build_dataset` where nobody stands.
     rule
         What the ticks left out look like; ``None`` if the clock never stops.
+    still
+        Most ticks in a row that changed nothing, those left out among them; 0 if none is.
 
     Raises
     ------
@@ -73,12 +76,12 @@ def driving_dataset(
     """
     dataset = build_dataset(recordings, settings)
     if settings.clock != 'driving':
-        return dataset, None
+        return dataset, None, 0
     observations = [dataset.channels.standardise(each.values) for each in dataset.segments]
     tracks = [each.positions for each in dataset.segments]
     rule = learn_rest(observations, tracks, dataset.period_ns * 1e-9)
     if rule is None:
-        return dataset, None
+        return dataset, None, 0
     driven = (
         _picked(segment, ~(spreads_along(seen, rule.ticks) < rule.limit))
         for segment, seen in zip(dataset.segments, observations, strict=True)
@@ -86,8 +89,9 @@ def driving_dataset(
     segments = tuple(each for each in driven if len(each) > 2 * dataset.window)
     if not any(np.isfinite(each.positions).any() for each in segments):
         # It hardly drives between two stops: with them there is something to learn from.
-        return dataset, None
-    return replace(dataset, segments=segments), rule
+        return dataset, None, 0
+    still = max(longest_stillness(seen.T) for seen in observations)
+    return replace(dataset, segments=segments), rule, still
 
 
 def learn_rest(
@@ -151,7 +155,9 @@ def _limit(rest: Floats, driving: Floats) -> float:
     if gained[best] <= 0:
         return 0.0
     # Half way to the next that is seen, as ratios go.
-    return math.sqrt(float(every[best]) * float(every[min(best + 1, len(every) - 1)]))
+    low, high = float(every[best]), float(every[min(best + 1, len(every) - 1)])
+    # A sensor without noise differs by rounding at rest, or not at all.
+    return math.sqrt(max(low, ROUNDING) * max(high, ROUNDING))
 
 
 def _picked(segment: Segment, kept: Bools) -> Segment:

@@ -8,6 +8,7 @@ Those of the belief about the place come from the observations alone, see ``time
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -144,15 +145,16 @@ def _followed(recordings: Sequence[Recording], settings: TrainingSettings) -> Sh
     """
     present = replace(settings, horizons=(0,))
     try:
-        dataset, _ = driving_dataset(recordings, present)
-        return [
-            share
-            for fit, held in hold_out_in_turn(dataset.segments, dataset.window)
-            if any_position(fit) and any_position(held)
-            for share in [_share(HeldOutBench(fit, held, dataset, present), present)]
-        ]
+        dataset, *_ = driving_dataset(recordings, present)
     except InputError:
         return []
+    shares = []
+    for fit, held in hold_out_in_turn(dataset.segments, dataset.window):
+        if any_position(fit) and any_position(held):
+            # What is left beside one quarter may be too short to fit.
+            with contextlib.suppress(InputError):
+                shares.append(_share(HeldOutBench(fit, held, dataset, present), present))
+    return shares
 
 
 def _share(bench: HeldOutBench, settings: TrainingSettings) -> float:

@@ -95,7 +95,7 @@ def train_spectral(
     check_streams(recordings)
     tell('averaging samples over ticks', 0.0)
     settings = with_spectral_scales(recordings, settings)
-    dataset, rest = driving_dataset(recordings, settings)
+    dataset, rest, still = driving_dataset(recordings, settings)
     validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
     tell('learning from everything', 0.5)
     candidate = usual_candidate(settings)
@@ -112,6 +112,7 @@ def train_spectral(
     dataset, structure = with_completed_positions(dataset, structure, settings)
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     familiarity = familiar_anchors(structure.training.pasts, spliced=settings.readout != 'ridge')
+    familiarity = replace(familiarity, still=max(familiarity.still, still))
     _check_repetition(familiarity.squared, dataset)
     assembly = _assemble(dataset, structure, candidate, settings)
     if factors is not None:
@@ -146,19 +147,23 @@ def _validate(
     dataset: Dataset, settings: TrainingSettings, tell: Callable[[str, float], None]
 ) -> Validation | str:
     """Return what held-out blocks say, or why none could be held out."""
-    turns = [hold_out(dataset.segments, dataset.window)]
+    once = [hold_out(dataset.segments, dataset.window)]
+    choices = [once]
     # The configuration of the paper is left alone.
-    if len(turns[0][1]) < 2 and settings.readout != 'ridge':
+    if len(once[0][1]) < 2 and settings.readout != 'ridge':
         # One block is one draw: what happens to suit it need not suit the next lap.
-        turns = hold_out_in_turn(dataset.segments, dataset.window) or turns
-    turns = [(fit, held) for fit, held in turns if any_position(fit) and any_position(held)]
-    if not turns:
-        return 'no block with positions could be held out; record longer'
-    try:
-        return validate(turns, dataset, settings, tell)
-    except InputError as error:
-        # What is left of a short recording without its held-out block may be too short to fit.
-        return f'without the held-out part {error}'
+        choices.insert(0, hold_out_in_turn(dataset.segments, dataset.window))
+    why = 'no block with positions could be held out; record longer'
+    for every in choices:
+        turns = [(fit, held) for fit, held in every if any_position(fit) and any_position(held)]
+        if not turns:
+            continue
+        try:
+            return validate(turns, dataset, settings, tell)
+        except InputError as error:
+            # What is left of a short recording without a held-out block may be too short to fit.
+            why = f'without the held-out part {error}'
+    return why
 
 
 def _assemble(

@@ -96,7 +96,7 @@ class TrialBench:
         if self._bench is None or self._bench[0] != dear:
             # Before the next is made: two of them may not fit into memory.
             self._bench = None
-            dataset, _ = driving_dataset(self._recordings, settings)
+            dataset, *_ = driving_dataset(self._recordings, settings)
             fit, held = self._held_time.split(dataset.segments, dataset.period_ns, dataset.window)
             if len(held) != self._blocks or not fit:
                 msg = (
