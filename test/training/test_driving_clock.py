@@ -91,10 +91,11 @@ def test_stops_are_left_out_but_for_their_first_second(
         np.testing.assert_array_equal(getattr(driven, name), getattr(whole, name)[kept])
 
 
-def test_with_the_clock_of_the_papers_nothing_is_left_out(
-    stopping: tuple[Recording, np.ndarray],
+@pytest.mark.parametrize('changed', [{'clock': 'time'}, {'method': 'route'}])
+def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(
+    stopping: tuple[Recording, np.ndarray], changed: dict[str, str]
 ) -> None:
-    settings = replace(SETTINGS, clock='time')
+    settings = replace(SETTINGS, **changed)
     dataset, rule, _ = driving_dataset([stopping[0]], settings)
     assert rule is None
     assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])

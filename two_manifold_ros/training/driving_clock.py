@@ -52,7 +52,7 @@ def driving_dataset(
     recordings: Sequence[Recording], settings: TrainingSettings
 ) -> tuple[Dataset, RestRule | None, int]:
     """
-    Cut recordings into training segments without the ticks at rest, if the clock is to stop then.
+    Cut recordings into training segments, without ticks at rest where the clock stops at them.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def driving_dataset(
 
     """
     dataset = build_dataset(recordings, settings)
-    if settings.clock != 'driving':
+    # The default knows standing as a motion, and learns it from the stops.
+    if settings.clock != 'driving' or settings.method == 'route':
         return dataset, None, 0
     observations = [dataset.channels.standardise(each.values) for each in dataset.segments]
     tracks = [each.positions for each in dataset.segments]

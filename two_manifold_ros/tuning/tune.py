@@ -9,7 +9,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import median_interval_ns
-from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.driving_clock import driving_dataset
 from two_manifold_ros.training.route_bench import RouteBench
 from two_manifold_ros.training.route_training import usual_tuning
 from two_manifold_ros.training.spectral_scales import with_spectral_scales
@@ -97,7 +97,8 @@ def tune(
     settings = with_spectral_scales(recordings, settings)
     route = settings.method == 'route'
     scaled = with_time_scales(recordings, settings) if route else settings
-    dataset = build_dataset(recordings, scaled)
+    # As every trial does.
+    dataset, *_ = driving_dataset(recordings, scaled)
     held_time = hold_time(recordings, dataset)
     if isinstance(held_time, str):
         return Tuning(settings, {'note': held_time, 'trials': []})
