@@ -245,9 +245,13 @@ def _sudden(stream: PositionStream) -> Bools:
     return near
 
 
+def _lap_s(world: World) -> float:
+    return _seconds(drive(world, laps=3, seed=9).recording) / 3.0
+
+
 def _world_case(name: str, lag: str) -> Case:
     world = world_named(name)
-    lap_s = _seconds(drive(world, laps=3, seed=9).recording) / 3.0
+    lap_s = _lap_s(world)
     trained, followed = LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
     training = put_in_step([drive(world, laps=trained).recording], lag)
     along = _of_world(drive(world, day=1, laps=followed, seed=1), name)
@@ -267,8 +271,8 @@ def other_days(name: str) -> Iterator[Drive]:
     if name in REAL:
         return
     world = world_named(name)
-    long = _seconds(drive(world, laps=3, seed=9).recording) / 3.0 > FEW_S
-    laps = max((LAPS_OF_LONG if long else LAPS_OF_SHORT)[1] // 2, LEAST_LAPS)
+    _, followed = LAPS_OF_LONG if _lap_s(world) > FEW_S else LAPS_OF_SHORT
+    laps = max(followed // 2, LEAST_LAPS)
     for day in OTHER_DAYS:
         yield _of_world(drive(world, day=day, laps=laps, seed=10 + day), f'day {day}')
 

@@ -31,49 +31,27 @@ def half_axis(covariance: Floats) -> float:
 
 
 @compiled
-def _finite(array: Floats) -> bool:
-    for value in array.flat:  # noqa: SIM110 - a loop for numba
-        if not np.isfinite(value):
-            return False
-    return True
-
-
-@compiled
-def _all_finite_loops(
+def all_finite(
     state: Floats,
     positions: Floats,
     covariances: Floats,
     velocity: Floats,
     velocity_covariance: Floats,
 ) -> bool:
-    if not (_finite(state) and _finite(positions) and _finite(covariances)):
-        return False
-    return _finite(velocity) and _finite(velocity_covariance)
+    """
+    Return whether every number of an estimate is finite.
 
+    Parameters
+    ----------
+    state : (k,), positions : (H, 2), covariances : (H, 2, 2)
+        A latent state, positions and their covariances.
+    velocity : (2,), velocity_covariance : (2, 2)
+        And the velocity with its covariance.
 
-def _all_finite_arrays(
-    state: Floats,
-    positions: Floats,
-    covariances: Floats,
-    velocity: Floats,
-    velocity_covariance: Floats,
-) -> bool:
-    arrays = state, positions, covariances, velocity, velocity_covariance
-    return all(bool(np.isfinite(array).all()) for array in arrays)
-
-
-all_finite = _all_finite_loops if HAVE_NUMBA else _all_finite_arrays
-"""
-Return whether every number of an estimate is finite.
-
-Parameters
-----------
-state : (k,), positions : (H, 2), covariances : (H, 2, 2)
-    A latent state, positions and their covariances.
-velocity : (2,), velocity_covariance : (2, 2)
-    And the velocity with its covariance.
-
-"""
+    """
+    of_positions = np.isfinite(positions).all() and np.isfinite(covariances).all()
+    of_velocity = np.isfinite(velocity).all() and np.isfinite(velocity_covariance).all()
+    return bool(np.isfinite(state).all() and of_positions and of_velocity)
 
 
 @compiled
