@@ -102,7 +102,7 @@ TRIALS = {
             20.0,
         ),
         _row(
-            'a subscriber that hangs (reliable, depth 10)',
+            'a subscriber that hangs (reliable)',
             'the node never waits for it, nor does its memory grow; others get all',
             GOES_ON,
         ),

@@ -18,7 +18,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.middleware import begin
 from two_manifold_ros.nodes.quality import quality
 from two_manifold_ros.nodes.translating import message_class
-from two_manifold_ros.outputs.topics import DIAGNOSTICS, IMU, POSITION, TOPICS
+from two_manifold_ros.outputs.topics import DIAGNOSTICS, IMU, POSITION, STATUS, TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +29,12 @@ MATCHING_TIMEOUT_S = 60.0
 DRAINING_S = 0.5
 ANSWERS_WAITING = 1000
 """Messages of a topic that may wait to be recorded while the machine is busy."""
+
+AHEAD = 200
+"""IMU messages played that the filter may not have taken yet: no more answers than it keeps."""
+
+STALL_S = 10.0
+"""How long a filter that takes nothing is waited for."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ class BagSession(Node):
         self._bag = bag
         self._now_ns = 0
         self._heard = False
+        self._taken = 0.0
         reliable = QoSProfile(depth=IMU.depth, reliability=ReliabilityPolicy.RELIABLE)
         self._imu = self.create_publisher(message_class(IMU.msgtype), IMU.name, reliable)
         self._executor = SingleThreadedExecutor()
@@ -150,12 +157,16 @@ class BagSession(Node):
         Publish the messages at the pace of their stamps times ``speed``, recording answers.
 
         On a busy machine it takes longer: what is late is not made up for, because messages in a
-        rush are lost.
+        rush are lost, and a filter that has fallen behind is waited for.
         """
         self._now_ns, due = messages[0].stamp_ns, monotonic()
+        before = self._taken
         for index, message in enumerate(messages):
             due = max(due + (message.stamp_ns - self._now_ns) * 1e-9 / speed, monotonic())
             self._spin_until(due)
+            given_up = due + STALL_S
+            while index - (self._taken - before) >= AHEAD and monotonic() < given_up:
+                self._spin_until(monotonic() + 0.01)
             self._now_ns = message.stamp_ns
             self._imu.publish(message.raw)
             if index % 100 == 0:
@@ -185,6 +196,10 @@ class BagSession(Node):
                 report = deserialize_message(raw, message_class(msgtype))
                 values = {each.key: each.value for each in report.status[0].values}
                 self._heard = values.get('received', '0') != '0'
+            if name == STATUS.name:
+                report = deserialize_message(raw, message_class(msgtype))
+                names = report.layout.dim[0].label.split(',')
+                self._taken = report.data[names.index('received')]
 
         return record
 

@@ -45,10 +45,14 @@ IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=4000, reliable=False)
 # An old frame is worth nothing.
 IMAGE = Topic('image', 'sensor_msgs/msg/Image', depth=1, reliable=False)
 
-POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped')
-ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')
-PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')
-LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray')
+# Four seconds of estimates at 50 Hz: after a stall the samples that were kept are answered within
+# milliseconds, sooner than a reader acknowledges. With 10, a stall of a second lost 38 of 181.
+_ANSWERS = 200
+
+POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped', depth=_ANSWERS)
+ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry', depth=_ANSWERS)
+PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path', depth=_ANSWERS)
+LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray', depth=_ANSWERS)
 MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
 PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2')
 STATUS = Topic('status', 'std_msgs/msg/Float64MultiArray')

@@ -1,0 +1,49 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A small demo on a machine that is too busy: the filter node stands still in the middle."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import signal
+import sys
+from threading import Timer
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.demo import tour
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    import subprocess
+
+STALL_S = 1.5
+"""At eight times real time, 12 s of samples: many more than the node has answers waiting."""
+
+
+def main() -> None:
+    """Run it in the folder that is named on the command line."""
+    tour.LAPS, tour.TEST_LAPS_S, tour.SPEED = 6, 12.0, 8.0
+    start, play = tour.filter_node, tour.play_and_record
+
+    @contextmanager
+    def stalled(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+        with start(model, log) as process:
+            stalls: list[float] = []
+
+            def stall(share: float) -> None:
+                if share > 0.5 and not stalls:
+                    stalls.append(share)
+                    process.send_signal(signal.SIGSTOP)
+                    Timer(STALL_S, process.send_signal, (signal.SIGCONT,)).start()
+                    sys.stdout.write('the node stalls\n')
+
+            tour.play_and_record = lambda *given: play(*given[:-1], stall)
+            yield process
+
+    tour.filter_node = stalled
+    tour.run_tour(sys.argv[1])
+
+
+if __name__ == '__main__':
+    main()
