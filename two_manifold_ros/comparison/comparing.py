@@ -4,25 +4,35 @@
 
 from __future__ import annotations
 
-from concurrent.futures import as_completed, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections import deque
+from contextlib import suppress
 import multiprocessing
+from multiprocessing.connection import wait
+from pathlib import Path
+import pickle
 import signal
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import cast, TYPE_CHECKING
 
 from two_manifold_ros.comparison.cache import key_of
 from two_manifold_ros.comparison.scoring import grade
 from two_manifold_ros.comparison.trial import Failure, try_method
-from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
 
     from two_manifold_ros.comparison.cache import Cache
     from two_manifold_ros.comparison.method import Method
     from two_manifold_ros.comparison.outcome import Comparison
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.comparison.trial import Trial
+
+_KILLED = (
+    'its process was killed, probably for want of memory; run one at a time with --jobs 1, or '
+    'fewer --methods'
+)
 
 
 def _silent(stage: str, share: float) -> None:
@@ -79,28 +89,51 @@ def _run(
         for method in methods:
             yield method.name, try_method(method, plan.lesson, segments)
         return
-    context = multiprocessing.get_context('spawn')
-    with ProcessPoolExecutor(processes, context, _end_when_interrupted) as pool:
-        futures = {
-            pool.submit(try_method, method, plan.lesson, segments): method.name
-            for method in methods
-        }
+    with TemporaryDirectory() as folder:
+        # In a file: a pipe to a process that is killed before it has read everything would hold
+        # us up for good, as the executors of the standard library are then.
+        given = Path(folder) / 'given.pickle'
+        given.write_bytes(pickle.dumps((list(methods), plan.lesson, segments)))
+        waiting = deque(range(len(methods)))
+        free = [_start(given) for _ in range(processes)]
+        busy: dict[Connection, tuple[SpawnProcess, int]] = {}
         try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool as error:
-            msg = (
-                'a process that ran one of the methods was killed, probably for want of memory; '
-                'run one at a time with --jobs 1, or fewer --methods'
-            )
-            raise InputError(msg) from error
-        except BaseException:
-            # Leaving the pool waits for all that runs, and a signal may have come to us alone.
-            for child in multiprocessing.active_children():
-                child.terminate()
-            raise
+            while waiting or busy:
+                while waiting and free:
+                    worker, process = free.pop()
+                    busy[worker] = process, waiting.popleft()
+                    with suppress(OSError):
+                        worker.send(busy[worker][1])
+                for worker in cast('list[Connection]', wait(list(busy))):
+                    process, index = busy.pop(worker)
+                    try:
+                        trial = worker.recv()
+                        free.append((worker, process))
+                    except (EOFError, OSError):
+                        trial = Failure(_KILLED)
+                        free += [_start(given)] if waiting else []
+                    yield methods[index].name, trial
+        finally:
+            for process in [process for _, process in free] + [each for each, _ in busy.values()]:
+                process.terminate()
+                process.join()
 
 
-def _end_when_interrupted() -> None:
-    """Without this every process would print a traceback of its own."""
+def _start(given: Path) -> tuple[Connection, SpawnProcess]:
+    """Start a process that tries the methods whose numbers it is sent."""
+    context = multiprocessing.get_context('spawn')
+    ours, its = context.Pipe()
+    process = context.Process(target=_work, args=(its, given), daemon=True)
+    process.start()
+    # With a copy of its end here, its death would go unnoticed.
+    its.close()
+    return ours, process
+
+
+def _work(pipe: Connection, given: Path) -> None:
+    # Without this every process would print a traceback of its own when interrupted.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    methods, lesson, segments = pickle.loads(given.read_bytes())  # noqa: S301 - our own
+    with suppress(EOFError):
+        while True:
+            pipe.send(try_method(methods[pipe.recv()], lesson, segments))
