@@ -78,7 +78,8 @@ def test_topics_types_and_quality_are_what_is_advertised(displays: list[dict[str
         assert DISPLAYS[display['Class']] == topic.msgtype
         assert wanted['Reliability Policy'] == ('Reliable' if topic.reliable else 'Best Effort')
         assert wanted['Durability Policy'] == ('Transient Local' if topic.latched else 'Volatile')
-        assert wanted['Depth'] == topic.depth
+        # A display draws the newest message; more may be kept for who records.
+        assert 0 < wanted['Depth'] <= topic.depth
         assert wanted['History Policy'] == 'Keep Last'
 
 
