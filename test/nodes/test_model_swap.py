@@ -17,13 +17,13 @@ from raw_imu import raw_drive, raw_imu
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.successor import WINDOWS_FED
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.nodes import model_swap
 from two_manifold_ros.nodes.file_version import file_version
 from two_manifold_ros.nodes.fitting_model import check_input, check_successor
 from two_manifold_ros.nodes.model_swap import ModelSwap
 from two_manifold_ros.nodes.session import Session
-from two_manifold_ros.nodes.successor import WINDOWS_FED
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.training.settings import TrainingSettings

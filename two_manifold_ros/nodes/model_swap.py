@@ -6,20 +6,20 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
+from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.file_version import file_version
 from two_manifold_ros.nodes.fitting_model import check_successor
-from two_manifold_ros.nodes.successor import Successor
 from two_manifold_ros.outputs.rejections import rejections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.filtering.successor import Make
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.nodes.file_version import FileVersion
     from two_manifold_ros.nodes.session import Session
-    from two_manifold_ros.nodes.successor import Make
 
 
 PATIENCE = 2

@@ -9,10 +9,11 @@ from struct import Struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.filtering.feeding import feed
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.successor import count_on
 from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
-from two_manifold_ros.nodes.feeding import feed
 from two_manifold_ros.outputs.messages import publishable
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.successor import Sample, Successor
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.nodes.successor import Sample, Successor
 
 MOST_WAITING = 100
 """Messages taken at once at the most, so that no single callback takes long."""
@@ -180,9 +181,7 @@ class Session:
         self._settle()
         new, self.successor = self.successor, None
         if new is not None:
-            counters = new.filter.counters = self.filter.counters.copy()
-            # What only one of the two has used by now, the other has yet to count or has counted.
-            counters['used'] += self.filter.waiting - new.filter.waiting
+            count_on(new.filter, self.filter)
             self.model, self.filter, self.latest = new.model, new.filter, new.latest
             self._tick_ends = self.filter.tick_ends
 

@@ -13,7 +13,7 @@ from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
-from two_manifold_ros.nodes.feeding import feed
+from two_manifold_ros.filtering.feeding import feed
 from two_manifold_ros.outputs.messages import publishable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.feeding import feed
+from two_manifold_ros.filtering.feeding import feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.typing import Floats
 
     Make = Callable[[], tuple[ModelHead, Filter]]
 
-Sample: TypeAlias = 'tuple[int, tuple[float, ...]]'
+Sample: TypeAlias = 'tuple[int, Sequence[float] | Floats]'
 """Stamp in nanoseconds and values."""
 
 WINDOWS_FED = 3
@@ -30,14 +31,17 @@ WINDOWS_FED = 3
 
 class Successor:
     """
-    Loads, compiles and catches up without keeping the node from its messages; knows no ROS.
+    Loads or learns, compiles and catches up without keeping anybody from their samples.
 
     Parameters
     ----------
     make
-        Returns the model and a filter for it that is warm and empty; called in the thread.
+        Returns the model and a filter for it that is warm; called in the thread.
     past
-        The newest samples until now.
+        The newest samples until now, which the filter has not seen.
+    at_once
+        Whether to wait here until the thread has ended: then all that follows is the same every
+        time, but samples wait.
 
     Attributes
     ----------
@@ -50,7 +54,7 @@ class Successor:
 
     """
 
-    def __init__(self, make: Make, past: Sequence[Sample]) -> None:
+    def __init__(self, make: Make, past: Sequence[Sample] = (), *, at_once: bool = False) -> None:
         self.model: ModelHead
         self.filter: Filter
         self.latest: Estimate | None = None
@@ -60,6 +64,8 @@ class Successor:
         # A daemon, so that Ctrl-C ends the node while it loads.
         self._thread = Thread(target=self._work, args=(make, past), daemon=True, name='successor')
         self._thread.start()
+        if at_once:
+            self._thread.join()
 
     @property
     def prepared(self) -> bool:
@@ -71,7 +77,7 @@ class Successor:
         """Whether its newest estimate might be published."""
         return self.latest is not None and self.latest.valid
 
-    def take(self, stamp_ns: int, values: tuple[float, ...]) -> None:
+    def take(self, stamp_ns: int, values: Sequence[float] | Floats) -> None:
         """Take what the running filter takes as well."""
         self._newer.put((stamp_ns, values))
         self.catch_up()
@@ -121,5 +127,12 @@ class Successor:
             else:
                 self._push(*sample)
 
-    def _push(self, stamp_ns: int, values: tuple[float, ...]) -> None:
+    def _push(self, stamp_ns: int, values: Sequence[float] | Floats) -> None:
         self.latest = feed(self.filter, self.filter.push, stamp_ns, values, self.latest).latest
+
+
+def count_on(new: Filter, before: Filter) -> None:
+    """Let a filter that takes the place of another one go on with its counters."""
+    counters = new.counters = before.counters.copy()
+    # What only one of the two has used by now, the other has yet to count or has counted.
+    counters['used'] += before.waiting - new.waiting
