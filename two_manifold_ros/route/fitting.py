@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
 FOLDS = 4
-"""Parts of the drives that are left out in turn; of fewer laps each is about one lap."""
+"""
+Parts of the drives that are left out in turn; of fewer laps each is about one lap.
+
+Of a drive so short that a part would not be twice what a filter needs to find its way, as few as
+two.
+"""
 
 MOST_TICKS = 8_000
 """Ticks that are followed, in all; longer drives are followed in stretches of each part."""
@@ -148,7 +153,8 @@ def _parts(
     lengths = [len(each) for each in observations]
     total = sum(lengths)
     begins = np.concatenate([[0], np.cumsum(lengths)])
-    edges = np.linspace(0, total, FOLDS + 1)
+    folds = min(max(total // (2 * lead + 1), 2), FOLDS)
+    edges = np.linspace(0, total, folds + 1)
     when = begins[places.segments] + places.times
     most = max(MOST_TICKS // FOLDS, 3 * lead)
     parts = []
