@@ -9,8 +9,13 @@ from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.cli.online_report import (
+    LEARNERS,
+    run_online,
+    seconds_or_share,
+    some_learners,
+)
 from two_manifold_ros.cli.options import (
-    add_bags,
     add_json,
     add_position_lag,
     add_topics,
@@ -46,9 +51,38 @@ HELP = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser)
+    parser.add_argument(
+        'model',
+        metavar='MODEL',
+        help='file written by two-manifold train; with --online there is none',
+    )
+    parser.add_argument(
+        'bags',
+        nargs='*',
+        metavar='BAG',
+        help='a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file',
+    )
     add_topics(parser)
+    parser.add_argument(
+        '--online',
+        action='store_true',
+        help='take no model, but learn while driving: errors by lap of each learner, beside '
+        'models trained of the same laps',
+    )
+    parser.add_argument(
+        '--learners',
+        type=some_learners,
+        default=LEARNERS,
+        metavar='NAMES',
+        help=f'with --online: some of {",".join(LEARNERS)} (default: all)',
+    )
+    parser.add_argument(
+        '--positions-until',
+        type=seconds_or_share,
+        metavar='S',
+        help='with --online: keep positions from the learners after S seconds, or after a share '
+        'such as 70%%; from then on the IMU is alone (default: give all)',
+    )
     parser.add_argument(
         '--from',
         dest='start',
@@ -68,6 +102,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Evaluate and report; return 0."""
+    if args.online:
+        args.bags = [args.model, *args.bags]
+        return run_online(args)
+    if not args.bags:
+        msg = 'Name the bags to evaluate on after the model, or --online to learn from them.'
+        raise InputError(msg)
     if args.figure and not Path(args.figure).absolute().parent.is_dir():
         msg = f'The folder of {args.figure} does not exist: make it before drawing.'
         raise InputError(msg)

@@ -44,10 +44,7 @@ def count_laps(motion: Motion) -> Laps | None:
     Gates are put across the route at even distances; the times and ways between passing the same
     gate twice in the same direction are laps.
     """
-    steps = np.linalg.norm(np.diff(motion.positions, axis=0), axis=1)
-    # What happens while standing is noise, not way.
-    both_moving = motion.moving[1:] & motion.moving[:-1]
-    way = np.concatenate([[0.0], np.cumsum(np.where(both_moving, steps, 0.0))])
+    way = way_driven(motion)
     if way[-1] == 0:
         return None
     targets = (np.arange(_GATES) + 0.5) / _GATES * way[-1]
@@ -58,6 +55,15 @@ def count_laps(motion: Motion) -> Laps | None:
         return None
     time_s, length_m = np.median(laps, axis=0).tolist()
     return Laps(float(way[-1]) / length_m, time_s, length_m)
+
+
+def way_driven(motion: Motion) -> Floats:
+    """Return how far the vehicle has driven at each point of the grid (G,), metres."""
+    steps = np.linalg.norm(np.diff(motion.positions, axis=0), axis=1)
+    # What happens while standing is noise, not way.
+    both_moving = motion.moving[1:] & motion.moving[:-1]
+    way: Floats = np.concatenate([[0.0], np.cumsum(np.where(both_moving, steps, 0.0))])
+    return way
 
 
 def _laps_through(motion: Motion, way: Floats, gate: int, width: float) -> Floats:

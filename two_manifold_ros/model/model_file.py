@@ -68,12 +68,25 @@ def save_model(model: ModelHead, path: str | Path) -> None:
         If the folder cannot be written, or the model could not be loaded again.
 
     """
+    write_container(path, *model_parts(model))
+
+
+def model_parts(model: ModelHead) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """
+    Return the JSON header and the arrays of which `model_from` makes the model again.
+
+    Raises
+    ------
+    InputError
+        If it could not.
+
+    """
     name, kind = next(each for each in _KINDS.items() if isinstance(model, each[1].model))
     kind.check(model)
     header = (
         {'format': name, 'version': kind.versions[0]} | head_numbers(model) | kind.numbers(model)
     )
-    write_container(path, header, head_arrays(model) | kind.arrays(model))
+    return header, head_arrays(model) | kind.arrays(model)
 
 
 def load_model(path: str | Path) -> ModelHead:

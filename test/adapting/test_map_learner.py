@@ -1,0 +1,321 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A map learned while driving: from nothing, beside the filter, and kept."""
+
+from __future__ import annotations
+
+from functools import cache
+from time import sleep
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.adapting_head import make_head
+from two_manifold_ros.adapting.map_learner import MapLearner
+from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+Saved: TypeAlias = 'tuple[dict[str, Any], dict[str, np.ndarray]]'
+
+HEAD = make_head(AdaptingSettings(rate_hz=20.0, horizons=(0, 10)))
+SETTINGS = TrainingSettings(horizons=(0, 10))
+LEARNED = 700
+"""Samples after which a map of almost four laps has been learned."""
+
+
+@cache
+def run() -> SlotCarRun:
+    """Drive for ten laps of nine seconds."""
+    return simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=1800)
+
+
+def new_learner(**options: Any) -> MapLearner:  # noqa: ANN401 - passed on
+    return MapLearner(HEAD, SETTINGS, **{'at_once': True, **options})
+
+
+def feed(
+    learner: MapLearner, first: int, stop: int, *, reference: bool = True, later_ns: int = 0
+) -> list[Estimate]:
+    drive, estimates = run(), []
+    for index in range(first, stop):
+        stamp = int(drive.stamps_ns[index]) + later_ns
+        estimates += learner.push(stamp, drive.imu[index])
+        if reference and index % 2 == 0:
+            learner.add_reference(stamp, *drive.positions[index, :2].tolist())
+    return estimates
+
+
+def errors(estimates: list[Estimate], later_ns: int = 0) -> np.ndarray:
+    drive = run()
+    valid = [each for each in estimates if each.valid]
+    where = np.searchsorted(drive.stamps_ns, [each.stamp_ns - later_ns for each in valid])
+    told = np.array([each.positions[0] for each in valid])
+    return np.linalg.norm(told - drive.positions[where, :2], axis=1)
+
+
+class Learned(NamedTuple):
+    """What a learner told and did on the first laps, and has saved then."""
+
+    learner: MapLearner
+    told: list[Estimate]
+    trained_on: list[list[Recording]]
+    saved: Saved
+
+
+@pytest.fixture(scope='module')
+def learned() -> Learned:
+    """Nothing may be pushed into its learner any more."""
+    trained_on = []
+
+    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        trained_on.append(list(recordings))
+        return train_model(recordings, settings)
+
+    learner = new_learner(train=train)
+    return Learned(learner, feed(learner, 0, LEARNED), trained_on, learner.saved())
+
+
+@pytest.fixture
+def kept(learned: Learned) -> Saved:
+    """What a learner of some laps has saved."""
+    return learned.saved
+
+
+def restored(kept: Saved, **options: Any) -> MapLearner:  # noqa: ANN401
+    learner = new_learner(**options)
+    learner.restore(*kept)
+    return learner
+
+
+def test_nothing_is_told_before_the_first_map() -> None:
+    learner = new_learner()
+    lacking = learner.lacking('/fix')
+    assert lacking is not None
+    assert lacking.cause == 'no_reference'
+    assert '/fix' in lacking.why
+    assert {each.status for each in feed(learner, 0, 150)} == {Status.FILLING}
+    assert not learner.has_map
+    assert learner.model() is None
+    lacking = learner.lacking('/fix')
+    assert lacking is not None
+    assert lacking.cause == 'learning'
+
+
+def test_from_nothing_it_tells_positions_after_some_laps_and_goes_on_alone(
+    learned: Learned,
+) -> None:
+    assert learned.learner.lacking('/fix') is None
+    learner = restored(learned.saved)
+    alone = feed(learner, LEARNED, 1500, reference=False)
+    assert np.mean([each.valid for each in alone]) > 0.95
+    # The mean position errs by about a metre.
+    assert np.sqrt(np.mean(errors(alone) ** 2)) < 0.1
+    # All that is known was learned when there was nothing more to come.
+    assert learner.trainings[-1] == pytest.approx(LEARNED / 20.0, abs=0.5)
+    assert learner.values()['learned_laps'] == pytest.approx(LEARNED / 20.0 / 9.2, rel=0.1)
+
+
+def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
+    ((recording,),) = learned.trained_on[-1:]
+    count = len(recording.imu.stamps)
+    assert count > 0.7 * LEARNED
+    assert recording.imu.stamps.tolist() == run().stamps_ns[:count].tolist()
+    assert recording.imu.samples.tobytes() == run().imu[:count].tobytes()
+    assert recording.positions is not None
+    assert recording.positions.positions.tobytes() == run().positions[:count:2, :2].tobytes()
+    offline = train_model([recording], SETTINGS)
+    model = learned.learner.model()
+    assert isinstance(model, RouteModel)
+    assert isinstance(offline, RouteModel)
+    assert model.route.means.tobytes() == offline.route.means.tobytes()
+
+
+def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_told_twice(
+    learned: Learned,
+) -> None:
+    again = new_learner()
+    told = feed(again, 0, 500)
+    assert len(again.trainings) > 2
+    assert [each.positions.tobytes() for each in told] == [
+        each.positions.tobytes() for each in learned.told[: len(told)]
+    ]
+    steps = np.diff([each.stamp_ns for each in learned.told])
+    assert steps.min() > 0
+    assert steps.max() <= 2 * HEAD.period_ns
+    live = learned.learner.filter
+    assert live.counters['received'] == LEARNED == live.counters['used'] + live.waiting
+
+
+def test_its_errors_are_told_beside_those_of_the_mean_position(learned: Learned) -> None:
+    learner = learned.learner
+    values = learner.values()
+    assert values['error_m'] < 0.3 * values['mean_error_m']
+    assert values['judged_s'] == pytest.approx(2 * learner.lap_s, abs=0.5)
+    assert 'the mean position by' in str(values['learning'])
+    numbers, singular = learner.progress()
+    assert numbers['error_m'] == values['error_m']
+    assert len(singular) == 0
+
+
+def test_it_is_told_that_no_positions_come_any_more(kept: Saved) -> None:
+    learner = restored(kept)
+    feed(learner, LEARNED, LEARNED + 20)
+    feed(learner, LEARNED + 20, LEARNED + 100, reference=False)
+    assert 'no positions come any more' in str(learner.values()['learning'])
+
+
+def test_a_given_model_runs_until_there_is_a_map(
+    kept: Saved,
+) -> None:
+    model = restored(kept).model()
+    assert model is not None
+    learner = MapLearner(model, SETTINGS, at_once=True)
+    assert learner.lacking('/fix') is None
+    assert learner.model() is None
+    assert learner.running is model
+    told = feed(learner, LEARNED, LEARNED + 300, reference=False)
+    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
+    assert 'the given model' in learner.values()['learning']
+
+
+def test_samples_do_not_wait_for_a_training() -> None:
+    began, ends = [], []
+
+    def slow(recordings: Any, settings: Any) -> Any:  # noqa: ANN401 - passed on
+        began.append(len(recordings[0].imu.stamps))
+        while not ends:
+            sleep(0.01)
+        return train_model(recordings, settings)
+
+    learner = new_learner(at_once=False, train=slow)
+    feed(learner, 0, 300)
+    assert began == [began[0]]
+    assert not learner.has_map
+    assert 'a map is being learned' in str(learner.lacking('/fix'))
+    ends.append(True)
+    while not learner._coming.prepared:
+        sleep(0.01)
+    assert learner.failure == ''
+
+
+@pytest.mark.parametrize(
+    ('raised', 'words', 'is_bug'),
+    [
+        (InputError('the process was killed'), 'the process was killed', False),
+        (RuntimeError('a bug'), 'please report it: a bug', True),
+    ],
+)
+def test_a_training_that_fails_is_told_and_the_next_one_is_tried(
+    raised: Exception, words: str, is_bug: bool
+) -> None:
+    left = [raised]
+
+    def fails_once(recordings: Any, settings: Any) -> Any:  # noqa: ANN401 - passed on
+        if left:
+            raise left.pop()
+        return train_model(recordings, settings)
+
+    learner = new_learner(train=fails_once)
+    feed(learner, 0, 230)
+    assert words in learner.failure
+    assert words in learner.values()['learning_trouble']
+    assert ('Traceback' in learner.details) == is_bug
+    assert learner.counters['failures'] == is_bug
+    feed(learner, 230, 450)
+    assert learner.failure == learner.details == ''
+    assert learner.has_map
+
+
+def test_what_was_learned_outlives_it(
+    kept: Saved,
+) -> None:
+    learner, again = restored(kept), restored(kept)
+    assert learner.counters['learned'] == LEARNED
+    told = feed(learner, LEARNED, LEARNED + 300, reference=False)
+    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
+    assert [each.positions.tobytes() for each in told] == [
+        each.positions.tobytes() for each in feed(again, LEARNED, LEARNED + 300, reference=False)
+    ]
+    # More of the same drive, after a pause.
+    later = 60 * 10**9
+    feed(again, LEARNED + 300, 1600, later_ns=later)
+    assert again.trainings[-1] > learner.trainings[-1]
+    assert len(again.memory.recordings(HEAD)) == 2
+
+
+@pytest.mark.parametrize('missing', ['stretches', 'known_s', 'trainings', 'lag_ns'])
+def test_what_does_not_fit_together_is_refused(kept: Saved, missing: str) -> None:
+    numbers, arrays = kept
+    learner = new_learner()
+    with pytest.raises(InputError, match='do not fit together'):
+        learner.restore({name: numbers[name] for name in numbers if name != missing}, arrays)
+    with pytest.raises(InputError, match='do not fit together'):
+        learner.restore(numbers, {**arrays, 'samples': arrays['samples'][1:]})
+    assert not learner.has_map
+
+
+def test_late_positions_are_put_in_step(kept: Saved) -> None:
+    late_ns = 300_000_000
+    numbers, arrays = kept
+    # The same laps with late positions, of which no map was learned yet.
+    numbers = {**numbers, 'last_s': 0.0, 'trainings': []}
+    del numbers['model']
+    learner = new_learner(position_lag='0.3')
+    learner.restore(numbers, {**arrays, 'fixes': arrays['fixes'] + late_ns})
+    told = []
+    for index in range(LEARNED + 10, LEARNED + 400):
+        stamp = int(run().stamps_ns[index])
+        told += learner.push(stamp, run().imu[index])
+        if index % 2 == 0:
+            learner.add_reference(stamp + late_ns, *run().positions[index, :2].tolist())
+    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
+    # What was told is held against where the vehicle was then.
+    assert learner.values()['error_m'] < 0.1
+
+
+def test_a_reset_forgets_the_stream_and_nothing_else(
+    kept: Saved,
+) -> None:
+    learner = restored(kept)
+    feed(learner, LEARNED, LEARNED + 100)
+    learner.reset('a test')
+    assert learner.filter.status is Status.WAITING
+    assert learner.has_map
+    assert not np.isfinite(learner.progress()[0].get('error_m', np.nan))
+    assert errors(feed(learner, LEARNED + 100, LEARNED + 400, reference=False)).max() < 1.0
+
+
+def test_only_the_route_can_be_learned_so() -> None:
+    with pytest.raises(InputError, match='not spectral'):
+        MapLearner(HEAD, TrainingSettings(method='spectral'))
+
+
+def test_the_filter_of_a_map_is_made_as_asked_for(
+    kept: Saved,
+) -> None:
+    made = []
+
+    def make(model: Any) -> Filter:  # noqa: ANN401 - passed on
+        made.append(model)
+        return Filter(model, reorder_ns=20_000_000)
+
+    learner = restored(kept, make=make)
+    feed(learner, LEARNED, LEARNED + 2)
+    assert made[-1] is learner.running
+    learner.close()

@@ -1,0 +1,83 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of what was told before it was known, against sums over plain lists."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.prequential import Prequential
+
+SECOND_NS = 10**9
+
+
+def told(second: int, x: float, y: float, *, valid: bool = True) -> Any:  # noqa: ANN401 - a stand-in
+    positions = np.array([[x, y]])
+    return SimpleNamespace(stamp_ns=second * SECOND_NS, positions=positions, valid=valid)
+
+
+def naive(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:
+    """Return errors of the last ``span`` seconds: of who told, of the mean, and the share told."""
+    squares, usual, shares = [], [], []
+    for index, (place, guess, valid) in enumerate(rows):
+        before = [each[0] for each in rows[:index]]
+        mean = (place - np.mean(before)) ** 2 if before else 0.0
+        usual.append(mean)
+        squares.append((guess - place) ** 2 if valid else mean)
+        shares.append(valid)
+    newest = slice(max(0, len(rows) - span - 1), None)
+    return (
+        math.sqrt(np.mean(squares[newest])),
+        math.sqrt(np.mean(usual[newest])),
+        float(np.mean(shares[newest])),
+    )
+
+
+@given(
+    st.lists(st.tuples(st.floats(-50.0, 50.0), st.floats(-50.0, 50.0), st.booleans()), min_size=1),
+    st.integers(0, 12),
+)
+def test_it_sums_what_the_last_seconds_were_worth(
+    rows: list[tuple[float, float, bool]], span: int
+) -> None:
+    score = Prequential(float(span))
+    for second, (_, guess, valid) in enumerate(rows):
+        score.tell(told(second, guess, 0.0, valid=valid))
+    places = {second * SECOND_NS: (row[0], 0.0) for second, row in enumerate(rows)}
+    score.settle((len(rows) - 1) * SECOND_NS, places.get)
+    found = score.rmse_m, score.mean_rmse_m, score.told
+    assert found == pytest.approx(naive(rows, span), abs=1e-5)
+    assert len(score) == min(span + 1, len(rows))
+
+
+def test_only_what_is_known_counts_and_only_once() -> None:
+    score = Prequential(100.0)
+    assert math.isnan(score.rmse_m)
+    assert math.isnan(score.told)
+    for second in range(10):
+        score.tell(told(second, 3.0, 4.0))
+    known = {second * SECOND_NS: (0.0, 0.0) for second in (1, 2, 7)}
+    score.settle(5 * SECOND_NS, known.get)
+    assert (len(score), score.rmse_m, score.told) == (2, 5.0, 1.0)
+    score.settle(5 * SECOND_NS, known.get)
+    assert len(score) == 2
+    score.settle(9 * SECOND_NS, known.get)
+    assert len(score) == 3
+    assert score.seconds == 6.0
+
+
+def test_a_clock_that_was_set_back_begins_anew() -> None:
+    score = Prequential(100.0)
+    for second in (50, 51, 3):
+        score.tell(told(second, 1.0, 0.0))
+        score.settle(second * SECOND_NS, lambda _: (0.0, 0.0))
+    assert (len(score), score.rmse_m) == (1, 1.0)
+    score.forget()
+    assert len(score) == 0

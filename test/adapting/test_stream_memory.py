@@ -1,0 +1,157 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of a stream, and how it becomes recordings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.adapting_head import make_head
+from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting.stream_memory import SEAM_NS, STEP_NS, StreamMemory
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+
+STEP = 10_000_000
+HEAD = replace(
+    make_head(AdaptingSettings(), imu_topic='/imu', position_topic='/fix'),
+    frame_id='map',
+    origin=GeodeticOrigin(50.0, 10.0, 3.0),
+)
+
+
+def sample(value: float) -> list[float]:
+    return [value, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def filled(count: int, most: int = 1000) -> StreamMemory:
+    memory = StreamMemory(most)
+    for index in range(count):
+        memory.add(STEP * (index + 1), sample(index))
+        if index % 4 == 0:
+            memory.add_position(STEP * (index + 1), index, -index)
+    return memory
+
+
+def test_it_gives_back_what_it_was_given() -> None:
+    (recording,) = filled(100).recordings(HEAD)
+    assert recording.imu.stamps.tolist() == [STEP * each for each in range(1, 101)]
+    assert recording.imu.samples.tolist() == [sample(each) for each in range(100)]
+    assert recording.positions is not None
+    assert recording.positions.stamps.tolist() == [STEP * each for each in range(1, 101, 4)]
+    assert recording.positions.positions.tolist() == [[each, -each] for each in range(0, 100, 4)]
+    assert (recording.imu.topic, recording.positions.topic) == ('/imu', '/fix')
+    assert (recording.positions.frame_id, recording.positions.origin) == ('map', HEAD.origin)
+
+
+def test_a_recording_stays_as_it_was_while_the_stream_goes_on() -> None:
+    memory = filled(100)
+    (recording,) = memory.recordings(HEAD)
+    before = recording.imu.samples.copy()
+    memory.add(STEP * 101, sample(101.0))
+    assert (recording.imu.samples == before).all()
+
+
+def test_the_oldest_goes_first_and_memory_is_bounded() -> None:
+    memory = filled(1500, most=800)
+    assert 700 <= len(memory) <= 800
+    (recording,) = memory.recordings(HEAD)
+    assert recording.imu.stamps[-1] == STEP * 1500
+    assert len(recording.imu.stamps) == len(memory) == len(recording.imu.samples)
+    assert recording.positions is not None
+    assert recording.positions.stamps[0] >= recording.imu.stamps[0]
+    assert recording.positions.stamps[-1] == STEP * 1497
+
+
+@pytest.mark.parametrize('jump_ns', [SEAM_NS + STEP, -2 * SEAM_NS])
+def test_a_new_drive_begins_where_the_clock_jumps(jump_ns: int) -> None:
+    memory = filled(50, most=70)
+    for index in range(40):
+        stamp = STEP * (50 + index) + jump_ns
+        memory.add(stamp, sample(index))
+        memory.add_position(stamp, 0.0, index)
+    first, second = memory.recordings(HEAD)
+    assert len(first.imu.stamps) + len(second.imu.stamps) == len(memory) <= 70
+    assert len(second.imu.stamps) == 40
+    # A whole drive may be forgotten.
+    for index in range(60):
+        memory.add(STEP * (90 + index) + jump_ns, sample(index))
+    assert len(memory.recordings(HEAD)) == 1
+
+
+def test_a_drive_without_positions_teaches_nothing() -> None:
+    memory = StreamMemory()
+    for index in range(10):
+        memory.add(STEP * index, sample(index))
+    assert memory.recordings(HEAD) == []
+    memory.add_position(STEP * 9, 0.0, 0.0)
+    assert memory.recordings(HEAD) == []
+    assert StreamMemory().recordings(HEAD) == []
+
+
+def test_what_is_late_double_or_not_finite_is_left_out() -> None:
+    memory = filled(20)
+    for stamp, value in ((STEP * 20, 1.0), (STEP * 3, 1.0), (STEP * 21, np.nan), (0, np.inf)):
+        memory.add(stamp, sample(value))
+    (recording,) = memory.recordings(HEAD)
+    assert len(recording.imu.stamps) == 20
+    assert np.isfinite(recording.imu.samples).all()
+
+
+@given(st.lists(st.integers(1, 3 * STEP_NS // 2), min_size=1, max_size=60))
+def test_samples_close_together_are_kept_as_their_mean(steps: list[int]) -> None:
+    memory = StreamMemory()
+    stamps = np.cumsum([STEP, *steps])
+    values = np.random.default_rng(len(steps)).normal(size=(len(stamps), 6))
+    for stamp, value in zip(stamps.tolist(), values, strict=True):
+        memory.add(stamp, value)
+    groups: list[list[int]] = []
+    for index, stamp in enumerate(stamps):
+        if groups and stamp - stamps[groups[-1][0]] < STEP_NS:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    memory.add_position(int(stamps[-1]), 0.0, 0.0)
+    memory.add_position(int(stamps[-1]) + 1, 0.0, 0.0)
+    (recording,) = memory.recordings(HEAD)
+    assert recording.imu.stamps.tolist() == [stamps[each[0]] for each in groups]
+    np.testing.assert_allclose(
+        recording.imu.samples, [values[each].mean(axis=0) for each in groups], atol=1e-12
+    )
+
+
+def test_what_was_saved_is_restored_and_goes_on() -> None:
+    memory = filled(60)
+    memory.add(STEP * 100 + 2 * SEAM_NS, sample(0.0))
+    lengths, arrays = memory.saved()
+    again = StreamMemory(1000)
+    again.restore(lengths, arrays)
+    assert again.saved()[0] == lengths == [[60, 15], [1, 0]]
+    for name, array in again.saved()[1].items():
+        assert (array == arrays[name]).all()
+    assert len(again) == 61
+    again.add(STEP * 200 + 2 * SEAM_NS, sample(1.0))
+    again.add_position(STEP * 200 + 2 * SEAM_NS, 0.0, 0.0)
+    assert again.saved()[0] == [[60, 15], [2, 1]]
+
+
+def test_nothing_can_be_saved_and_restored_as_well() -> None:
+    lengths, arrays = StreamMemory().saved()
+    again = StreamMemory()
+    again.restore(lengths, arrays)
+    assert len(again) == 0
+    again.add(STEP, sample(0.0))
+    assert len(again) == 1
+
+
+@pytest.mark.parametrize('name', ['stamps', 'samples', 'fixes', 'places'])
+def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) -> None:
+    lengths, arrays = filled(60).saved()
+    again = filled(5)
+    with pytest.raises(ValueError, match='does not fit'):
+        again.restore(lengths, {**arrays, name: arrays[name][:-1]})
+    assert len(again) == 5

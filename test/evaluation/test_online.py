@@ -1,0 +1,168 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The learning curve: learners that are simple enough to know what they must reach."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation import online
+from two_manifold_ros.evaluation.online import (
+    AFTERWARDS,
+    learning_curve,
+    LearningCurve,
+    MEAN,
+    OFFLINE,
+)
+from two_manifold_ros.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.recordings.recording import Recording
+
+LAP_S = 8.0
+SETTINGS = TrainingSettings(horizons=(0, 5))
+
+
+class Parrot:
+    """Says the newest position that it was given, ``off`` metres beside it on both axes."""
+
+    def __init__(self, off: float = 0.0, *, silent: bool = False) -> None:
+        self.given: list[int] = []
+        self.pushed: list[int] = []
+        self._off, self._silent = off, silent
+        self._place = np.full(2, np.nan)
+
+    def push(self, stamp_ns: int, _: Any) -> list[Any]:  # noqa: ANN401 - a sample
+        self.pushed.append(stamp_ns)
+        place = np.full((1, 2), np.nan) if self._silent else self._place[None] + self._off
+        valid = bool(np.isfinite(place).all())
+        return [SimpleNamespace(stamp_ns=stamp_ns, positions=place, valid=valid)]
+
+    def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
+        self.given.append(stamp_ns)
+        self._place = np.array([x, y])
+        return True
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the learners count, no offline model is trained."""
+
+    def refuse(*_: object) -> None:
+        msg = 'not here'
+        raise InputError(msg)
+
+    monkeypatch.setattr(online, 'train_model', refuse)
+
+
+def rows_of(curve: LearningCurve, name: str) -> dict[int, Any]:
+    return {row.lap: row for row in curve.rows if row.name == name}
+
+
+@pytest.mark.usefixtures('no_training')
+def test_laps_are_scored_one_by_one_before_their_positions_are_given(
+    drive: Callable[..., Recording],
+) -> None:
+    recording = drive(40.0)
+    learner = Parrot()
+    curve = learning_curve([recording], {'parrot': learner}, SETTINGS)
+    assert curve.laps
+    assert curve.names == ('parrot', OFFLINE, MEAN)
+    assert learner.pushed == recording.imu.stamps.tolist()
+    assert recording.positions is not None
+    assert learner.given == recording.positions.stamps.tolist()
+    rows = rows_of(curve, 'parrot')
+    assert list(rows) == [1, 2, 3, 4, 5]
+    assert rows[3].seconds == pytest.approx(2 * LAP_S, abs=0.2)
+    # What it says is one position of 25 in a second old, at up to 1.6 m/s.
+    assert 0.0 < rows[3].rmse_m < 0.07
+    assert rows[3].told == 1.0
+
+
+@pytest.mark.usefixtures('no_training')
+def test_the_mean_position_is_that_of_what_was_given_until_then(
+    drive: Callable[..., Recording],
+) -> None:
+    recording = drive(24.0)
+    assert recording.positions is not None
+    mean = rows_of(learning_curve([recording], {}, SETTINGS), MEAN)
+    places = recording.positions.positions
+    whole = np.sqrt(np.mean(np.sum((places - places.mean(axis=0)) ** 2, axis=1)))
+    assert mean[3].rmse_m == pytest.approx(whole, rel=0.05)
+    assert mean[3].median_m <= mean[3].rmse_m * 1.5
+
+
+@pytest.mark.usefixtures('no_training')
+def test_who_says_nothing_errs_as_much_as_the_mean_position(
+    drive: Callable[..., Recording],
+) -> None:
+    curve = learning_curve([drive(24.0)], {'mute': Parrot(silent=True)}, SETTINGS)
+    mute, mean = rows_of(curve, 'mute'), rows_of(curve, MEAN)
+    assert [row.rmse_m for row in mute.values()] == [row.rmse_m for row in mean.values()]
+    assert {row.told for row in mute.values()} == {0.0}
+
+
+@pytest.mark.usefixtures('no_training')
+def test_positions_end_where_the_imu_is_to_be_alone(drive: Callable[..., Recording]) -> None:
+    recording = drive(40.0)
+    learner = Parrot(off=1.0)
+    curve = learning_curve([recording], {'parrot': learner}, SETTINGS, known_s=20.0)
+    assert max(learner.given) < recording.imu.first_stamp + 20 * 10**9
+    assert learner.pushed == recording.imu.stamps.tolist()
+    alone = rows_of(curve, 'parrot')[AFTERWARDS]
+    assert alone.seconds == pytest.approx(20.0, abs=0.1)
+    # It goes on saying the last position.
+    assert alone.rmse_m > 1.0
+    assert list(rows_of(curve, 'parrot')) == [1, 2, 3, AFTERWARDS]
+    assert curve.known_s == pytest.approx(20.0, abs=0.1)
+
+
+def test_offline_models_know_only_what_came_before(
+    slot_car_laps: tuple[Recording, Recording],
+) -> None:
+    """Nothing can be trained before a place is met twice; then the error falls."""
+    recording = slot_car_laps[0].between(None, 45.0)
+    curve = learning_curve([recording], {}, SETTINGS, known_s=32.0)
+    offline, mean = rows_of(curve, OFFLINE), rows_of(curve, MEAN)
+    assert 1 not in offline
+    assert offline[AFTERWARDS].rmse_m < 0.25 * mean[AFTERWARDS].rmse_m
+    assert offline[AFTERWARDS].told > 0.9
+    content = curve.to_json()
+    assert content['laps_counted']
+    assert {row['name'] for row in content['rows']} == {OFFLINE, MEAN}
+
+
+@pytest.mark.usefixtures('no_training')
+def test_parts_of_equal_time_stand_for_laps_that_cannot_be_counted(
+    drive: Callable[..., Recording],
+) -> None:
+    """Less than a lap."""
+    curve = learning_curve([drive(5.0)], {'parrot': Parrot()}, SETTINGS)
+    assert not curve.laps
+    assert len(rows_of(curve, 'parrot')) == 10
+
+
+@pytest.mark.usefixtures('no_training')
+def test_drives_follow_one_another(drive: Callable[..., Recording]) -> None:
+    curve = learning_curve([drive(24.0), drive(24.0)], {'parrot': Parrot()}, SETTINGS)
+    rows = rows_of(curve, 'parrot')
+    assert list(rows) == [1, 2, 3, 4, 5, 6]
+    assert rows[4].seconds == pytest.approx(24.0, abs=0.1)
+
+
+def test_without_positions_there_is_nothing_to_compare_with(
+    drive: Callable[..., Recording],
+) -> None:
+    recording = drive(24.0)
+    assert recording.positions is not None
+    none = recording.positions.select(np.zeros(len(recording.positions.stamps), dtype=np.bool_))
+    without = type(recording)(recording.name, recording.imu, none)
+    with pytest.raises(InputError, match='ellipse: there are no positions'):
+        learning_curve([without], {}, SETTINGS)

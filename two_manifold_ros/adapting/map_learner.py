@@ -1,0 +1,435 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Learn the map of a route while driving it: trained again as the drive gets longer."""
+
+from __future__ import annotations
+
+from collections import Counter
+import math
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.adapting.adapting_head import AdaptingHead
+from two_manifold_ros.adapting.learner import Lacking
+from two_manifold_ros.adapting.prequential import Prequential
+from two_manifold_ros.adapting.reference import Reference
+from two_manifold_ros.adapting.seen import NothingLearned
+from two_manifold_ros.adapting.stream_memory import StreamMemory
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.successor import count_on, Successor
+from two_manifold_ros.inspection.lag_correction import put_in_step
+from two_manifold_ros.model.model_file import model_from, model_parts
+from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.head import ModelHead, TrainedModel
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
+
+    Train = Callable[[Sequence[Recording], TrainingSettings], TrainedModel]
+
+FIRST_S = 10.0
+"""Seconds with positions before the first attempt; one that fails takes a tenth of a second."""
+
+GROWTH = 1.3
+"""
+Times that the drive has become as long when its map is learned again.
+
+All trainings of a drive together then take 1 / (1 - 1 / 1.3) = 4.3 times as long as the last one,
+and the map lacks at most the newest quarter of what there is.
+"""
+
+ENDED_STEPS, ENDED_S = 5.0, 2.0
+"""
+Usual steps of the positions, and seconds at least, without one after which they have ended: then
+the map is learned once more from all that there is.
+"""
+
+WORTH = 1.02
+"""Times that the drive has become as long for that to be worth it."""
+
+CATCH_UP_LAPS = 1.0
+"""Newest laps that a new map is shown before it is believed: a lap tells where it is."""
+
+JUDGED_LAPS = 2.0
+"""Newest laps over which its error is told."""
+
+USEFUL = 0.25
+"""Share of the error of the mean position below which a map is of use."""
+
+
+class MapLearner:
+    """
+    A filter on a map of the route that is learned while it filters.
+
+    Samples and reference positions are kept. Each time that the drive has become longer by a third
+    a map is trained from all that is kept, exactly as ``two-manifold train`` does, shown the
+    newest lap, and takes the place of the one before as soon as it tells a position. A map of
+    which no part could be followed on the others, because no place was met twice, is not used.
+    Positions are never told to the filter: what it tells is what it would tell without them.
+
+    Parameters
+    ----------
+    head
+        Of the stream, shown before the first map; a model, which is run until there is a map, or
+        what `make_head` returns.
+    settings
+        Of the trainings; the method is ``route``.
+    train
+        What trains, in a thread of its own.
+    make
+        Makes the filter of a model.
+    position_lag
+        How late positions are, see ``put_in_step``.
+    close
+        Called when nothing is to be trained any more.
+    at_once
+        Whether samples wait for trainings: then the same stream gives bit-equal estimates.
+
+    Attributes
+    ----------
+    filter
+        What runs now; it tells nothing before the first map.
+    reference
+        What refuses positions; its ``counters``.
+    memory
+        What is kept of the stream.
+    known_s
+        Seconds of the stream with positions.
+    trainings
+        Seconds of the stream with positions at each training whose map has run.
+    failure, details
+        Why the last training gave no map, empty if it did; a traceback if that is a bug.
+    score
+        Errors of what was told.
+
+    Raises
+    ------
+    InputError
+        If the settings are of another method.
+
+    """
+
+    def __init__(
+        self,
+        head: ModelHead,
+        settings: TrainingSettings | None = None,
+        *,
+        train: Train = train_model,
+        make: Callable[[ModelHead], Filter] = Filter,
+        position_lag: str = '',
+        at_once: bool = False,
+        close: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._settings = settings or TrainingSettings()
+        if self._settings.method != 'route':
+            msg = f'a map is learned with the method route, not {self._settings.method}'
+            raise InputError(msg)
+        self._train, self._make, self._at_once = train, make, at_once
+        self._position_lag, self._lag_ns = position_lag, 0
+        self._close = close
+        self.head = head
+        self.memory = StreamMemory()
+        self.reference = Reference()
+        self.score = Prequential(FIRST_S)
+        self.known_s = 0.0
+        self.trainings: list[float] = []
+        self.failure = self.details = ''
+        self._model = head
+        if isinstance(head, AdaptingHead):
+            nothing = NothingLearned(head.states, len(head.horizons))
+            self.filter = Filter(head, tick_filter=nothing)
+        else:
+            self._run(head, make(head))
+            self.filter.warm_up()
+        self._coming: Successor | None = None
+        self._coming_lag_ns = 0
+        self._failures = 0
+        self._due_s, self._last_s = FIRST_S, 0.0
+        self._last_fix_ns: int | None = None
+        self._usual_step_s = 0.0
+        self._ended = False
+
+    @property
+    def running(self) -> ModelHead:
+        """The map that the filter runs; before the first, what is known of the stream."""
+        return self._model if self.has_map else self.head
+
+    @property
+    def has_map(self) -> bool:
+        """Whether a map runs, learned here or given."""
+        return not isinstance(self._model, AdaptingHead)
+
+    @property
+    def lap_s(self) -> float:
+        """How long a lap takes that visits all of the map once, s; NaN without a map."""
+        return _lap_s(self._model) if isinstance(self._model, RouteModel) else math.nan
+
+    @property
+    def counters(self) -> Counter[str]:
+        """
+        Samples that are kept as ``learned``, ``maps``, and ``failures`` of trainings.
+
+        That too little was seen for a first map is no failure.
+        """
+        return Counter(learned=len(self.memory), maps=len(self.trainings), failures=self._failures)
+
+    @property
+    def changes(self) -> int:
+        """Always 0: the newest map holds for all that is kept."""
+        return 0
+
+    @property
+    def news(self) -> int:
+        """How many maps were learned."""
+        return len(self.trainings)
+
+    def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
+        """Take one sample, see ``Filter.push``."""
+        self.memory.add(stamp_ns, sample)
+        self._look_for_end(stamp_ns)
+        self._look_for_map()
+        if self._coming is not None:
+            self._coming.take(stamp_ns, tuple(sample))
+        estimates = self.filter.push(stamp_ns, sample)
+        for estimate in estimates:
+            self.score.tell(estimate)
+        return estimates
+
+    def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
+        """Take a reference position in metres; return whether it is used, see `Reference`."""
+        reference = self.reference
+        if not reference.add(stamp_ns, x, y):
+            return False
+        self.memory.add_position(stamp_ns, x, y)
+        lag_ns = self._lag_ns
+        self.score.settle(
+            reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
+        )
+        self._count(stamp_ns)
+        if self.known_s >= self._due_s:
+            self._learn()
+        return True
+
+    def reset(self, cause: str) -> None:
+        """Forget the stream, but nothing that was learned; see ``Filter.reset``."""
+        self.filter.reset(cause)
+        self.score.forget()
+        if self._coming is not None:
+            self._coming.reset(cause)
+
+    def model(self) -> ModelHead | None:
+        """Return the map that was learned here; ``None`` before the first."""
+        return self._model if self.trainings else None
+
+    def lacking(self, reference_topic: str) -> Lacking | None:
+        """Return what it lacks to tell positions; ``None`` once a map runs."""
+        if self.has_map:
+            return None
+        if not self.known_s:
+            why = f'no position came on {reference_topic} yet: a map of the route needs some laps '
+            return Lacking('no_reference', why + 'with positions')
+        why = f'learning the route: {self.known_s:.0f} s with positions seen'
+        if self._coming is not None:
+            return Lacking('learning', f'{why}, a map is being learned of them')
+        return Lacking('learning', f'{why}; {self.failure}' if self.failure else why)
+
+    def values(self) -> dict[str, float | str]:
+        """Return how many laps were learned, and how much the filter errs, for diagnostics."""
+        score, lap_s = self.score, self.lap_s
+        values: dict[str, float | str] = {'learned_s': round(self.known_s, 1)}
+        if self.trainings:
+            values['learned_laps'] = round(self.trainings[-1] / lap_s, 2)
+        if len(score):
+            values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
+            values['told'], values['judged_s'] = score.told, score.seconds
+        values['learning'] = self._sentence()
+        if self.failure:
+            values['learning_trouble'] = self.failure
+        return values
+
+    def _sentence(self) -> str:
+        """Return what it is worth, and what would help."""
+        score = self.score
+        if not self.has_map:
+            return f'no map yet, {self.known_s:.0f} s with positions seen'
+        if self.trainings:
+            laps = self.trainings[-1] / self.lap_s
+            learned = f'map of {laps:.1f} laps ({self.trainings[-1]:.0f} s with positions)'
+        else:
+            learned = f'the given model, and {self.known_s:.0f} s with positions to learn from'
+        if len(score):
+            learned += (
+                f'; over the last {score.seconds:.0f} s with positions it erred by '
+                f'{score.rmse_m:.2g} m, the mean position by {score.mean_rmse_m:.2g} m'
+            )
+        if self._ended:
+            return f'{learned}; no positions come any more, it goes on with what it has learned'
+        if len(score) and score.rmse_m > USEFUL * score.mean_rmse_m:
+            return f'{learned}: more laps with positions would help'
+        return learned
+
+    def progress(self) -> tuple[dict[str, float], Floats]:
+        """Return seconds and maps learned, and the errors, where they are known, for plots."""
+        score = self.score
+        numbers = {'learned_s': self.known_s, 'maps': float(len(self.trainings))}
+        if len(score):
+            numbers |= {'error_m': score.rmse_m, 'mean_error_m': score.mean_rmse_m}
+            numbers['told'] = score.told
+        return numbers, np.zeros(0)
+
+    def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the stream that is kept, and the map, as JSON values and copies of arrays."""
+        lengths, arrays = self.memory.saved()
+        numbers: dict[str, Any] = {
+            'stretches': lengths,
+            'known_s': self.known_s,
+            'due_s': self._due_s,
+            'last_s': self._last_s,
+            'trainings': list(self.trainings),
+            'usual_step_s': self._usual_step_s,
+            'lag_ns': self._lag_ns,
+        }
+        if self.trainings and self._model is not None:
+            numbers['model'], own = model_parts(self._model)
+            arrays |= {f'model.{name}': array for name, array in own.items()}
+        return numbers, arrays
+
+    def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """
+        Go on with what ``saved`` gave.
+
+        Raises
+        ------
+        InputError
+            If anything is missing or does not fit together.
+
+        """
+        try:
+            memory = StreamMemory()
+            memory.restore(numbers['stretches'], arrays)
+            known_s, due_s, last_s, step_s = (
+                float(numbers[name]) for name in ('known_s', 'due_s', 'last_s', 'usual_step_s')
+            )
+            trainings = [float(each) for each in numbers['trainings']]
+            model = None
+            if 'model' in numbers:
+                own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
+                model = model_from('the map', dict(numbers['model']), own)
+            lag_ns = int(numbers['lag_ns'])
+        # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
+        except Exception as error:
+            if isinstance(error, InputError):
+                raise
+            msg = (
+                'what was learned before is refused: its numbers and arrays do not fit together '
+                f'({error!r}); begin anew in another folder'
+            )
+            raise InputError(msg) from error
+        self.memory, self.known_s, self.trainings = memory, known_s, trainings
+        self._due_s, self._last_s, self._usual_step_s = due_s, last_s, step_s
+        self._lag_ns = lag_ns
+        if model is not None:
+            live = self._make(model)
+            live.warm_up()
+            self._run(model, live)
+        if known_s > WORTH * last_s and known_s >= FIRST_S:
+            self._learn()
+
+    def close(self) -> None:
+        """End the training that runs beside, if one does; nothing may be pushed any more."""
+        self._close()
+
+    def _run(self, model: ModelHead, live: Filter) -> None:
+        self._model, self.filter = model, live
+        self.score.span_s = JUDGED_LAPS * self.lap_s if self.has_map else FIRST_S
+
+    def _count(self, stamp_ns: int) -> None:
+        if self._last_fix_ns is not None:
+            step_s = (stamp_ns - self._last_fix_ns) * 1e-9
+            if not self._usual_step_s:
+                self._usual_step_s = max(step_s, 0.0)
+            if 0.0 < step_s <= self._longest_step_s:
+                self.known_s += step_s
+                self._usual_step_s += 0.1 * (step_s - self._usual_step_s)
+        self._last_fix_ns, self._ended = stamp_ns, False
+
+    @property
+    def _longest_step_s(self) -> float:
+        return max(ENDED_STEPS * self._usual_step_s, ENDED_S)
+
+    def _look_for_end(self, stamp_ns: int) -> None:
+        if self._ended or self._last_fix_ns is None:
+            return
+        if (stamp_ns - self._last_fix_ns) * 1e-9 > self._longest_step_s:
+            self._ended = True
+            if self.trainings and self.known_s > WORTH * self._last_s:
+                self._learn()
+
+    def _learn(self) -> None:
+        """Train a map from all that is kept beside the filter, and show it the newest lap."""
+        if self._coming is not None and not self._coming.prepared:
+            return
+        self._due_s, self._last_s = GROWTH * self.known_s, self.known_s
+        recordings = self.memory.recordings(self.head)
+
+        def make() -> tuple[ModelHead, Filter]:
+            stepped = put_in_step(recordings, self._position_lag)
+            self._coming_lag_ns = max(_lag_ns(each) for each in stepped)
+            model = self._train(stepped, self._settings)
+            # Without, no part of the drives could be followed on the map of the others.
+            if not isinstance(model, RouteModel) or model.summary['validation'] is None:
+                msg = 'no place of the route was met twice yet: drive another lap'
+                raise InputError(msg)
+            live = self._make(model)
+            live.warm_up()
+            imu = recordings[-1].imu
+            span_s = max(CATCH_UP_LAPS * _lap_s(model), 2.0 * model.window / model.rate_hz)
+            newest = imu.stamps >= imu.stamps[-1] - round(1e9 * span_s)
+            for stamp, sample in zip(
+                imu.stamps[newest].tolist(), imu.samples[newest], strict=True
+            ):
+                live.push(stamp, sample)
+            return model, live
+
+        self._coming = Successor(make, at_once=self._at_once)
+
+    def _look_for_map(self) -> None:
+        """Let a new map take over as soon as it tells positions."""
+        coming = self._coming
+        if coming is None or not coming.prepared:
+            return
+        coming.catch_up()
+        self.failure, self.details = coming.failure, coming.details
+        if coming.failure:
+            # Before the first map there was just too little, unless it is a bug.
+            self._failures += self.has_map or bool(coming.details)
+            self._coming = None
+        elif coming.tracks or not self.has_map:
+            counters = self.filter.counters
+            count_on(coming.filter, self.filter)
+            # Whoever holds the counters across this sees them go on.
+            counters.clear()
+            counters.update(coming.filter.counters)
+            coming.filter.counters = counters
+            self._run(coming.model, coming.filter)
+            self._lag_ns = self._coming_lag_ns
+            self.trainings.append(self._last_s)
+            self._coming = None
+
+
+def _lap_s(model: RouteModel) -> float:
+    return float(np.sum(1.0 / model.route.rates)) / model.rate_hz
+
+
+def _lag_ns(recording: Recording) -> int:
+    return round(1e9 * recording.positions.earlier_s) if recording.positions is not None else 0

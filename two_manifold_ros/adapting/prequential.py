@@ -1,0 +1,120 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""How much somebody errs who tells positions before they are known, lately."""
+
+from __future__ import annotations
+
+from collections import deque
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.filtering.estimate import Estimate
+
+MOST_WAITING = 4096
+"""Estimates that wait for the position of their time; older ones are forgotten."""
+
+
+class Prequential:
+    """
+    Errors of what was told, each judged by the position that came afterwards.
+
+    All ticks count. One of which nothing was told counts as much as the mean of all positions
+    until then would have erred.
+
+    Parameters
+    ----------
+    span_s
+        Seconds of positions that count; may be changed at any time.
+
+    Attributes
+    ----------
+    span_s
+        As given.
+
+    """
+
+    def __init__(self, span_s: float) -> None:
+        self.span_s = span_s
+        self._waiting: deque[tuple[int, float, float]] = deque(maxlen=MOST_WAITING)
+        self._scored: deque[tuple[int, float, float, bool]] = deque()
+        self._sums = [0.0, 0.0, 0]
+        self._mean = (0.0, 0.0)
+        self._known = 0
+
+    @property
+    def rmse_m(self) -> float:
+        """Root mean square error, metres; NaN before the first."""
+        return math.sqrt(max(self._sums[0], 0.0) / len(self)) if len(self) else math.nan
+
+    @property
+    def mean_rmse_m(self) -> float:
+        """The same of who always says the mean position."""
+        return math.sqrt(max(self._sums[1], 0.0) / len(self)) if len(self) else math.nan
+
+    @property
+    def told(self) -> float:
+        """Share of ticks of which a position was told; NaN before the first."""
+        return self._sums[2] / len(self) if len(self) else math.nan
+
+    @property
+    def seconds(self) -> float:
+        """How far apart the oldest and the newest that count are."""
+        scored = self._scored
+        return (scored[-1][0] - scored[0][0]) * 1e-9 if scored else 0.0
+
+    def __len__(self) -> int:
+        """Return the number of ticks that count."""
+        return len(self._scored)
+
+    def tell(self, estimate: Estimate) -> None:
+        """Take what is told of a tick."""
+        x, y = estimate.positions[0].tolist() if estimate.valid else (math.nan, math.nan)
+        self._waiting.append((estimate.stamp_ns, x, y))
+
+    def settle(self, until_ns: int, place_at: Callable[[int], tuple[float, float] | None]) -> None:
+        """
+        Judge all that was told of the time up to the newest position.
+
+        Parameters
+        ----------
+        until_ns
+            Stamp of the newest position.
+        place_at
+            Returns x and y at a stamp, ``None`` where they are not known.
+
+        """
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= until_ns:
+            stamp_ns, x, y = waiting.popleft()
+            place = place_at(stamp_ns)
+            if place is not None:
+                self._score(stamp_ns, (x, y), place)
+
+    def forget(self) -> None:
+        """Forget what was told, but not where the vehicle usually is."""
+        self._waiting.clear()
+        self._scored.clear()
+        self._sums = [0.0, 0.0, 0]
+
+    def _score(self, stamp_ns: int, told: tuple[float, float], place: tuple[float, float]) -> None:
+        usual = math.dist(self._mean, place) ** 2 if self._known else 0.0
+        self._known += 1
+        self._mean = (
+            self._mean[0] + (place[0] - self._mean[0]) / self._known,
+            self._mean[1] + (place[1] - self._mean[1]) / self._known,
+        )
+        valid = math.isfinite(told[0])
+        error = math.dist(told, place) ** 2 if valid else usual
+        scored, sums = self._scored, self._sums
+        # A clock that was set back begins anew.
+        if scored and stamp_ns < scored[-1][0]:
+            scored.clear()
+            sums[:] = [0.0, 0.0, 0]
+        scored.append((stamp_ns, error, usual, valid))
+        sums[:] = [sums[0] + error, sums[1] + usual, sums[2] + valid]
+        while stamp_ns - scored[0][0] > 1e9 * self.span_s:
+            _, error, usual, valid = scored.popleft()
+            sums[:] = [sums[0] - error, sums[1] - usual, sums[2] - valid]

@@ -1,0 +1,236 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The newest samples and positions of a stream, as recordings that a model can be trained from."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass, field
+import math
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.recordings.recording import (
+    IMU_CHANNELS,
+    ImuStream,
+    PositionStream,
+    Recording,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.typing import Floats, Ints
+
+MOST_SAMPLES = 500_000
+"""
+Samples that are kept: 83 minutes at 100 Hz, in 28 MB.
+
+On the recordings and worlds of the gauntlet a map errs as little after eight to twelve laps as it
+does after all; the longest of these laps take four minutes.
+"""
+
+STEP_NS = 4_000_000
+"""
+Time in which samples are kept as their mean: those of a stream at up to 250 Hz are kept as they
+are, and of one at 1 kHz four are one. No tick of a model is shorter than many of these.
+"""
+
+SEAM_NS = 10_000_000_000
+"""Step between samples over which nothing is one drive any more, see `StreamMemory`."""
+
+NAMES = ('stamps', 'samples', 'fixes', 'places')
+"""Of the arrays in which the stream is saved."""
+
+POSE = 'geometry_msgs/msg/PoseStamped'
+
+
+@dataclass
+class _Stretch:
+    """
+    Samples without a seam, and the positions on the way, as flat arrays that grow.
+
+    Parameters
+    ----------
+    newest
+        Stamp of the last sample that came, also of one that is part of a mean.
+    stamps, samples, fixes, places
+        Stamps and values of the samples, six each, and of the positions, two each.
+
+    """
+
+    newest: int
+    stamps: array[int] = field(default_factory=lambda: array('q'))
+    samples: array[float] = field(default_factory=lambda: array('d'))
+    fixes: array[int] = field(default_factory=lambda: array('q'))
+    places: array[float] = field(default_factory=lambda: array('d'))
+
+    def trim(self, count: int) -> None:
+        """Forget the oldest samples, and the positions of their time."""
+        del self.stamps[:count], self.samples[: len(IMU_CHANNELS) * count]
+        gone = bisect_left(self.fixes, self.stamps[0])
+        del self.fixes[:gone], self.places[: 2 * gone]
+
+
+class StreamMemory:
+    """
+    Keep what came last of a stream, at most ``most`` samples.
+
+    The stream falls into drives where stamps go back or nothing came for `SEAM_NS`: each is a
+    recording of its own, as bags are.
+
+    Parameters
+    ----------
+    most
+        Samples; what is older is forgotten an eighth at a time.
+
+    """
+
+    def __init__(self, most: int = MOST_SAMPLES) -> None:
+        self._most = most
+        self._together = 0
+        self._stretches: deque[_Stretch] = deque()
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Return the number of samples that are kept."""
+        return self._count
+
+    def add(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
+        """
+        Keep a sample, or make it part of the mean of those that came just before.
+
+        One that is not finite, or no newer than the last one and not far older, is left out.
+        """
+        # A sum is not finite if anything in it is not, or if it is beyond all that can be used.
+        if not math.isfinite(sum(sample)):
+            return
+        stretches = self._stretches
+        if stretches:
+            stretch = stretches[-1]
+            step = stamp_ns - stretch.newest
+            if -SEAM_NS < step <= 0:
+                return
+            if 0 < step <= SEAM_NS:
+                stretch.newest = stamp_ns
+                if stamp_ns - stretch.stamps[-1] < STEP_NS:
+                    self._join(stretch.samples, sample)
+                    return
+            else:
+                stretches.append(_Stretch(stamp_ns))
+        else:
+            stretches.append(_Stretch(stamp_ns))
+        stretches[-1].stamps.append(stamp_ns)
+        stretches[-1].samples.extend(sample)
+        self._together = 1
+        self._count += 1
+        if self._count > self._most:
+            self._forget(self._most // 8)
+
+    def add_position(self, stamp_ns: int, x: float, y: float) -> None:
+        """Keep a position of the drive that goes on, newer than the ones before."""
+        if self._stretches:
+            stretch = self._stretches[-1]
+            stretch.fixes.append(stamp_ns)
+            stretch.places.extend((x, y))
+
+    def recordings(self, head: ModelHead) -> list[Recording]:
+        """
+        Return copies of all drives that have positions, oldest first.
+
+        Parameters
+        ----------
+        head
+            Topics, frames and origin of the stream.
+
+        """
+        return [
+            Recording(
+                'live',
+                ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps),
+                PositionStream(
+                    head.position_topic, head.frame_id, POSE, fixes, places, head.origin
+                ),
+            )
+            for stamps, samples, fixes, places in map(_arrays, self._stretches)
+            if len(fixes) > 1
+        ]
+
+    def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
+        """Return how many samples and positions each drive has, and all of them as arrays."""
+        parts = [_arrays(each) for each in self._stretches]
+        lengths = [[len(stamps), len(fixes)] for stamps, _, fixes, _ in parts]
+        columns = zip(*parts, strict=True) if parts else [[each] for each in _arrays(_Stretch(0))]
+        joined = [np.concatenate(each) for each in columns]
+        return lengths, dict(zip(NAMES, joined, strict=True))
+
+    def restore(
+        self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """
+        Go on with what ``saved`` gave, as if the stream had never stopped.
+
+        Raises
+        ------
+        ValueError
+            If it does not fit together.
+
+        """
+        columns = [arrays[name] for name in NAMES]
+        shapes = [(len(lengths) and sum(each[kind] for each in lengths)) for kind in (0, 1)]
+        wanted = [(shapes[0],), (shapes[0], 6), (shapes[1],), (shapes[1], 2)]
+        if [each.shape for each in columns] != wanted:
+            msg = f'a stream of {shapes} samples and positions does not fit its arrays'
+            raise ValueError(msg)
+        self._stretches.clear()
+        sample = fix = 0
+        for samples, fixes in lengths:
+            stamps, values, times, places = (
+                each[start : start + count]
+                for each, start, count in zip(
+                    columns, (sample, sample, fix, fix), (samples, samples, fixes, fixes),
+                    strict=True,
+                )
+            )  # fmt: skip
+            stretch = _Stretch(int(stamps[-1]))
+            stretch.stamps.frombytes(stamps.astype(np.int64).tobytes())
+            stretch.samples.frombytes(values.astype(np.float64).tobytes())
+            stretch.fixes.frombytes(times.astype(np.int64).tobytes())
+            stretch.places.frombytes(places.astype(np.float64).tobytes())
+            self._stretches.append(stretch)
+            sample, fix = sample + samples, fix + fixes
+        self._count = sample
+
+    def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
+        """Make a sample part of the mean that is kept last."""
+        self._together += 1
+        begin = len(samples) - len(IMU_CHANNELS)
+        for index, value in enumerate(sample):
+            samples[begin + index] += (value - samples[begin + index]) / self._together
+
+    def _forget(self, count: int) -> None:
+        while count > 0:
+            oldest = self._stretches[0]
+            if len(oldest.stamps) > count:
+                oldest.trim(count)
+                self._count -= count
+                return
+            count -= len(oldest.stamps)
+            self._count -= len(oldest.stamps)
+            self._stretches.popleft()
+
+
+def _arrays(stretch: _Stretch) -> tuple[Ints, Floats, Ints, Floats]:
+    # Copies: a view would keep the arrays from growing.
+    return (
+        np.array(stretch.stamps, dtype=np.int64),
+        np.array(stretch.samples).reshape(-1, len(IMU_CHANNELS)),
+        np.array(stretch.fixes, dtype=np.int64),
+        np.array(stretch.places).reshape(-1, 2),
+    )
