@@ -82,7 +82,11 @@ def measure(imu_hz: float, ticks_hz: float, seconds: float) -> None:
     with TemporaryDirectory() as folder:
         car = start('slot_car_node', imu_rate_hz=imu_hz)
         updater = start(
-            'updater_node', rate_hz=ticks_hz, checkpoint_folder=folder, checkpoint_s=10.0
+            'updater_node',
+            learner='tpsr',
+            rate_hz=ticks_hz,
+            checkpoint_folder=folder,
+            checkpoint_s=10.0,
         )
         listener = Listener()
         try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ros_talk import Talk
 
 CHOSEN = {
+    'learner': 'tpsr',
     'rate_hz': SMALL.rate_hz,
     'window_s': SMALL.window_s,
     'features': 60,

@@ -41,6 +41,7 @@ SPEED = 15.0
 
 HORIZONS = (0, 5, 10)
 LEARNING = {
+    'learner': 'tpsr',
     'rate_hz': 10.0,
     'window_s': 1.0,
     'horizons': list(HORIZONS),

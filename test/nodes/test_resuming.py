@@ -38,7 +38,8 @@ def resuming(
     clock: Callable[[], float] = lambda: 0.0,
     **other: object,
 ) -> Resuming:
-    identity = {**checkpoint_identity(make_head(SMALL)), **other}
+    chosen = {'learner': 'tpsr', 'input': 'imu'}
+    identity = {**checkpoint_identity(chosen, make_head(SMALL)), **other}
     return Resuming(session, Checkpoints(folder, 'updater', identity), MINUTE, clock)
 
 
@@ -89,6 +90,11 @@ def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_pat
     for now[0] in (2 * MINUTE, 2.5 * MINUTE, 3.5 * MINUTE):
         keeping.look()
         keeping._writer.finish()
+    # Nothing was learned since.
+    assert files(tmp_path) == ['updater.000001.npz']
+    feed(session, drive, slice(LEARNED, LEARNED + 100))
+    keeping.look()
+    keeping._writer.finish()
     assert files(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
     assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
     assert keeping.values['checkpoint_samples'] == session.learned()['learned']
@@ -111,9 +117,9 @@ def test_a_checkpoint_that_is_cut_off_is_named_and_the_one_before_is_taken(
 @pytest.mark.parametrize(
     ('spoil', 'why'),
     [
-        (lambda numbers: numbers['tracker'].pop('learner'), 'do not fit together'),
+        (lambda numbers: numbers['learner'].pop('learner'), 'do not fit together'),
         (lambda numbers: numbers['stream'].pop('origin'), 'of the stream cannot be used'),
-        (lambda numbers: numbers.pop('tracker'), 'of the stream cannot be used'),
+        (lambda numbers: numbers.pop('learner'), 'of the stream cannot be used'),
     ],
 )
 def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(

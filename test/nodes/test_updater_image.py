@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 from raw_image import raw_image
-from updater_feed import SMALL
+from updater_feed import SMALL, tpsr_session
 
 from two_manifold_ros.adapting.adapting_head import make_head
 from two_manifold_ros.nodes.image_values import channel_names, ImageValues
-from two_manifold_ros.nodes.updater_session import UpdaterSession
 
 GRID = 4, 3
 FRAMES_HZ = 25
@@ -30,7 +29,7 @@ def frame(angle: float, rng: np.random.Generator) -> np.ndarray:
 def test_it_learns_where_the_camera_is() -> None:
     rng = np.random.Generator(np.random.PCG64(2))
     head = make_head(SMALL, names=channel_names(*GRID))
-    session = UpdaterSession(head, ImageValues(*GRID).decode)
+    session = tpsr_session(head, ImageValues(*GRID).decode)
     errors = []
     angle = 0.0
     for index in range(70 * FRAMES_HZ):
@@ -47,9 +46,8 @@ def test_it_learns_where_the_camera_is() -> None:
 
 
 def test_an_image_that_cannot_be_used_is_told_and_costs_nothing() -> None:
-    session = UpdaterSession(
-        make_head(SMALL, names=channel_names(*GRID)), ImageValues(*GRID).decode
-    )
+    head = make_head(SMALL, names=channel_names(*GRID))
+    session = tpsr_session(head, ImageValues(*GRID).decode)
     pixels = np.zeros((12, 16, 1), np.uint8)
     assert session.take(raw_image(pixels, 'jpeg')) == []
     assert "images are encoded as 'jpeg'" in session.fault

@@ -49,7 +49,8 @@ CHOSEN = {
     )
 }
 # What it is doing must still be told when the feed has just ended.
-CHOSEN |= {'horizons': list(SMALL.horizons), 'learning_share': 1.0, 'input_timeout_s': 20.0}
+CHOSEN |= {'learner': 'tpsr', 'horizons': list(SMALL.horizons)}
+CHOSEN |= {'learning_share': 1.0, 'input_timeout_s': 20.0}
 
 
 class Feed:

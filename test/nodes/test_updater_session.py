@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive filter behind the node: bytes in, estimates out, and every bad input."""
+"""A learner behind the node: bytes in, estimates out, and every bad input."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ import numpy as np
 from odd_stream import odd_stream, unaccounted
 import pytest
 from raw_imu import raw_imu
-from updater_feed import feed, LEARNED, SMALL, small_session, truth
+from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
 from two_manifold_ros.adapting.learning_budget import LearningBudget
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.nodes.input_facts import filter_facts
-from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.nodes.updater_words import judge_learning, learning_causes
 from two_manifold_ros.outputs.facts import Facts
 from two_manifold_ros.outputs.judging import judge
 from two_manifold_ros.outputs.rejections import REJECTIONS
-from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
+    from two_manifold_ros.nodes.updater_session import UpdaterSession
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
@@ -55,7 +54,7 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRu
 
 def test_late_messages_are_sorted_where_that_is_asked_for(drive: SlotCarRun) -> None:
     head = small_session().head
-    session = UpdaterSession(head, decode_imu_cdr, reorder_ns=50_000_000)
+    session = tpsr_session(head, reorder_ns=50_000_000)
     for row in (0, 2, 1, 3, 5, 4):
         session.take(raw_imu(int(drive.stamps_ns[row]), drive.imu[row]))
     session.forget()
@@ -71,8 +70,8 @@ def test_nothing_from_before_a_jump_is_the_latest_after_it(
     drive: SlotCarRun, learned: UpdaterSession, jump_ns: int
 ) -> None:
     """Also where samples are sorted, so that estimates come out together with the jump."""
-    session = UpdaterSession(learned.head, decode_imu_cdr, reorder_ns=20_000_000)
-    session.resume(learned.adaptive.tracker)
+    session = tpsr_session(learned.head, reorder_ns=20_000_000)
+    session.resume(learned.head, *learned.learner.saved())
     together = 0
     for end in range(LEARNED, LEARNED + 5):
         session.reset('a test')
@@ -125,7 +124,7 @@ def test_no_message_whatever_it_holds_breaks_it(
 def test_what_is_not_finite_is_withheld_and_named(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
-    learned.adaptive.tracker.locating.learning.errors[1] = np.nan
+    learned.learner.tracker.locating.learning.errors[1] = np.nan
     assert feed(learned, drive, slice(LEARNED, LEARNED + 50), positions=False) == []
     assert (learned.latest.status, learned.latest.cause) == (Status.LOST, 'unsound')
 
@@ -136,14 +135,14 @@ def test_positions_beyond_the_earth_spoil_nothing(
     stamp = int(drive.stamps_ns[LEARNED])
     for number, far in enumerate((1.1e8, -1e9, 1e307)):
         assert not learned.take_position(stamp + number, 'map', 0.0, far)
-    assert learned.adaptive.reference.counters['out_of_range'] == 3
+    assert learned.learner.reference.counters['out_of_range'] == 3
     assert len(feed(learned, drive, slice(LEARNED, LEARNED + 100))) >= 19
 
 
 def test_what_there_is_no_time_for_is_dropped_and_told(drive: SlotCarRun) -> None:
     now = [0.0]
     budget = LearningBudget(1e-4, lambda: now[0])
-    session = UpdaterSession(small_session().head, decode_imu_cdr, budget)
+    session = tpsr_session(small_session().head, budget=budget)
     for begin in range(0, LEARNED, 50):
         now[0] += 1.0
         feed(session, drive, slice(begin, begin + 50))
@@ -170,7 +169,7 @@ def test_a_stream_that_goes_back_goes_on_with_what_was_learned(
     before = learned.learned()['learned']
     estimates = feed(learned, drive, slice(LEARNED - 500, LEARNED - 200))
     assert learned.counts()['resets'] == 1
-    assert learned.adaptive.reference.counters['jumps_back'] == 1
+    assert learned.learner.reference.counters['jumps_back'] == 1
     assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
     assert learned.learned()['learned'] >= before
 
@@ -189,12 +188,12 @@ def test_a_reference_that_jumps_is_refused_and_told(
 ) -> None:
     used = []
     learned.on_position.append(lambda stamp, *_: used.append(stamp))
-    before = learned.adaptive.reference.counters.copy()
+    before = learned.learner.reference.counters.copy()
     start = int(drive.stamps_ns[LEARNED])
     for step in range(5):
         learned.take_position(start + step * 10**8, 'map', 500.0, 500.0)
     assert used == []
-    fresh = learned.adaptive.reference.counters - before
+    fresh = learned.learner.reference.counters - before
     causes = learning_causes(
         type(fresh)({f'reference_{key}': count for key, count in fresh.items()}),
         learned,
@@ -230,9 +229,8 @@ def test_reset_keeps_what_was_learned_and_forget_does_not(
 
 def test_times_of_arrival_take_the_place_of_stamps(drive: SlotCarRun) -> None:
     ticking = iter(range(10**9, 10**12, 2 * 10**7))
-    session = small_session()
-    stamped = type(session)(
-        session.head, lambda raw: (0, 'imu', drive.imu[len(raw)]), None, ticking.__next__
+    stamped = tpsr_session(
+        small_session().head, lambda raw: (0, 'imu', drive.imu[len(raw)]), None, ticking.__next__
     )
     for length in range(20):
         stamped.take(bytes(length))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def chosen(**changed: object) -> dict[str, Any]:
-    return {each.name: each.default for each in UPDATER} | changed
+    """Return the parameters of a TPSR, or what is asked for."""
+    return {each.name: each.default for each in UPDATER} | {'learner': 'tpsr'} | changed
 
 
 def test_the_defaults_are_those_of_the_settings() -> None:
@@ -83,7 +84,7 @@ def test_a_checkpoint_made_without_the_model_is_refused_in_words(
     model_path: Path, tmp_path: Path
 ) -> None:
     without, with_it = (
-        checkpoint_identity(stream_head(each, '/x'))
+        checkpoint_identity(each, stream_head(each, '/x'))
         for each in (chosen(), chosen(model=str(model_path)))
     )
     before = Checkpoints(tmp_path, 'updater', without)
@@ -101,8 +102,12 @@ def test_a_checkpoint_of_anything_else_is_told_apart(model_path: Path) -> None:
         chosen(input='image'),
         chosen(input='image', image_width=8, image_height=24),
         chosen(model=str(model_path)),
+        chosen(learner='map'),
+        chosen(learner='map', horizons=[0, 5]),
     ]
-    identities = [json.dumps(checkpoint_identity(stream_head(each, '/x'))) for each in others]
+    identities = [
+        json.dumps(checkpoint_identity(each, stream_head(each, '/x'))) for each in others
+    ]
     assert len(set(identities)) == len(others)
-    again = json.dumps(checkpoint_identity(stream_head(chosen(), '/y')))
+    again = json.dumps(checkpoint_identity(chosen(), stream_head(chosen(), '/y')))
     assert again == identities[0]

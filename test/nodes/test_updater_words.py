@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 
 def session(trouble: str = '', fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
-    return SimpleNamespace(budget=SimpleNamespace(trouble=trouble), fault=fault)
+    learner = SimpleNamespace(values=lambda: {'learning_trouble': 'a bug', 'turned': 'a.x'})
+    return SimpleNamespace(learner=learner, budget=SimpleNamespace(trouble=trouble), fault=fault)
 
 
 @pytest.mark.parametrize(
     ('counter', 'words'),
     [
+        ('samples_failures', 'No newer map was learned: a bug'),
+        ('samples_turns', 'taken as reversed: a.x;'),
         ('samples_quarantined', 'not learned'),
         ('samples_changes', 'learned as the new usual'),
         ('reference_jumped', 'Positions on /fix jumped'),
@@ -75,9 +78,9 @@ def test_a_stuck_sensor_teaches_nothing_and_is_told(
         return learned
 
     # It takes a moment to see that a sensor is stuck, but what it says meanwhile has to wait.
-    numbers, arrays = learner_arrays(stuck(range(2)).adaptive.tracker.learning.learner)
+    numbers, arrays = learner_arrays(stuck(range(2)).learner.tracker.learning.learner)
     before = learned.learned()
-    again, later = learner_arrays(stuck(range(2, 12)).adaptive.tracker.learning.learner)
+    again, later = learner_arrays(stuck(range(2, 12)).learner.tracker.learning.learner)
     assert again == numbers
     assert all(later[name].tobytes() == arrays[name].tobytes() for name in arrays)
     fresh = Counter({f'samples_{key}': each for key, each in (learned.learned() - before).items()})

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from raw_imu import raw_imu
 
 from two_manifold_ros.adapting.adapting_head import make_head
+from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
 from two_manifold_ros.adapting.settings import AdaptingSettings
 from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from two_manifold_ros.adapting.adapting_head import AdaptingHead
+    from two_manifold_ros.adapting.learning_budget import LearningBudget
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.nodes.updater_session import Decode
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 SMALL = AdaptingSettings(
@@ -36,8 +40,24 @@ LEARNED = 2000
 """Samples of the drive after which estimates come."""
 
 
+def tpsr_session(
+    head: AdaptingHead,
+    decode: Decode = decode_imu_cdr,
+    budget: LearningBudget | None = None,
+    clock_ns: Callable[[], int] | None = None,
+    reorder_ns: int = 0,
+) -> UpdaterSession:
+    return UpdaterSession(
+        head,
+        lambda: AdaptiveFilter(head, budget, reorder_ns=reorder_ns),
+        decode,
+        budget,
+        clock_ns,
+    )
+
+
 def small_session() -> UpdaterSession:
-    return UpdaterSession(make_head(SMALL), decode_imu_cdr)
+    return tpsr_session(make_head(SMALL))
 
 
 def feed(

@@ -11,7 +11,6 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 
 from two_manifold_ros.adapting.contest import ContestSettings
-from two_manifold_ros.adapting.snapshot import snapshot
 from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.filter_client import FilterClient
@@ -67,8 +66,8 @@ class HandingOver:
             self._client,
             self._files,
             ContestSettings(margin=chosen['hand_over_margin']),
-            lambda: snapshot(session.adaptive.tracker, session.head),
-            lambda: _changes(session),
+            lambda: session.learner.model(),  # noqa: PLW0108 - another learner may be there by then
+            lambda: session.learner.changes,
             node.get_logger().info,
             node.get_logger().warning,
         )
@@ -97,9 +96,3 @@ class HandingOver:
 
     def _on_filter(self, told: Mapping[str, str]) -> None:
         self._promotion.hear(told, monotonic())
-
-
-def _changes(session: UpdaterSession) -> int:
-    """Return how often what was learned has become something else, or is read in another way."""
-    counters = session.adaptive.tracker.counters
-    return counters['changes'] + counters['turns']

@@ -1,9 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes how the learning goes, once for each time that the bases have moved."""
+"""Publishes how the learning goes, once for each time that something was learned."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from std_msgs.msg import Float64MultiArray
@@ -34,28 +35,22 @@ class LearningPublisher:
         self._publisher = node.create_publisher(
             Float64MultiArray, f'{ADAPTING}{LEARNING.name}', quality(LEARNING)
         )
-        self._told = (0.0, 0.0)
+        self._told: object = None
 
     def look(self, session: UpdaterSession) -> None:
-        """Publish if the bases have moved since the last look."""
-        tracker, latest = session.adaptive.tracker, session.latest
-        now = (tracker.angle, tracker.update_s)
-        if now == self._told or latest is None:
+        """Publish if something was learned since the last look."""
+        learner, latest = session.learner, session.latest
+        news = learner.news
+        if news == self._told or latest is None:
             return
-        self._told = now
+        self._told = news
         if not self._publisher.get_subscription_count():
             return
-        counters = tracker.counters
-        numbers = {
-            'basis_angle': tracker.angle,
-            'evidence': latest.evidence,
-            'familiarity': latest.familiarity,
-            'update_s': tracker.update_s,
-            'learned': counters['learned'],
-            'dropped': session.budget.dropped if session.budget else 0,
-            'refused': counters['refused'],
-            'quarantined': counters['quarantined'],
-        }
-        message = adaptation_message(latest.stamp_ns, numbers, tracker.values)
+        numbers, values = learner.progress()
+        numbers['dropped'] = session.budget.dropped if session.budget else 0
+        for name in ('evidence', 'familiarity'):
+            if math.isfinite(number := getattr(latest, name)):
+                numbers[name] = number
+        message = adaptation_message(latest.stamp_ns, numbers, values)
         if message is not None:
             self._publisher.publish(to_message(LEARNING.msgtype, message))

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Serialised reference messages on their way into an adaptive filter."""
+"""Serialised reference messages on their way into a learner."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ReferenceInput:
 
     def counts(self) -> Counter[str]:
         """Return how many were used, and how many were not by cause."""
-        return self._refused + self._session.adaptive.reference.counters
+        return self._refused + self._session.learner.reference.counters
 
     def _take(self, raw: bytes) -> bool:
         if self._decode is None:

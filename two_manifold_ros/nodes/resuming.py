@@ -9,7 +9,6 @@ from time import monotonic
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.checkpoint_thread import CheckpointThread
-from two_manifold_ros.adapting.state import adaptive_arrays, adaptive_from
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
@@ -59,6 +58,7 @@ class Resuming:
         self._begun_s = self._written_s = clock()
         self._seen = 0
         self._saving = self._learned = 0
+        self._saved_news = session.learner.news
         self.resumed = 0
 
     @property
@@ -119,19 +119,18 @@ class Resuming:
             if stream['origin'] is not None:
                 stream['origin'] = GeodeticOrigin(**stream['origin'])
             head = replace(session.head, **stream)
-            tracker = adaptive_from(head, numbers['tracker'], arrays, session.budget)
+            session.resume(head, numbers['learner'], arrays)
         except InputError as error:
             return str(error)
         except (KeyError, TypeError, ValueError) as error:
             return f'what it says of the stream cannot be used ({error!r})'
-        session.head = head
-        session.resume(tracker)
-        self.resumed = tracker.counters['learned']
+        self.resumed = session.learned()['learned']
         return ''
 
     def look(self) -> None:
-        """Begin a checkpoint if it is time for one."""
-        if self._clock() - self._begun_s >= self._every_s:
+        """Begin a checkpoint if it is time for one, and something was learned since the last."""
+        news = self._session.learner.news
+        if self._clock() - self._begun_s >= self._every_s and news != self._saved_news:
             self.save()
 
     def save(self) -> str:
@@ -147,11 +146,11 @@ class Resuming:
             'imu_frame_id': head.imu_frame_id,
             'origin': None if head.origin is None else asdict(head.origin),
         }
-        numbers, arrays = adaptive_arrays(session.adaptive.tracker)
+        numbers, arrays = session.learner.saved()
         self._look_at_writer()
-        self._writer.begin({'stream': stream, 'tracker': numbers}, arrays)
-        self._begun_s = self._clock()
-        self._saving = session.adaptive.tracker.counters['learned']
+        self._writer.begin({'stream': stream, 'learner': numbers}, arrays)
+        self._begun_s, self._saved_news = self._clock(), session.learner.news
+        self._saving = session.learned()['learned']
         return ''
 
     def end(self) -> None:

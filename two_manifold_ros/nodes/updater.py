@@ -15,7 +15,6 @@ from std_srvs.srv import Trigger
 from two_manifold_ros.adapting.checkpoints import Checkpoints
 from two_manifold_ros.adapting.learning_budget import LearningBudget
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
 from two_manifold_ros.nodes.guarding import Guard
@@ -34,7 +33,10 @@ from two_manifold_ros.nodes.updater_settings import (
     checkpoint_identity,
     IDENTITY_WORDS,
     IMAGE_INPUT,
+    learner_maker,
+    learner_name,
     stream_head,
+    TPSR,
 )
 from two_manifold_ros.nodes.wiring import limited, published
 from two_manifold_ros.outputs.frames import choose_frames
@@ -87,6 +89,7 @@ class UpdaterNode(Node):
                 self.handing_over.close()
             if self.resuming is not None:
                 self.resuming.end()
+            self.session.learner.close()
         finally:
             super().destroy_node()
         # Not before: a node whose middleware is down already complains of each line it logs.
@@ -103,13 +106,13 @@ class UpdaterNode(Node):
             decode = ImageValues(chosen['image_width'], chosen['image_height']).decode
         clock = self.get_clock()
         head = stream_head(chosen, self.input.name)
+        budget = LearningBudget(chosen['learning_share'])
         return UpdaterSession(
             head,
+            learner_maker(chosen, head, budget),
             decode,
-            LearningBudget(chosen['learning_share']),
+            budget,
             (lambda: clock.now().nanoseconds) if chosen['use_receive_time'] else None,
-            limits_of(head, chosen['ellipse_warn_m'], chosen['ellipse_error_m']),
-            round(1e9 * chosen['reorder_s']),
         )
 
     def _resume(self) -> Resuming | None:
@@ -120,7 +123,7 @@ class UpdaterNode(Node):
         checkpoints = Checkpoints(
             chosen['checkpoint_folder'],
             chosen['checkpoint_name'],
-            checkpoint_identity(self.session.head),
+            checkpoint_identity(chosen, self.session.head),
             chosen['checkpoints_kept'],
             IDENTITY_WORDS,
         )
@@ -139,7 +142,8 @@ class UpdaterNode(Node):
         return HandingOver(self, self.session, self.chosen, self.guard)
 
     def _advertise(self) -> EstimatePublishers:
-        head, chosen = self.session.head, self.chosen
+        chosen = self.chosen
+        head = self._followed = self.session.learner.running
         self._frames = choose_frames(head, chosen['track_frame'], chosen['child_frame'])
         return EstimatePublishers(
             self, head, self._frames, transform=chosen['publish_tf'], prefix=ADAPTING
@@ -168,14 +172,19 @@ class UpdaterNode(Node):
             kept += f', {self.resuming.begun}'
         if self.handing_over is not None:
             heir = f'hands better models over to {chosen["filter_node"]}'
+        how = f'the map of the route, from {chosen["model"] or "nothing"}'
+        if learner_name(chosen) == TPSR:
+            how = (
+                f'a TPSR at {head.rate_hz:g} Hz, windows of {head.window} ticks, '
+                f'{chosen["learning_share"]:.0%} of a core, scales '
+                + (f'of {chosen["model"]}' if chosen['model'] else 'measured while driving')
+            )
         learns = (
             f'Learns from {self.input.name} ({self.input.msgtype}, best effort) with positions '
-            f'from {self.reference.topic} at {head.rate_hz:g} Hz, windows of {head.window} ticks, '
-            f'{chosen["learning_share"]:.0%} of a core'
+            f'from {self.reference.topic}: {how}'
         )
         return [
             learns,
-            f'Scales {"of " + chosen["model"] if chosen["model"] else "measured while driving"}',
             published(topics),
             f'Frames: positions in {self._frames.track}, velocities in {self._frames.child}',
             limited(self.session.filter.limits, chosen['input_timeout_s']),
@@ -183,7 +192,14 @@ class UpdaterNode(Node):
         ]
 
     def _on_message(self, raw: bytes) -> None:
-        for estimate in self.session.take(raw):
+        estimates = self.session.take(raw)
+        running = self.session.learner.running
+        if running is not self._followed:
+            self._followed = running
+            self._estimates.follow(running)
+            told = self.session.learner.values().get('learning')
+            self.get_logger().info(f'A newer map of the route runs: {told}')
+        for estimate in estimates:
             self._estimates.publish(estimate)
         self._learning.look(self.session)
         self._report.heed()

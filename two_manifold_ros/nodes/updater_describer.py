@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.nodes.input_facts import filter_facts, InputFacts, word_of
 from two_manifold_ros.nodes.rejections import input_causes
+from two_manifold_ros.nodes.updater_settings import learner_name
 from two_manifold_ros.nodes.updater_words import judge_keeping, judge_learning, learning_causes
 from two_manifold_ros.outputs.facts import Facts
 from two_manifold_ros.outputs.judging import judge, Judgement
@@ -67,7 +68,7 @@ class UpdaterDescriber:
         session = self._node.session
         return Facts(
             timeout_s=self._node.chosen['input_timeout_s'],
-            model_rate_hz=session.head.rate_hz,
+            model_rate_hz=session.learner.running.rate_hz,
             latest=session.latest,
             **filter_facts(session.filter),
             **self._input.gather(counts, session.arrivals),
@@ -87,8 +88,8 @@ class UpdaterDescriber:
         causes.update(learning_causes(fresh, node.session, node.reference.topic))
         if node.positions.silence_s > REFERENCE_GONE_S:
             causes['reference_gone'] = (
-                f'No position to use comes on {node.reference.topic} any more: the read-out of '
-                f'positions stays as it was learned'
+                f'No position to use comes on {node.reference.topic} any more: where places are '
+                'stays as it was learned'
             )
         if node.reference.problem:
             causes['reference_type'] = node.reference.problem
@@ -100,13 +101,11 @@ class UpdaterDescriber:
 
     def head(self) -> dict[str, float | str]:
         """Return how the learning goes."""
-        node, tracker = self._node, self._node.session.adaptive.tracker
         return {
-            'reference_type': node.reference.msgtype or 'unknown',
+            'reference_type': self._node.reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
-            'warm_up': round(tracker.progress, 3),
-            'basis_angle': tracker.angle,
-            'update_us': 1e6 * tracker.update_s,
+            'learner': learner_name(self._node.chosen),
+            **self._node.session.learner.values(),
         }
 
     def tail(self) -> dict[str, float | str]:

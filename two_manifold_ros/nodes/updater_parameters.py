@@ -47,15 +47,29 @@ _INPUT = (
 
 _LEARNING = (
     Parameter(
+        name='learner',
+        default='',
+        description='What is learned: the map of the route, as train does, or the tpsr of Boots '
+        'and Gordon (2011); empty means the map of an IMU, and tpsr of images.',
+        choices=('', 'map', 'tpsr'),
+    ),
+    Parameter(
         name='model',
         default='',
-        description='Path of a model file to take scales and frames of the IMU from; empty means '
-        'to measure them while driving.',
+        description='Path of a model file to begin with: a map goes on from it, a tpsr takes '
+        'scales and frames of the IMU from it; empty means to begin with nothing.',
+    ),
+    Parameter(
+        name='position_lag',
+        default='',
+        description="Seconds in quotes, such as '0.2', by which the stamps of positions are late, "
+        'or auto for as much as gyroscope and accelerometer tell; empty leaves them. Of a map.',
     ),
     Parameter(
         name='rate_hz',
         default=_USUAL.rate_hz,
-        description='Ticks per second.',
+        description='Ticks per second of a tpsr, as all that follows up to learning_share but the '
+        'horizons; those of a map are chosen from the stream.',
         units='Hz',
         low=0.1,
         high=1000.0,

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""An adaptive filter being fed with serialised messages, and what there is to tell about it."""
+"""A learner being fed with serialised messages, and what there is to tell about it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.feeding import feed
 from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
-from two_manifold_ros.filtering.feeding import feed
 from two_manifold_ros.outputs.messages import publishable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeAlias
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeAlias
 
-    from two_manifold_ros.adapting.adapting_head import AdaptingHead
-    from two_manifold_ros.adapting.adaptive_tracker import AdaptiveTracker
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.adapting.learner import Learner
     from two_manifold_ros.adapting.learning_budget import LearningBudget
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.filtering.limits import EllipseLimits
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
     Values: TypeAlias = Sequence[float] | Floats
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 
 class UpdaterSession:
     """
-    An adaptive filter, its two inputs and its counters; knows nothing of ROS.
+    A learner, its two inputs and its counters; knows nothing of ROS.
 
     Parameters
     ----------
     head
         Of the stream.
+    make
+        Makes a learner of a stream that knows nothing yet.
     decode
         From the bytes of a message to its stamp in nanoseconds, its frame and the values of a
         sample.
@@ -48,14 +50,12 @@ class UpdaterSession:
     clock_ns
         Gives the stamp of each message on arrival instead of its header, where that is asked
         for.
-    limits, reorder_ns
-        See ``Filter``.
 
     Attributes
     ----------
     head
         As given, with the frames that the first messages named.
-    adaptive
+    learner
         What filters and learns; another one after `forget`.
     latest
         The newest estimate, ``None`` if the filter started anew since.
@@ -76,19 +76,17 @@ class UpdaterSession:
 
     def __init__(
         self,
-        head: AdaptingHead,
+        head: ModelHead,
+        make: Callable[[], Learner],
         decode: Decode,
         budget: LearningBudget | None = None,
         clock_ns: Callable[[], int] | None = None,
-        limits: EllipseLimits | None = None,
-        reorder_ns: int = 0,
     ) -> None:
-        self.head = head
+        self._head = head
         self.budget = budget
-        self._limits = limits
-        self._reorder = reorder_ns
-        self.adaptive = AdaptiveFilter(head, budget, limits=limits, reorder_ns=reorder_ns)
-        self.adaptive.filter.warm_up()
+        self._make = make
+        self.learner = make()
+        self.learner.filter.warm_up()
         self.latest: Estimate | None = None
         self.arrivals = Arrivals()
         self.last_raw = b''
@@ -101,9 +99,18 @@ class UpdaterSession:
         self._clock_ns = clock_ns
 
     @property
+    def head(self) -> ModelHead:
+        """What is known of the stream."""
+        return self._head
+
+    @head.setter
+    def head(self, head: ModelHead) -> None:
+        self._head = self.learner.head = head
+
+    @property
     def filter(self) -> Filter:
         """What turns samples into estimates."""
-        return self.adaptive.filter
+        return self.learner.filter
 
     def take(self, raw: bytes) -> list[Estimate]:
         """Take one message of the sensor; return the estimates that may be published."""
@@ -116,7 +123,7 @@ class UpdaterSession:
         """Take one reference position in metres; return whether it is used."""
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
-        used = self.adaptive.add_reference(stamp_ns, x, y)
+        used = self.learner.add_reference(stamp_ns, x, y)
         if used:
             if not self.head.frame_id:
                 self.head = replace(self.head, frame_id=frame_id)
@@ -126,23 +133,31 @@ class UpdaterSession:
 
     def reset(self, cause: str) -> None:
         """Forget the stream, but nothing that was learned."""
-        self.adaptive.reset(cause)
+        self.learner.reset(cause)
         self.arrivals.begin()
         self.latest = None
 
     def forget(self) -> None:
         """Forget everything that was learned and begin with the next sample."""
-        self.resume(None)
+        self._go_on_with(self._make())
 
-    def resume(self, tracker: AdaptiveTracker | None) -> None:
-        """Go on with what was learned before, or with nothing."""
-        before = self.adaptive
-        self.adaptive = AdaptiveFilter(
-            self.head, self.budget, tracker, self._limits, self._reorder
-        )
-        counters = self.adaptive.filter.counters = before.filter.counters
+    def resume(
+        self, head: ModelHead, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Go on with what was learned before of a stream, see ``Learner.restore``."""
+        learner = self._make()
+        learner.head = head
+        learner.restore(numbers, arrays)
+        self._head = head
+        self._go_on_with(learner)
+
+    def _go_on_with(self, learner: Learner) -> None:
+        before, self.learner = self.learner, learner
+        learner.head = self._head
+        counters = learner.filter.counters = before.filter.counters
         counters['used'] += before.filter.waiting
-        self.adaptive.reference.counters = before.reference.counters
+        learner.reference.counters = before.reference.counters
+        before.close()
         self.latest = None
 
     def counts(self) -> Counter[str]:
@@ -155,9 +170,9 @@ class UpdaterSession:
         return Counter({**self.filter.counters, **self._counters, **waiting})
 
     def learned(self) -> Counter[str]:
-        """Return what became of the samples, see ``AdaptiveTracker.counters``, and ``dropped``."""
+        """Return what became of the samples, see ``Learner.counters``, and ``dropped``."""
         dropped = self.budget.dropped if self.budget is not None else 0
-        return Counter({'learned': 0, **self.adaptive.tracker.counters, 'dropped': dropped})
+        return Counter({'learned': 0, **self.learner.counters, 'dropped': dropped})
 
     def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
         self.last_raw = raw
@@ -181,7 +196,7 @@ class UpdaterSession:
     def _filter(
         self, stamp_ns: int, frame_id: str, values: Values, arrived_ns: int
     ) -> list[Estimate]:
-        fed = feed(self.filter, self.adaptive.push, stamp_ns, values, self.latest)
+        fed = feed(self.filter, self.learner.push, stamp_ns, values, self.latest)
         self.latest, estimates = fed.latest, fed.estimates
         self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=fed.used, broke=fed.broke)
         good = [estimate for estimate in estimates if publishable(estimate)]

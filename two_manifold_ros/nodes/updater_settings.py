@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""From the updater's parameters to what the adaptive filter wants."""
+"""From the updater's parameters to a learner."""
 
 from __future__ import annotations
 
@@ -8,19 +8,30 @@ from dataclasses import asdict
 import hashlib
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.adapting_head import head_after, make_head
+from two_manifold_ros.adapting.adapting_head import AdaptingHead, head_after, make_head
+from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
+from two_manifold_ros.adapting.map_learner import MapLearner
 from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.fitting_model import check_input
 from two_manifold_ros.nodes.image_values import channel_names
+from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from two_manifold_ros.adapting.adapting_head import AdaptingHead
+    from two_manifold_ros.adapting.learner import Learner
+    from two_manifold_ros.adapting.learning_budget import LearningBudget
+    from two_manifold_ros.model.head import ModelHead
 
 IMAGE_INPUT = 'image'
+
+MAP, TPSR = 'map', 'tpsr'
+"""Names of the learners."""
 
 IDENTITY_WORDS = {
     'scales': (
@@ -39,9 +50,26 @@ def adapting_settings(values: Mapping[str, Any]) -> AdaptingSettings:
     return AdaptingSettings(**chosen)
 
 
-def stream_head(values: Mapping[str, Any], topic: str) -> AdaptingHead:
+def learner_name(values: Mapping[str, Any]) -> str:
     """
-    Return the head of the stream on a topic.
+    Return what learns: the ``learner`` that was chosen, or the usual one of the input.
+
+    Raises
+    ------
+    InputError
+        If a map is to be learned of images.
+
+    """
+    seeing = values['input'] == IMAGE_INPUT
+    if seeing and values['learner'] == MAP:
+        msg = 'a map is learned of an IMU: leave learner empty where images are learned'
+        raise InputError(msg)
+    return values['learner'] or (TPSR if seeing else MAP)
+
+
+def stream_head(values: Mapping[str, Any], topic: str) -> ModelHead:
+    """
+    Return what is known of the stream on a topic: of a map the given model, if there is one.
 
     Raises
     ------
@@ -61,13 +89,52 @@ def stream_head(values: Mapping[str, Any], topic: str) -> AdaptingHead:
         return make_head(settings, imu_topic=topic)
     model = load_model(path)
     check_input(model, path)
-    return head_after(model, settings)
+    return model if learner_name(values) == MAP else head_after(model, settings)
 
 
-def checkpoint_identity(head: AdaptingHead) -> dict[str, Any]:
+def learner_maker(
+    values: Mapping[str, Any], head: ModelHead, budget: LearningBudget
+) -> Callable[[], Learner]:
+    """
+    Return what makes learners of a stream.
+
+    Parameters
+    ----------
+    values
+        Of the parameters.
+    head
+        From `stream_head`.
+    budget
+        That may drop samples of a TPSR.
+
+    """
+    ellipse = values['ellipse_warn_m'], values['ellipse_error_m']
+    reorder_ns = round(1e9 * values['reorder_s'])
+    if isinstance(head, AdaptingHead) and learner_name(values) == TPSR:
+        limits = limits_of(head, *ellipse)
+        return lambda: AdaptiveFilter(head, budget, limits=limits, reorder_ns=reorder_ns)
+
+    def filter_of(model: ModelHead) -> Filter:
+        return Filter(model, limits=limits_of(model, *ellipse), reorder_ns=reorder_ns)
+
+    settings = TrainingSettings(horizons=tuple(values['horizons']))
+    training = TrainingProcess()
+    return lambda: MapLearner(
+        head,
+        settings,
+        train=training.train,
+        make=filter_of,
+        position_lag=values['position_lag'],
+        close=training.close,
+    )
+
+
+def checkpoint_identity(values: Mapping[str, Any], head: ModelHead) -> dict[str, Any]:
     """Return what a checkpoint must agree in to be resumed, as JSON values."""
+    if not isinstance(head, AdaptingHead) or learner_name(values) == MAP:
+        return {'learner': MAP, 'horizons': list(values['horizons'])}
     channels = head.channels
-    identity = {**asdict(head.settings), 'horizons': list(head.horizons)}
+    identity = {'learner': TPSR, **asdict(head.settings), 'horizons': list(head.horizons)}
     identity['channels'] = f'{len(channels.names)}, {channels.names[0]} to {channels.names[-1]}'
     if head.measured:
         numbers = b''.join(part.tobytes() for part in (channels.mean, channels.scale))

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.adapting.position_learning import ENOUGH
-from two_manifold_ros.adapting.seen import NoBelief
 from two_manifold_ros.filtering.causes import FILLING, READOUT_UNPROVEN
 from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.diagnostics import Level
@@ -47,26 +45,8 @@ def judge_learning(
     """
     if judgement.cause not in {FILLING, READOUT_UNPROVEN}:
         return judgement
-    tracker = session.adaptive.tracker
-    used = session.adaptive.reference.counters['used']
-    if tracker.learning is None:
-        needed_s = session.head.settings.warm_up_s
-        why = f'warming up: {tracker.progress:.0%} of {needed_s:g} s of driving seen'
-        return judgement._replace(cause='warming_up', why=why)
-    if isinstance(tracker.belief, NoBelief):
-        why = f'learning: {tracker.counters["learned"]} samples, too few for a state'
-        return judgement._replace(cause='learning', why=why)
-    if not tracker.locating.learning.ready:
-        if not used:
-            why = (
-                f'no position came on {reference_topic} yet: learning goes on, but where the '
-                f'vehicle is cannot be told without'
-            )
-            return judgement._replace(cause='no_reference', why=why)
-        held = tracker.locating.learning.counts.min()
-        why = f'learning to read out positions: {held} of {ENOUGH} held against the truth'
-        return judgement._replace(cause=READOUT_UNPROVEN, why=why)
-    return judgement
+    lacking = session.learner.lacking(reference_topic)
+    return judgement if lacking is None else judgement._replace(**lacking._asdict())
 
 
 def judge_keeping(judgement: Judgement, trouble: str) -> Judgement:
@@ -92,18 +72,18 @@ def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) ->
         Full name of the reference's topic.
 
     """
-    causes = {}
-    if fresh['samples_quarantined']:
-        causes['quarantined'] = 'Faulty or unfamiliar input was dropped and not learned'
-    if fresh['samples_changes']:
-        causes['changes'] = 'Something unfamiliar has lasted: it is learned as the new usual'
-    if fresh['samples_turns']:
-        names = ', '.join(session.adaptive.tracker.turned_names)
-        causes['turns'] = (
-            f'The stream is as usual with other signs: from now on the signs of these channels '
-            f'are taken as reversed: {names or "none any more"}; look at the mounting of the '
-            f'sensor and at its driver'
-        )
+    values = session.learner.values()
+    sentences = {
+        'failures': f'No newer map was learned: {values.get("learning_trouble")}',
+        'quarantined': 'Faulty or unfamiliar input was dropped and not learned',
+        'changes': 'Something unfamiliar has lasted: it is learned as the new usual',
+        'turns': (
+            'The stream is as usual with other signs: from now on the signs of these channels are '
+            f'taken as reversed: {values.get("turned", "none any more")}; look at the mounting of '
+            'the sensor and at its driver'
+        ),
+    }
+    causes = {name: words for name, words in sentences.items() if fresh[f'samples_{name}']}
     if fresh['reference_jumped']:
         causes['jumped'] = f'Positions on {topic} jumped and are not used'
     if fresh['reference_moved']:
