@@ -191,7 +191,24 @@ def test_a_given_model_runs_until_there_is_a_map(
     assert learner.running is model
     told = feed(learner, LEARNED, LEARNED + 300, reference=False)
     assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
-    assert 'the given model' in learner.values()['learning']
+    assert 'the given model' in str(learner.values()['learning'])
+
+
+@pytest.mark.parametrize('moved', [0.0, 3.0])
+def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: float) -> None:
+    """Of all laps it knows more than the first of them; not so if places are elsewhere now."""
+    model = restored(kept).model()
+    assert isinstance(model, RouteModel)
+    learner = MapLearner(model, SETTINGS, at_once=True)
+    drive = run()
+    for index in range(1100 if moved else 600):
+        stamp = int(drive.stamps_ns[index])
+        learner.push(stamp, drive.imu[index])
+        if index % 2 == 0:
+            x, y = drive.positions[index, :2].tolist()
+            learner.add_reference(stamp, x + moved, y)
+    assert bool(learner.trainings) == bool(moved)
+    assert (learner.running is model) == (not moved)
 
 
 def test_samples_do_not_wait_for_a_training() -> None:

@@ -74,7 +74,8 @@ class MapLearner:
     Samples and reference positions are kept. Each time that the drive has become longer by a third
     a map is trained from all that is kept, exactly as ``two-manifold train`` does, shown the
     newest lap, and takes the place of the one before as soon as it tells a position. A map of
-    which no part could be followed on the others, because no place was met twice, is not used.
+    which no part could be followed on the others, because no place was met twice, is not used. A
+    model that was given makes room only for a map that errs less beside it over a whole lap.
     Positions are never told to the filter: what it tells is what it would tell without them.
 
     Parameters
@@ -153,6 +154,7 @@ class MapLearner:
             self.filter.warm_up()
         self._coming: Successor | None = None
         self._coming_lag_ns = 0
+        self._beside = Prequential(FIRST_S), Prequential(FIRST_S)
         self._failures = 0
         self._due_s, self._last_s = FIRST_S, 0.0
         self._last_fix_ns: int | None = None
@@ -198,11 +200,11 @@ class MapLearner:
         self.memory.add(stamp_ns, sample)
         self._look_for_end(stamp_ns)
         self._look_for_map()
-        if self._coming is not None:
-            self._coming.take(stamp_ns, tuple(sample))
         estimates = self.filter.push(stamp_ns, sample)
         for estimate in estimates:
             self.score.tell(estimate)
+        if self._coming is not None:
+            self._go_on_beside(self._coming, stamp_ns, sample, estimates)
         return estimates
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
@@ -212,9 +214,10 @@ class MapLearner:
             return False
         self.memory.add_position(stamp_ns, x, y)
         lag_ns = self._lag_ns
-        self.score.settle(
-            reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
-        )
+        for score in (self.score, *self._beside):
+            score.settle(
+                reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
+            )
         self._count(stamp_ns)
         if self.known_s >= self._due_s:
             self._learn()
@@ -377,7 +380,7 @@ class MapLearner:
 
     def _learn(self) -> None:
         """Train a map from all that is kept beside the filter, and show it the newest lap."""
-        if self._coming is not None and not self._coming.prepared:
+        if self._coming is not None and not self._is_judged(self._coming):
             return
         self._due_s, self._last_s = GROWTH * self.known_s, self.known_s
         recordings = self.memory.recordings(self.head)
@@ -402,9 +405,43 @@ class MapLearner:
             return model, live
 
         self._coming = Successor(make, at_once=self._at_once)
+        self._beside = Prequential(math.inf), Prequential(math.inf)
+
+    def _go_on_beside(
+        self,
+        coming: Successor,
+        stamp_ns: int,
+        sample: Sequence[float] | Floats,
+        estimates: Sequence[Estimate],
+    ) -> None:
+        """Let a map that does not run yet see what the one that runs has seen."""
+        before = coming.latest
+        coming.take(stamp_ns, tuple(sample))
+        # Beside a map of less of the same drive there is nothing to compare.
+        if self.trainings or not coming.prepared or not self.has_map:
+            return
+        running, rival = self._beside
+        for estimate in estimates:
+            running.tell(estimate)
+        if coming.latest is not None and coming.latest is not before:
+            rival.tell(coming.latest)
+
+    def _is_judged(self, coming: Successor) -> bool:
+        """Return whether a new map was beside a given one for a lap, where that is needed."""
+        if not coming.prepared:
+            return False
+        if coming.failure or self.trainings or not isinstance(coming.model, RouteModel):
+            return True
+        return not self.has_map or self._beside[1].seconds >= _lap_s(coming.model)
+
+    def _wins(self, coming: Successor) -> bool:
+        """Return whether a new map may run in the place of what does."""
+        running, rival = self._beside
+        better = bool(self.trainings) or rival.rmse_m < running.rmse_m
+        return not self.has_map or (coming.tracks and self._is_judged(coming) and better)
 
     def _look_for_map(self) -> None:
-        """Let a new map take over as soon as it tells positions."""
+        """Let a new map take over if it may."""
         coming = self._coming
         if coming is None or not coming.prepared:
             return
@@ -414,7 +451,7 @@ class MapLearner:
             # Before the first map there was just too little, unless it is a bug.
             self._failures += self.has_map or bool(coming.details)
             self._coming = None
-        elif coming.tracks or not self.has_map:
+        elif self._wins(coming):
             counters = self.filter.counters
             count_on(coming.filter, self.filter)
             # Whoever holds the counters across this sees them go on.

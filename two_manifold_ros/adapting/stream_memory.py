@@ -227,10 +227,14 @@ class StreamMemory:
 
 
 def _arrays(stretch: _Stretch) -> tuple[Ints, Floats, Ints, Floats]:
-    # Copies: a view would keep the arrays from growing.
     return (
-        np.array(stretch.stamps, dtype=np.int64),
-        np.array(stretch.samples).reshape(-1, len(IMU_CHANNELS)),
-        np.array(stretch.fixes, dtype=np.int64),
-        np.array(stretch.places).reshape(-1, 2),
+        _copy(stretch.stamps),
+        _copy(stretch.samples).reshape(-1, len(IMU_CHANNELS)),
+        _copy(stretch.fixes),
+        _copy(stretch.places).reshape(-1, 2),
     )
+
+
+def _copy(numbers: array[Any]) -> Any:  # noqa: ANN401 - of the kind of the numbers
+    # A view would keep the array from growing.
+    return np.frombuffer(numbers, dtype=numbers.typecode).copy()
