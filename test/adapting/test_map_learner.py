@@ -336,3 +336,25 @@ def test_the_filter_of_a_map_is_made_as_asked_for(
     feed(learner, LEARNED, LEARNED + 2)
     assert made[-1] is learner.running
     learner.close()
+
+
+def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_left_out(
+    kept: Saved,
+) -> None:
+    """The reference is moved: to the IMU both places look the same."""
+    learner, drive, aside = restored(kept), run(), np.array([3.0, 0.0])
+    wrong = []
+    for index in range(LEARNED, 1700):
+        stamp = int(drive.stamps_ns[index])
+        place = drive.positions[index, :2] + (index >= LEARNED + 380) * aside
+        told = learner.push(stamp, drive.imu[index])
+        wrong += [np.linalg.norm(each.positions[0] - place) for each in told]
+        learner.add_reference(stamp, *place.tolist())
+    lap = round(20.0 * learner.lap_s)
+    assert np.median(wrong[380 : 380 + lap]) > 1.0
+    assert np.median(wrong[-lap:]) < 0.1
+    # Nothing of where the route was before.
+    model = learner.model()
+    assert model is not None
+    known = model.track[np.isfinite(model.track[:, 0])]
+    assert known[:, 0].min() > drive.positions[:, 0].min() + 2.0

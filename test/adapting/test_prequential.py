@@ -81,3 +81,13 @@ def test_a_clock_that_was_set_back_begins_anew() -> None:
     assert (len(score), score.rmse_m) == (1, 1.0)
     score.forget()
     assert len(score) == 0
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.floats(2.0, 50.0))
+def test_it_finds_where_errors_rise(before: int, after: int, factor: float) -> None:
+    score = Prequential(1000.0)
+    assert score.rise_ns() == 0
+    for second in range(before + after):
+        score.tell(told(second, factor if second >= before else 1.0, 0.0))
+    score.settle(10**12, lambda _: (0.0, 0.0))
+    assert score.rise_ns() == before * SECOND_NS

@@ -73,7 +73,7 @@ class Lap:
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
-        self._run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=80)
+        self._run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
         self._sent = 0
         self._due = monotonic()
         self._imu = talk.publisher(Imu, 'imu')

@@ -167,7 +167,7 @@ def test_nothing_is_told_where_no_position_is_known(
 def test_too_short_a_drive(laid_out: Callable[..., Passes]) -> None:
     short = Circuit().drive(np.zeros(LAP_TICKS), seed=0)
     passes = laid_out(short)
-    assert fit(passes, [short.observations], [short.track], 25, Tuning()) is None
+    assert fit(passes, [short.observations], [short.track], LAP_TICKS // 2, Tuning()) is None
 
 
 def test_factors_make_ellipses_hold_their_share(laid_out: Callable[..., Passes]) -> None:

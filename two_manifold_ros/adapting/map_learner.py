@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from contextlib import suppress
 import math
+from statistics import median
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +22,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import count_on, Successor
 from two_manifold_ros.inspection.lag_correction import put_in_step
+from two_manifold_ros.inspection.laps import count_laps
+from two_manifold_ros.inspection.together import put_together
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.training.settings import TrainingSettings
@@ -40,12 +44,21 @@ if TYPE_CHECKING:
 FIRST_S = 10.0
 """Seconds with positions before the first attempt; one that fails takes a tenth of a second."""
 
-GROWTH = 1.3
+GROWTH, LATER_GROWTH = 1.3, 2.0
 """
-Times that the drive has become as long when its map is learned again.
+Times that the drive has become as long when its map is learned again, at first and later on.
 
-All trainings of a drive together then take 1 / (1 - 1 / 1.3) = 4.3 times as long as the last one,
-and the map lacks at most the newest quarter of what there is.
+All later trainings together take twice as long as the last one. What is not learned yet is learned
+when positions end.
+"""
+
+EARLY_LAPS = 5.0
+"""Laps that are early: from there on more laps hardly make a map better, see the gauntlet."""
+
+RISE, LEAST_LAPS, MOST_LAPS = 1.5, 2, 8
+"""
+Error of a lap over the median of the newest ones that begins the trainings anew, and how many have
+to be known and are remembered. In vain that costs a few trainings.
 """
 
 ENDED_STEPS, ENDED_S = 5.0, 2.0
@@ -63,6 +76,15 @@ CATCH_UP_LAPS = 1.0
 JUDGED_LAPS = 2.0
 """Newest laps over which its error is told."""
 
+LATELY_LAPS, BETTER = 2.0, 0.8
+"""
+Laps since a rise from which a map of them alone is tried, and its error on parts that were left
+out over that of the map that runs below which it is better: a map of few laps has to show its
+worth.
+"""
+
+MET_ONCE = 'no place of the route was met twice yet: drive another lap'
+
 USEFUL = 0.25
 """Share of the error of the mean position below which a map is of use."""
 
@@ -71,11 +93,15 @@ class MapLearner:
     """
     A filter on a map of the route that is learned while it filters.
 
-    Samples and reference positions are kept. Each time that the drive has become longer by a third
-    a map is trained from all that is kept, exactly as ``two-manifold train`` does, shown the
-    newest lap, and takes the place of the one before as soon as it tells a position. A map of
-    which no part could be followed on the others, because no place was met twice, is not used. A
-    model that was given makes room only for a map that errs less beside it over a whole lap.
+    Samples and reference positions are kept. Each time that the drive has become longer by a
+    third, and after some laps twice as long, a map is trained from all that is kept, as
+    ``two-manifold train`` does, shown the newest lap, and takes the place of the one before as
+    soon as it tells a position. Where the error of a lap rises, laps count from there: what has
+    changed is learned as soon as a new route would be, and from what came since alone if that
+    errs less on its own parts. A map of which no part could be followed on the others, because no
+    place was met twice, is not used. A model that was given makes room only for a map that errs
+    less beside it over a whole lap.
+
     Positions are never told to the filter: what it tells is what it would tell without them.
 
     Parameters
@@ -153,10 +179,14 @@ class MapLearner:
             self._run(head, make(head))
             self.filter.warm_up()
         self._coming: Successor | None = None
-        self._coming_lag_ns = 0
+        self._coming_lag_ns = self._coming_epoch_ns = 0
         self._beside = Prequential(FIRST_S), Prequential(FIRST_S)
         self._failures = 0
-        self._due_s, self._last_s = FIRST_S, 0.0
+        self._since_s, self._due_s, self._last_s = 0.0, FIRST_S, 0.0
+        # From when on the stream is learned, and since when it was as it is now: 0 for all of it.
+        self._epoch_ns = self._since_ns = 0
+        self._lap = Prequential(math.inf)
+        self._laps: deque[float] = deque(maxlen=MOST_LAPS)
         self._last_fix_ns: int | None = None
         self._usual_step_s = 0.0
         self._ended = False
@@ -173,8 +203,8 @@ class MapLearner:
 
     @property
     def lap_s(self) -> float:
-        """How long a lap takes that visits all of the map once, s; NaN without a map."""
-        return _lap_s(self._model) if isinstance(self._model, RouteModel) else math.nan
+        """How long a lap takes, s; NaN without a map."""
+        return _lap_s(self._model)
 
     @property
     def counters(self) -> Counter[str]:
@@ -203,6 +233,8 @@ class MapLearner:
         estimates = self.filter.push(stamp_ns, sample)
         for estimate in estimates:
             self.score.tell(estimate)
+            if self.has_map:
+                self._lap.tell(estimate)
         if self._coming is not None:
             self._go_on_beside(self._coming, stamp_ns, sample, estimates)
         return estimates
@@ -214,11 +246,13 @@ class MapLearner:
             return False
         self.memory.add_position(stamp_ns, x, y)
         lag_ns = self._lag_ns
-        for score in (self.score, *self._beside):
+        for score in (self.score, self._lap, *self._beside):
             score.settle(
                 reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
             )
         self._count(stamp_ns)
+        if self._lap.seconds >= self.lap_s:
+            self._end_lap()
         if self.known_s >= self._due_s:
             self._learn()
         return True
@@ -227,6 +261,7 @@ class MapLearner:
         """Forget the stream, but nothing that was learned; see ``Filter.reset``."""
         self.filter.reset(cause)
         self.score.forget()
+        self._lap.forget()
         if self._coming is not None:
             self._coming.reset(cause)
 
@@ -298,9 +333,12 @@ class MapLearner:
             'known_s': self.known_s,
             'due_s': self._due_s,
             'last_s': self._last_s,
+            'since_s': self._since_s,
             'trainings': list(self.trainings),
             'usual_step_s': self._usual_step_s,
             'lag_ns': self._lag_ns,
+            'epoch_ns': self._epoch_ns,
+            'since_ns': self._since_ns,
         }
         if self.trainings and self._model is not None:
             numbers['model'], own = model_parts(self._model)
@@ -320,15 +358,18 @@ class MapLearner:
         try:
             memory = StreamMemory()
             memory.restore(numbers['stretches'], arrays)
-            known_s, due_s, last_s, step_s = (
-                float(numbers[name]) for name in ('known_s', 'due_s', 'last_s', 'usual_step_s')
+            known_s, due_s, last_s, since_s, step_s = (
+                float(numbers[name])
+                for name in ('known_s', 'due_s', 'last_s', 'since_s', 'usual_step_s')
             )
             trainings = [float(each) for each in numbers['trainings']]
             model = None
             if 'model' in numbers:
                 own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
                 model = model_from('the map', dict(numbers['model']), own)
-            lag_ns = int(numbers['lag_ns'])
+            lag_ns, epoch_ns, since_ns = (
+                int(numbers[name]) for name in ('lag_ns', 'epoch_ns', 'since_ns')
+            )
         # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
         except Exception as error:
             if isinstance(error, InputError):
@@ -339,8 +380,9 @@ class MapLearner:
             )
             raise InputError(msg) from error
         self.memory, self.known_s, self.trainings = memory, known_s, trainings
-        self._due_s, self._last_s, self._usual_step_s = due_s, last_s, step_s
-        self._lag_ns = lag_ns
+        self._due_s, self._last_s, self._since_s = due_s, last_s, since_s
+        self._usual_step_s = step_s
+        self._lag_ns, self._epoch_ns, self._since_ns = lag_ns, epoch_ns, since_ns
         if model is not None:
             live = self._make(model)
             live.warm_up()
@@ -378,21 +420,46 @@ class MapLearner:
             if self.trainings and self.known_s > WORTH * self._last_s:
                 self._learn()
 
+    def _end_lap(self) -> None:
+        """Begin the trainings anew where the error of a lap is far above the usual."""
+        error, rise_ns = self._lap.rmse_m, self._lap.rise_ns() + self._lag_ns
+        self._lap.forget()
+        if len(self._laps) >= LEAST_LAPS and error > RISE * median(self._laps):
+            # Something has changed, and what is usual now is not known yet.
+            self._laps.clear()
+            self._since_ns, self._epoch_ns = rise_ns, 0
+            self._since_s = self.known_s - ((self._last_fix_ns or rise_ns) - rise_ns) * 1e-9
+            self._due_s = min(self._due_s, self._since_s + GROWTH * self.lap_s)
+        else:
+            self._laps.append(error)
+
     def _learn(self) -> None:
         """Train a map from all that is kept beside the filter, and show it the newest lap."""
         if self._coming is not None and not self._is_judged(self._coming):
             return
-        self._due_s, self._last_s = GROWTH * self.known_s, self.known_s
-        recordings = self.memory.recordings(self.head)
+        grown_s = self.known_s - self._since_s
+        late = grown_s > EARLY_LAPS * self.lap_s
+        self._due_s = self._since_s + (LATER_GROWTH if late else GROWTH) * grown_s
+        self._last_s = self.known_s
+        recordings = self.memory.recordings(self.head, self._epoch_ns)
+        lately: list[Recording] = []
+        if self._since_ns > self._epoch_ns and grown_s > LATELY_LAPS * self.lap_s:
+            lately = self.memory.recordings(self.head, self._since_ns)
+        error_m = self.score.rmse_m
 
         def make() -> tuple[ModelHead, Filter]:
-            stepped = put_in_step(recordings, self._position_lag)
-            self._coming_lag_ns = max(_lag_ns(each) for each in stepped)
-            model = self._train(stepped, self._settings)
-            # Without, no part of the drives could be followed on the map of the others.
-            if not isinstance(model, RouteModel) or model.summary['validation'] is None:
-                msg = 'no place of the route was met twice yet: drive another lap'
-                raise InputError(msg)
+            if not self.has_map and len(recordings) == 1 and not _meets_again(recordings[0]):
+                raise InputError(MET_ONCE)
+            model = None
+            if lately:
+                # Too little for a map of its own, perhaps.
+                with suppress(InputError):
+                    model = self._trained(lately, BETTER * error_m)
+            self._coming_epoch_ns = self._epoch_ns if model is None else self._since_ns
+            if model is None:
+                model = self._trained(recordings, math.inf)
+            if model is None:
+                raise InputError(MET_ONCE)
             live = self._make(model)
             live.warm_up()
             imu = recordings[-1].imu
@@ -406,6 +473,17 @@ class MapLearner:
 
         self._coming = Successor(make, at_once=self._at_once)
         self._beside = Prequential(math.inf), Prequential(math.inf)
+
+    def _trained(self, recordings: Sequence[Recording], least_m: float) -> RouteModel | None:
+        """Return a map, if one that errs less on parts that were left out can be trained."""
+        stepped = put_in_step(recordings, self._position_lag)
+        self._coming_lag_ns = max(_lag_ns(each) for each in stepped)
+        model = self._train(stepped, self._settings)
+        # Without, no part of the drives could be followed on the map of the others.
+        if not isinstance(model, RouteModel) or model.summary['validation'] is None:
+            return None
+        held_m: float = model.summary['validation']['compared'][0]['score_m']
+        return model if held_m < least_m else None
 
     def _go_on_beside(
         self,
@@ -459,14 +537,24 @@ class MapLearner:
             counters.update(coming.filter.counters)
             coming.filter.counters = counters
             self._run(coming.model, coming.filter)
+            self._epoch_ns = self._coming_epoch_ns
             self._lag_ns = self._coming_lag_ns
             self.trainings.append(self._last_s)
             self._coming = None
 
 
-def _lap_s(model: RouteModel) -> float:
-    return float(np.sum(1.0 / model.route.rates)) / model.rate_hz
+def _lap_s(model: ModelHead) -> float:
+    """Return how long a lap takes, as positions show it; s, NaN where no lap was driven."""
+    # Not the time to visit all of the map once: one that knows two ways would take longer.
+    laps = model.summary.get('laps') or math.nan
+    return float(model.summary.get('seconds', math.nan)) / float(laps)
 
 
 def _lag_ns(recording: Recording) -> int:
     return round(1e9 * recording.positions.earlier_s) if recording.positions is not None else 0
+
+
+def _meets_again(recording: Recording) -> bool:
+    """Return whether the positions come by a place twice, which takes far less time to see."""
+    together = put_together(recording.positions, recording.imu) if recording.positions else None
+    return together is not None and count_laps(together.motion) is not None

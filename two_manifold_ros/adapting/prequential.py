@@ -8,6 +8,8 @@ from collections import deque
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -92,6 +94,20 @@ class Prequential:
             place = place_at(stamp_ns)
             if place is not None:
                 self._score(stamp_ns, (x, y), place)
+
+    def rise_ns(self) -> int:
+        """
+        Return the stamp of the first tick after which errors are higher than before.
+
+        Where the sum of the errors less their mean is lowest: the usual estimate of when a mean
+        has changed (Page 1954, CUSUM). 0 before the first tick.
+        """
+        if not self._scored:
+            return 0
+        errors = np.sqrt([error for _, error, _, _ in self._scored])
+        before = np.cumsum(errors - errors.mean())
+        lowest = int(np.argmin(before[:-1])) + 1 if before.min() < 0.0 and len(before) > 1 else 0
+        return self._scored[lowest][0]
 
     def forget(self) -> None:
         """Forget what was told, but not where the vehicle usually is."""

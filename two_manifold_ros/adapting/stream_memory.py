@@ -140,7 +140,7 @@ class StreamMemory:
             stretch.fixes.append(stamp_ns)
             stretch.places.extend((x, y))
 
-    def recordings(self, head: ModelHead) -> list[Recording]:
+    def recordings(self, head: ModelHead, since_ns: int = 0) -> list[Recording]:
         """
         Return copies of all drives that have positions, oldest first.
 
@@ -148,8 +148,17 @@ class StreamMemory:
         ----------
         head
             Topics, frames and origin of the stream.
+        since_ns
+            Stamp before which everything is left out.
 
         """
+        parts = [_arrays(each) for each in self._stretches]
+        if since_ns:
+            parts = [
+                (stamps[now], samples[now], fixes[then], places[then])
+                for stamps, samples, fixes, places in parts
+                for now, then in [(stamps >= since_ns, fixes >= since_ns)]
+            ]
         return [
             Recording(
                 'live',
@@ -158,7 +167,7 @@ class StreamMemory:
                     head.position_topic, head.frame_id, POSE, fixes, places, head.origin
                 ),
             )
-            for stamps, samples, fixes, places in map(_arrays, self._stretches)
+            for stamps, samples, fixes, places in parts
             if len(fixes) > 1
         ]
 
