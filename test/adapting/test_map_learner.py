@@ -221,8 +221,12 @@ def test_samples_do_not_wait_for_a_training() -> None:
         return train_model(recordings, settings)
 
     learner = new_learner(at_once=False, train=slow)
-    feed(learner, 0, 300)
-    assert began == [began[0]]
+    # It comes by the same place for the second time, and drives on.
+    feed(learner, 0, 350)
+    while not began:
+        sleep(0.01)
+    feed(learner, 350, 600)
+    assert len(began) == 1
     assert not learner.has_map
     assert 'a map is being learned' in str(learner.lacking('/fix'))
     ends.append(True)
@@ -358,3 +362,53 @@ def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_l
     assert model is not None
     known = model.track[np.isfinite(model.track[:, 0])]
     assert known[:, 0].min() > drive.positions[:, 0].min() + 2.0
+
+
+def test_stamps_are_judged_as_by_the_filter(kept: Saved) -> None:
+    """Wild, zero and double ones end no drive and are not learned; late ones are sorted."""
+    learner = restored(kept, reorder_ns=120_000_000)
+    drive = run()
+    far = 10**17
+    for index in range(LEARNED, LEARNED + 200):
+        # In pairs the wrong way round.
+        row = index + (1 if index % 2 == 0 else -1)
+        learner.push(int(drive.stamps_ns[row]), drive.imu[row])
+        if index % 10 == 0:
+            learner.push(0, drive.imu[row])
+        if index == LEARNED + 100:
+            learner.push(int(drive.stamps_ns[row]) + far, drive.imu[row])
+            learner.add_reference(int(drive.stamps_ns[row]) + far, 0.0, 0.0)
+        learner.add_reference(int(drive.stamps_ns[index]), *drive.positions[index, :2].tolist())
+    (recording,) = learner.memory.recordings(HEAD)
+    assert len(recording.imu.stamps) >= LEARNED + 195
+    assert np.diff(recording.imu.stamps).max() <= 2 * HEAD.period_ns
+    assert recording.positions is not None
+    assert recording.positions.stamps.max() <= drive.stamps_ns[LEARNED + 200]
+    assert learner.known_s == pytest.approx((LEARNED + 200) / 20.0, abs=0.6)
+    assert not learner._ended
+
+
+def test_positions_without_samples_teach_nothing() -> None:
+    learner = new_learner()
+    for index in range(400):
+        learner.add_reference(10**9 + index * 50_000_000, np.cos(0.1 * index), 0.0)
+    assert learner.known_s == 0.0
+    assert learner.counters == {'learned': 0, 'maps': 0, 'failures': 0}
+    # One that comes by itself, long before the others, says nothing of how they follow.
+    learner.push(10**9, run().imu[0])
+    learner.add_reference(10**9 + 1, 0.0, 0.0)
+    feed(learner, 0, 200)
+    assert learner.known_s == pytest.approx(10.0, abs=0.3)
+
+
+def test_what_is_not_kept_any_more_does_not_slow_learning_down(kept: Saved) -> None:
+    learner = restored(kept)
+    learner.known_s = 1e6
+    learner._since_s = learner._last_s = 0.0
+    assert learner._learn()
+    assert learner._due_s - learner.known_s <= LEARNED / 20.0
+
+
+def test_a_wrong_lag_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match='position lag'):
+        new_learner(position_lag='late')

@@ -70,7 +70,8 @@ def test_only_what_is_known_counts_and_only_once() -> None:
     assert len(score) == 2
     score.settle(9 * SECOND_NS, known.get)
     assert len(score) == 3
-    assert score.seconds == 6.0
+    # What lies apart is no time of which anything is known.
+    assert score.seconds == 1.0
 
 
 def test_a_clock_that_was_set_back_begins_anew() -> None:
@@ -91,3 +92,27 @@ def test_it_finds_where_errors_rise(before: int, after: int, factor: float) -> N
         score.tell(told(second, factor if second >= before else 1.0, 0.0))
     score.settle(10**12, lambda _: (0.0, 0.0))
     assert score.rise_ns() == before * SECOND_NS
+
+
+def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it() -> None:
+    score = Prequential(100.0)
+    for second in (1000, 1001, 5, 6):
+        score.tell(told(second, 1.0, 0.0))
+    score.settle(6 * SECOND_NS, lambda _: (0.0, 0.0))
+    assert len(score) == 2
+
+
+def test_a_huge_error_leaves_no_trace_when_it_is_over() -> None:
+    score = Prequential(10.0)
+    for second in range(60):
+        score.tell(told(second, 1e7 if second == 5 else 0.01, 0.0))
+        score.settle(second * SECOND_NS, lambda _: (0.0, 0.0))
+    assert score.rmse_m == pytest.approx(0.01, rel=1e-6)
+
+
+def test_pauses_are_no_time_of_which_anything_is_known() -> None:
+    score = Prequential(1e6)
+    for second in (0, 1, 2, 3600, 3601):
+        score.tell(told(second, 1.0, 0.0))
+    score.settle(10**13, lambda _: (0.0, 0.0))
+    assert score.seconds == 3.0

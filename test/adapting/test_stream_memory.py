@@ -115,8 +115,8 @@ def test_samples_close_together_are_kept_as_their_mean(steps: list[int]) -> None
             groups[-1].append(index)
         else:
             groups.append([index])
-    memory.add_position(int(stamps[-1]), 0.0, 0.0)
-    memory.add_position(int(stamps[-1]) + 1, 0.0, 0.0)
+    assert memory.add_position(int(stamps[0]), 0.0, 0.0)
+    assert memory.add_position(int(stamps[0]) + STEP_NS, 0.0, 0.0)
     (recording,) = memory.recordings(HEAD)
     assert recording.imu.stamps.tolist() == [stamps[each[0]] for each in groups]
     np.testing.assert_allclose(
@@ -155,3 +155,37 @@ def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) ->
     with pytest.raises(ValueError, match='does not fit'):
         again.restore(lengths, {**arrays, name: arrays[name][:-1]})
     assert len(again) == 5
+
+
+def test_positions_that_no_training_could_use_are_not_kept() -> None:
+    memory = StreamMemory()
+    assert not memory.add_position(STEP, 0.0, 0.0)
+    for index in range(1, 5):
+        memory.add(STEP * index, sample(index))
+    assert memory.add_position(STEP, 0.0, 0.0)
+    # Far ahead, back, the same again; one just after another is of use, but is not kept.
+    assert not memory.add_position(STEP + 2 * SEAM_NS, 0.0, 0.0)
+    assert not memory.add_position(STEP - 5, 0.0, 0.0)
+    assert not memory.add_position(STEP, 0.0, 0.0)
+    assert memory.add_position(STEP + 1, 0.0, 0.0)
+    assert memory.add_position(2 * STEP, 1.0, 0.0)
+    (recording,) = memory.recordings(HEAD)
+    assert recording.positions is not None
+    assert recording.positions.stamps.tolist() == [STEP, 2 * STEP]
+
+
+def test_what_came_before_a_time_is_left_out() -> None:
+    (recording,) = filled(100).recordings(HEAD, 50 * STEP)
+    assert recording.imu.stamps[0] == 50 * STEP
+    assert recording.positions is not None
+    assert recording.positions.stamps[0] == 53 * STEP
+    assert filled(100).recordings(HEAD, 10**15) == []
+
+
+def test_it_knows_how_long_the_drives_lasted() -> None:
+    memory = filled(101)
+    assert memory.seconds == pytest.approx(1.0)
+    memory.add(STEP * 101 + 2 * SEAM_NS, sample(0.0))
+    memory.add(STEP * 102 + 2 * SEAM_NS, sample(0.0))
+    assert memory.seconds == pytest.approx(1.01)
+    assert StreamMemory().seconds == 0.0

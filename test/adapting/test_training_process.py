@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+import multiprocessing
 import os
+from pathlib import Path
 import signal
 from threading import Thread
 from time import sleep
@@ -21,6 +24,7 @@ from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from multiprocessing.connection import Connection
 
     from two_manifold_ros.recordings.recording import Recording
 
@@ -39,7 +43,7 @@ def training(monkeypatch: pytest.MonkeyPatch) -> Iterator[TrainingProcess]:
 def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
     training: TrainingProcess, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
-    with pytest.raises(InputError, match=r'^(?!.*was killed)'):
+    with pytest.raises(InputError, match=r'^(?!.*ended with status)'):
         training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
     process = training._process
     assert process is not None
@@ -65,14 +69,88 @@ def test_a_killed_process_is_told_and_another_one_goes_on(
         training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
     first = training._process
     assert first is not None
-    killer = Thread(target=lambda: (sleep(0.1), first.kill()))
+    killer = Thread(target=lambda: (until_busy(first.pid), first.kill()))
     killer.start()
-    with pytest.raises(InputError, match='was killed'):
+    with pytest.raises(InputError, match='ended with status -9'):
         training.train([slot_car_laps[0]] * 3, SETTINGS)
     killer.join()
-    with pytest.raises(InputError, match=r'^(?!.*was killed)'):
+    with pytest.raises(InputError, match=r'^(?!.*ended with status)'):
         training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
     assert training._process is not first
+
+
+def until_busy(pid: int | None) -> None:
+    """Wait until a process has computed for a while from now on."""
+
+    def ticks() -> int:
+        fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+
+    begun = ticks()
+    while ticks() < begun + 10:
+        sleep(0.02)
+
+
+def test_it_is_closed_in_the_middle_of_a_training_and_trains_no_more(
+    training: TrainingProcess, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    with pytest.raises(InputError):
+        training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
+    process = training._process
+    assert process is not None
+    closer = Thread(target=lambda: (until_busy(process.pid), training.close()))
+    closer.start()
+    with pytest.raises(InputError, match='not needed any more'):
+        training.train([slot_car_laps[0]] * 3, SETTINGS)
+    closer.join()
+    assert not process.is_alive()
+    with pytest.raises(InputError, match='not needed any more'):
+        training.train([slot_car_laps[0]], SETTINGS)
+    assert training._process is None
+
+
+@pytest.mark.parametrize('delay_s', [0.0, 0.002, 0.01])
+def test_closing_it_while_it_starts_leaves_nothing_behind(
+    training: TrainingProcess, slot_car_laps: tuple[Recording, Recording], delay_s: float
+) -> None:
+    closer = Thread(target=lambda: (sleep(delay_s), training.close()))
+    closer.start()
+    with pytest.raises(InputError, match='not needed any more'):
+        training.train([slot_car_laps[0]] * 3, SETTINGS)
+    closer.join()
+    assert not [each for each in multiprocessing.active_children() if each.name == 'training']
+
+
+def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
+    slot_car_laps: tuple[Recording, Recording],
+) -> None:
+    context = multiprocessing.get_context('spawn')
+    ours, its = context.Pipe()
+    parent = context.Process(target=train_for_long, args=(its, slot_car_laps[0]))
+    parent.start()
+    child = ours.recv()
+    until_busy(child)
+    parent.kill()
+    parent.join()
+    for _ in range(500):
+        # Where nobody waits for it, it stays as a zombie.
+        if not Path(f'/proc/{child}').exists() or state_of(child) == 'Z':
+            return
+        sleep(0.02)
+    pytest.fail('it goes on without its parent')
+
+
+def state_of(pid: int) -> str:
+    return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0]
+
+
+def train_for_long(pipe: Connection, recording: Recording) -> None:
+    training = TrainingProcess()
+    with suppress(InputError):
+        training.train([recording.between(0.0, 0.5)], SETTINGS)
+    assert training._process is not None
+    pipe.send(training._process.pid)
+    training.train([recording] * 50, SETTINGS)
 
 
 def test_nothing_has_to_be_ended_that_never_began() -> None:

@@ -65,6 +65,8 @@ def test_names_of_learners() -> None:
     [
         (['--online', 'BAG', '--from', '1000'], 'check --from and --until'),
         (['--online', 'BAG', '--figure', 'curve.txt'], 'use a name in .png, .pdf, .svg'),
+        (['--online', 'BAG', '--figure', '/no/such/folder/x.png'], 'does not exist'),
+        (['--online', 'BAG', '--positions-until', '5000'], 'the drive ends after'),
         (['--online', 'missing_bag'], 'missing_bag'),
         (['model.npz'], 'Name the bags'),
     ],

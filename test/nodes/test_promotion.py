@@ -72,6 +72,7 @@ class Bench:
         self.far = far
         self.snapshot = snapshot
         self.snapshots = 0
+        self.is_the_same = False
         self.changes = 0
         self.said: list[str] = []
         self.warned: list[str] = []
@@ -88,7 +89,9 @@ class Bench:
 
     def _snapshot(self) -> TpsrModel | None:
         self.snapshots += 1
-        return self.snapshot
+        if self.snapshot is None or self.is_the_same:
+            return self.snapshot
+        return replace(self.snapshot)
 
     def second(self, *, heard: bool = True) -> None:
         self.now_s += 1.0
@@ -175,6 +178,20 @@ def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(
     assert bench.promotion.values()['blocks_needed'] == 2 * QUICK.fewest
     assert bench.snapshots == 2
     assert bench.trouble == ''
+
+
+@pytest.mark.parametrize('is_the_same', [True, False])
+def test_what_was_compared_already_is_not_compared_until_chance_lets_it_win(
+    bench: Bench, is_the_same: bool
+) -> None:
+    bench.is_the_same = is_the_same
+    # The first candidate was there before.
+    for _ in range(2):
+        bench.seconds(4)
+        assert bench.promotion.state == 'comparing'
+        bench.blocks(WORSE, QUICK.most)
+        bench.seconds(20)
+    assert bench.promotion.values()['blocks'] == (QUICK.most if is_the_same else 0)
 
 
 def test_on_trial_nobody_else_comes_and_then_another_candidate_may(bench: Bench) -> None:

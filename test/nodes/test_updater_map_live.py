@@ -17,6 +17,7 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from imu_feed import connect
 from ros_talk import Health
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
@@ -98,11 +99,14 @@ def test_it_learns_a_map_and_goes_on_from_it_after_a_kill(
     names = learning[-1].layout.dim[0].label.split(',')
     told = dict(zip(names, learning[-1].data, strict=True))
     assert told['maps'] >= 1
-    assert np.isfinite(told['error_m'])
-    talk.until(lambda: 'checkpoint' in health.values, 'a checkpoint')
+    assert told['learned_s'] > 10.0
+    written = int(health.values['checkpoints_written'])
+    talk.call(Trigger, 'adapting/save')
+    talk.until(lambda: int(health.values['checkpoints_written']) > written, 'a checkpoint')
     assert health.values['callback_errors'] == '0'
     beside = children(node)
     assert beside
+    assert 'no map yet' not in node.said
     assert node.stop(signal.SIGKILL) == -signal.SIGKILL
     assert 'with positions from /reference: the map of the route, from nothing' in node.log()
     assert 'A newer map of the route runs: map of' in node.log()

@@ -17,15 +17,18 @@ from two_manifold_ros.adapting.learner import Lacking
 from two_manifold_ros.adapting.prequential import Prequential
 from two_manifold_ros.adapting.reference import Reference
 from two_manifold_ros.adapting.seen import NothingLearned
-from two_manifold_ros.adapting.stream_memory import StreamMemory
+from two_manifold_ros.adapting.stream_memory import SEAM_NS, StreamMemory
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.intake import Intake
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import count_on, Successor
-from two_manifold_ros.inspection.lag_correction import put_in_step
+from two_manifold_ros.inspection.lag_correction import parse_position_lag, put_in_step
 from two_manifold_ros.inspection.laps import count_laps
 from two_manifold_ros.inspection.together import put_together
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -117,6 +120,8 @@ class MapLearner:
         Makes the filter of a model.
     position_lag
         How late positions are, see ``put_in_step``.
+    reorder_ns
+        How late samples may come, see `Filter`; for those that are kept.
     close
         Called when nothing is to be trained any more.
     at_once
@@ -154,6 +159,7 @@ class MapLearner:
         train: Train = train_model,
         make: Callable[[ModelHead], Filter] = Filter,
         position_lag: str = '',
+        reorder_ns: int = 0,
         at_once: bool = False,
         close: Callable[[], object] = lambda: None,
     ) -> None:
@@ -162,10 +168,13 @@ class MapLearner:
             msg = f'a map is learned with the method route, not {self._settings.method}'
             raise InputError(msg)
         self._train, self._make, self._at_once = train, make, at_once
-        self._position_lag, self._lag_ns = position_lag, 0
+        self._position_lag = position_lag
+        asked_s = parse_position_lag(position_lag) if position_lag else 0.0
+        self._lag_ns = round(1e9 * (asked_s or 0.0))
         self._close = close
         self.head = head
         self.memory = StreamMemory()
+        self._intake = Intake(len(IMU_CHANNELS), SEAM_NS, reorder_ns)
         self.reference = Reference()
         self.score = Prequential(FIRST_S)
         self.known_s = 0.0
@@ -221,19 +230,23 @@ class MapLearner:
         return 0
 
     @property
-    def news(self) -> int:
-        """How many maps were learned."""
-        return len(self.trainings)
+    def news(self) -> tuple[int, float]:
+        """How many maps were learned, and of how many seconds the newest one."""
+        return len(self.trainings), self.trainings[-1] if self.trainings else 0.0
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see ``Filter.push``."""
-        self.memory.add(stamp_ns, sample)
-        self._look_for_end(stamp_ns)
+        values = np.array(sample, dtype=np.float64)
+        # As the filter judges stamps: a wild one neither ends a drive nor positions.
+        for _, used_ns, used in self._intake.push(stamp_ns, values, Counter()):
+            self.memory.add(used_ns, used.tolist())
+            self._look_for_end(used_ns)
         self._look_for_map()
         estimates = self.filter.push(stamp_ns, sample)
         for estimate in estimates:
-            self.score.tell(estimate)
-            if self.has_map:
+            # Before a whole window was seen nothing can be told, however good a map is.
+            if estimate.status is not Status.FILLING:
+                self.score.tell(estimate)
                 self._lap.tell(estimate)
         if self._coming is not None:
             self._go_on_beside(self._coming, stamp_ns, sample, estimates)
@@ -244,13 +257,14 @@ class MapLearner:
         reference = self.reference
         if not reference.add(stamp_ns, x, y):
             return False
-        self.memory.add_position(stamp_ns, x, y)
+        is_kept = self.memory.add_position(stamp_ns, x, y)
         lag_ns = self._lag_ns
         for score in (self.score, self._lap, *self._beside):
             score.settle(
                 reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
             )
-        self._count(stamp_ns)
+        if is_kept:
+            self._count(stamp_ns)
         if self._lap.seconds >= self.lap_s:
             self._end_lap()
         if self.known_s >= self._due_s:
@@ -261,7 +275,8 @@ class MapLearner:
         """Forget the stream, but nothing that was learned; see ``Filter.reset``."""
         self.filter.reset(cause)
         self.score.forget()
-        self._lap.forget()
+        for each in (self._lap, *self._beside):
+            each.forget()
         if self._coming is not None:
             self._coming.reset(cause)
 
@@ -396,13 +411,14 @@ class MapLearner:
 
     def _run(self, model: ModelHead, live: Filter) -> None:
         self._model, self.filter = model, live
-        self.score.span_s = JUDGED_LAPS * self.lap_s if self.has_map else FIRST_S
+        self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
 
     def _count(self, stamp_ns: int) -> None:
         if self._last_fix_ns is not None:
             step_s = (stamp_ns - self._last_fix_ns) * 1e-9
             if not self._usual_step_s:
-                self._usual_step_s = max(step_s, 0.0)
+                # The first step may be anything.
+                self._usual_step_s = min(max(step_s, 0.0), ENDED_S)
             if 0.0 < step_s <= self._longest_step_s:
                 self.known_s += step_s
                 self._usual_step_s += 0.1 * (step_s - self._usual_step_s)
@@ -415,10 +431,12 @@ class MapLearner:
     def _look_for_end(self, stamp_ns: int) -> None:
         if self._ended or self._last_fix_ns is None:
             return
-        if (stamp_ns - self._last_fix_ns) * 1e-9 > self._longest_step_s:
-            self._ended = True
-            if self.trainings and self.known_s > WORTH * self._last_s:
-                self._learn()
+        if (stamp_ns - self._last_fix_ns) * 1e-9 <= self._longest_step_s:
+            return
+        if self.trainings and self.known_s > WORTH * self._last_s and not self._learn():
+            # One runs; once more after it.
+            return
+        self._ended = True
 
     def _end_lap(self) -> None:
         """Begin the trainings anew where the error of a lap is far above the usual."""
@@ -433,15 +451,18 @@ class MapLearner:
         else:
             self._laps.append(error)
 
-    def _learn(self) -> None:
-        """Train a map from all that is kept beside the filter, and show it the newest lap."""
+    def _learn(self) -> bool:
+        """Begin to train a map from all that is kept; return whether that can be done now."""
         if self._coming is not None and not self._is_judged(self._coming):
-            return
-        grown_s = self.known_s - self._since_s
+            return False
+        # What is not kept any more is not learned again.
+        grown_s = min(self.known_s - self._since_s, self.memory.seconds)
         late = grown_s > EARLY_LAPS * self.lap_s
-        self._due_s = self._since_s + (LATER_GROWTH if late else GROWTH) * grown_s
+        self._due_s = self.known_s + ((LATER_GROWTH if late else GROWTH) - 1.0) * grown_s
         self._last_s = self.known_s
         recordings = self.memory.recordings(self.head, self._epoch_ns)
+        if not recordings:
+            return False
         lately: list[Recording] = []
         if self._since_ns > self._epoch_ns and grown_s > LATELY_LAPS * self.lap_s:
             lately = self.memory.recordings(self.head, self._since_ns)
@@ -471,8 +492,10 @@ class MapLearner:
                 live.push(stamp, sample)
             return model, live
 
+        self.failure = self.details = ''
         self._coming = Successor(make, at_once=self._at_once)
         self._beside = Prequential(math.inf), Prequential(math.inf)
+        return True
 
     def _trained(self, recordings: Sequence[Recording], least_m: float) -> RouteModel | None:
         """Return a map, if one that errs less on parts that were left out can be trained."""
@@ -527,9 +550,11 @@ class MapLearner:
         self.failure, self.details = coming.failure, coming.details
         if coming.failure:
             # Before the first map there was just too little, unless it is a bug.
-            self._failures += self.has_map or bool(coming.details)
+            self._failures += bool(self.trainings) or bool(coming.details)
             self._coming = None
         elif self._wins(coming):
+            if not self.has_map:
+                self.score.forget()
             counters = self.filter.counters
             count_on(coming.filter, self.filter)
             # Whoever holds the counters across this sees them go on.
@@ -539,7 +564,10 @@ class MapLearner:
             self._run(coming.model, coming.filter)
             self._epoch_ns = self._coming_epoch_ns
             self._lag_ns = self._coming_lag_ns
-            self.trainings.append(self._last_s)
+            self.trainings.append(min(self._last_s, self.memory.seconds))
+            self._coming = None
+        elif self._is_judged(coming) and not self.trainings and self.has_map:
+            # It was beside the given model for a lap, and is no better.
             self._coming = None
 
 

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 MOST_WAITING = 4096
 """Estimates that wait for the position of their time; older ones are forgotten."""
 
+MOST_SCORED = 20_000
+"""Ticks that count at the most, whatever the span: at 20 Hz those of 17 minutes."""
+
+GAP_NS = 2_000_000_000
+"""A longer step between two ticks is no time of which anything is known."""
+
 
 class Prequential:
     """
@@ -43,6 +49,7 @@ class Prequential:
         self._waiting: deque[tuple[int, float, float]] = deque(maxlen=MOST_WAITING)
         self._scored: deque[tuple[int, float, float, bool]] = deque()
         self._sums = [0.0, 0.0, 0]
+        self._covered_ns = self._since_summed = 0
         self._mean = (0.0, 0.0)
         self._known = 0
 
@@ -63,9 +70,8 @@ class Prequential:
 
     @property
     def seconds(self) -> float:
-        """How far apart the oldest and the newest that count are."""
-        scored = self._scored
-        return (scored[-1][0] - scored[0][0]) * 1e-9 if scored else 0.0
+        """How long what counts lasted, without gaps."""
+        return max(self._covered_ns, 0) * 1e-9
 
     def __len__(self) -> int:
         """Return the number of ticks that count."""
@@ -74,6 +80,9 @@ class Prequential:
     def tell(self, estimate: Estimate) -> None:
         """Take what is told of a tick."""
         x, y = estimate.positions[0].tolist() if estimate.valid else (math.nan, math.nan)
+        # A clock that was set back begins anew.
+        if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:
+            self._waiting.clear()
         self._waiting.append((estimate.stamp_ns, x, y))
 
     def settle(self, until_ns: int, place_at: Callable[[int], tuple[float, float] | None]) -> None:
@@ -112,8 +121,12 @@ class Prequential:
     def forget(self) -> None:
         """Forget what was told, but not where the vehicle usually is."""
         self._waiting.clear()
+        self._begin()
+
+    def _begin(self) -> None:
         self._scored.clear()
         self._sums = [0.0, 0.0, 0]
+        self._covered_ns = self._since_summed = 0
 
     def _score(self, stamp_ns: int, told: tuple[float, float], place: tuple[float, float]) -> None:
         usual = math.dist(self._mean, place) ** 2 if self._known else 0.0
@@ -124,13 +137,28 @@ class Prequential:
         )
         valid = math.isfinite(told[0])
         error = math.dist(told, place) ** 2 if valid else usual
-        scored, sums = self._scored, self._sums
-        # A clock that was set back begins anew.
+        scored = self._scored
         if scored and stamp_ns < scored[-1][0]:
-            scored.clear()
-            sums[:] = [0.0, 0.0, 0]
+            self._begin()
+        if scored:
+            self._covered_ns += _step(stamp_ns - scored[-1][0])
         scored.append((stamp_ns, error, usual, valid))
-        sums[:] = [sums[0] + error, sums[1] + usual, sums[2] + valid]
-        while stamp_ns - scored[0][0] > 1e9 * self.span_s:
-            _, error, usual, valid = scored.popleft()
-            sums[:] = [sums[0] - error, sums[1] - usual, sums[2] - valid]
+        self._add(error, usual, valid, 1)
+        while stamp_ns - scored[0][0] > 1e9 * self.span_s or len(scored) > MOST_SCORED:
+            oldest_ns, error, usual, valid = scored.popleft()
+            self._covered_ns -= _step(scored[0][0] - oldest_ns)
+            self._add(error, usual, valid, -1)
+        self._since_summed += 1
+        if self._since_summed >= len(scored):
+            # What a large error has left behind in the sums goes.
+            columns = list(zip(*scored, strict=True))[1:]
+            self._sums = [math.fsum(each) for each in columns]
+            self._since_summed = 0
+
+    def _add(self, error: float, usual: float, valid: bool, sign: int) -> None:
+        for index, value in enumerate((error, usual, valid)):
+            self._sums[index] += sign * value
+
+
+def _step(step_ns: int) -> int:
+    return step_ns if step_ns <= GAP_NS else 0

@@ -98,6 +98,11 @@ class StreamMemory:
         self._stretches: deque[_Stretch] = deque()
         self._count = 0
 
+    @property
+    def seconds(self) -> float:
+        """How long the drives that are kept lasted, together."""
+        return sum(each.newest - each.stamps[0] for each in self._stretches) * 1e-9
+
     def __len__(self) -> int:
         """Return the number of samples that are kept."""
         return self._count
@@ -133,12 +138,24 @@ class StreamMemory:
         if self._count > self._most:
             self._forget(self._most // 8)
 
-    def add_position(self, stamp_ns: int, x: float, y: float) -> None:
-        """Keep a position of the drive that goes on, newer than the ones before."""
-        if self._stretches:
-            stretch = self._stretches[-1]
+    def add_position(self, stamp_ns: int, x: float, y: float) -> bool:
+        """
+        Keep a position of the drive that goes on; return whether it is of use.
+
+        One before the first sample, far from the newest one, or not well after the position before
+        is not: no training could use it.
+        """
+        if not self._stretches:
+            return False
+        stretch = self._stretches[-1]
+        if abs(stamp_ns - stretch.newest) > SEAM_NS:
+            return False
+        if not stretch.fixes or stamp_ns - stretch.fixes[-1] >= STEP_NS:
             stretch.fixes.append(stamp_ns)
             stretch.places.extend((x, y))
+            return True
+        # Close together they are one; back, they are of another clock.
+        return stamp_ns > stretch.fixes[-1]
 
     def recordings(self, head: ModelHead, since_ns: int = 0) -> list[Recording]:
         """

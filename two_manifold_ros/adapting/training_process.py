@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 import multiprocessing
+from multiprocessing.connection import wait
 import os
 import signal
-from threading import Lock
+from threading import Lock, Thread
 import traceback
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 NICE = 10
 """Nicer by so much than who filters: on a busy robot training takes what is left."""
 
+PATIENCE_S = 2.0
+"""For how long a process that was told to end may go on before it is killed."""
+
 
 class TrainingProcess:
     """
@@ -36,9 +40,16 @@ class TrainingProcess:
     """
 
     def __init__(self) -> None:
+        self._one_at_a_time = Lock()
+        # Of what follows: a service may close it while a thread trains.
         self._lock = Lock()
+        self._closed = False
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
+
+    def begin(self) -> None:
+        """Start the process, which compiles what it needs while nobody waits for it."""
+        self._ready()
 
     def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
         """
@@ -47,25 +58,19 @@ class TrainingProcess:
         Raises
         ------
         InputError
-            What ``train_model`` raises, or if the process was killed; the next one starts another.
+            What ``train_model`` raises, or if the process was killed or closed; after a kill the
+            next training starts another one.
         RuntimeError
             If there is a bug in the training; with its traceback.
 
         """
-        with self._lock:
-            if self._process is None or not self._process.is_alive() or self._pipe is None:
-                self._start()
-            pipe = self._pipe
+        with self._one_at_a_time:
+            pipe = self._ready()
             try:
-                pipe.send((list(recordings), settings))  # type: ignore[union-attr]
-                model, refusal, bug = pipe.recv()  # type: ignore[union-attr]
+                pipe.send((list(recordings), settings))
+                model, refusal, bug = pipe.recv()
             except (EOFError, OSError) as error:
-                self._process = None
-                msg = (
-                    'the process that trains the map was killed, probably for want of memory; '
-                    'it is started again when there is more to learn'
-                )
-                raise InputError(msg) from error
+                raise InputError(self._why_gone()) from error
         if refusal:
             raise InputError(refusal)
         if bug:
@@ -73,28 +78,63 @@ class TrainingProcess:
         return model  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """End the process, whatever it does."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.join()
+        """End the process, whatever it does; nothing can be trained any more."""
+        with self._lock:
+            self._closed = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.terminate()
+            process.join(PATIENCE_S)
+            process.kill()
+            process.join()
 
-    def _start(self) -> None:
-        # Not forked: a copy of a process with threads of a middleware may hang.
-        context = multiprocessing.get_context('spawn')
-        self._pipe, its = context.Pipe()
-        self._process = context.Process(target=_work, args=(its,), daemon=True, name='training')
-        self._process.start()
-        # With a copy of its end here, its death would go unnoticed.
-        its.close()
+    def _ready(self) -> Connection:
+        """Return the pipe to a process that is there."""
+        with self._lock:
+            if self._closed:
+                raise InputError(_NOT_NEEDED)
+            if self._process is None or self._pipe is None or not self._process.is_alive():
+                # Not forked: a copy of a process with threads of a middleware may hang.
+                context = multiprocessing.get_context('spawn')
+                ours, its = context.Pipe()
+                process = context.Process(target=_work, args=(its,), daemon=True, name='training')
+                process.start()
+                # With a copy of its end here, its death would go unnoticed.
+                its.close()
+                self._process, self._pipe = process, ours
+            return self._pipe
+
+    def _why_gone(self) -> str:
+        with self._lock:
+            if self._closed:
+                return _NOT_NEEDED
+            process, self._process = self._process, None
+        code = None
+        if process is not None:
+            process.join(PATIENCE_S)
+            code = process.exitcode
+        return (
+            f'the process that trains the map has ended with status {code} (-9 is mostly for want '
+            'of memory); it is started again when there is more to learn'
+        )
+
+
+_NOT_NEEDED = 'the map is not needed any more'
 
 
 def _work(pipe: Connection) -> None:
     # Ctrl-C goes to the whole group, and who started this process ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError):
         os.nice(NICE)
-    from two_manifold_ros.training.train import train_model  # noqa: PLC0415 - a second, as nice
+    # All this takes a second, and compiling half a minute: as nice as the rest.
+    from two_manifold_ros.acceleration import HAVE_NUMBA  # noqa: PLC0415
+    from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
+    from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
+    if HAVE_NUMBA:
+        train_model([_some_laps()], TrainingSettings())
     with suppress(EOFError, OSError):
         while True:
             recordings, settings = pipe.recv()
@@ -106,3 +146,39 @@ def _work(pipe: Connection) -> None:
             except Exception:  # noqa: BLE001 - told where the training was asked for
                 answer = None, '', traceback.format_exc()  # type: ignore[assignment]
             pipe.send(answer)
+
+
+def _some_laps() -> Recording:
+    """Return three laps of a square with round corners, on which every hot loop runs once."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    from two_manifold_ros.recordings.recording import (  # noqa: PLC0415
+        ImuStream,
+        PositionStream,
+        Recording,
+    )
+
+    stamps = 10**9 + 50_000_000 * np.arange(600)
+    angle = 2.0 * np.pi / 200.0 * np.arange(600)
+    radius = 2.0 + 0.3 * np.cos(3.0 * angle) + 0.2 * np.sin(angle)
+    places = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    speeds = np.gradient(places, 0.05, axis=0)
+    forces = np.gradient(speeds, 0.05, axis=0)
+    along = speeds / np.linalg.norm(speeds, axis=1, keepdims=True)
+    samples = np.random.default_rng(0).normal(scale=0.05, size=(600, 6))
+    samples[:, 0] += np.sum(forces * along, axis=1)
+    samples[:, 1] += along[:, 0] * forces[:, 1] - along[:, 1] * forces[:, 0]
+    samples[:, 5] += np.gradient(np.unwrap(np.arctan2(along[:, 1], along[:, 0])), 0.05)
+    return Recording(
+        'some laps',
+        ImuStream('imu', '', stamps, samples, stamps),
+        PositionStream('reference', '', 'geometry_msgs/msg/PoseStamped', stamps, places),
+    )
+
+
+def _end_with_parent() -> None:
+    """End at once, also in the middle of a training, when who started this process is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

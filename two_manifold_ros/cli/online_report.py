@@ -83,6 +83,9 @@ def run_online(args: Namespace) -> int:
     if args.figure and Path(args.figure).suffix.lower() not in FORMATS:
         msg = f'{args.figure}: a figure cannot be drawn into this; use a name in '
         raise InputError(msg + ', '.join(FORMATS))
+    if args.figure and not Path(args.figure).absolute().parent.is_dir():
+        msg = f'The folder of {args.figure} does not exist: make it before drawing.'
+        raise InputError(msg)
     whole = recordings_of(args)
     recordings = in_step([each.between(args.start, args.until) for each in whole], args)
     _check(recordings)
@@ -91,6 +94,9 @@ def run_online(args: Namespace) -> int:
     if args.positions_until is not None:
         number, is_share = args.positions_until
         known_s = number * seconds if is_share else number
+        if known_s > seconds:
+            msg = f'--positions-until {number:g}: the drive ends after {seconds:.0f} s; give less'
+            raise InputError(msg)
     learners = {name: make_learner(name, recordings) for name in args.learners}
     with Progress('evaluating online') as progress:
         curve = learning_curve(recordings, learners, TrainingSettings(), known_s, progress)
@@ -147,8 +153,8 @@ def print_curve(curve: LearningCurve) -> None:
         rows,
     )
     print(
-        f'{OFFLINE}: a model trained on all that came before the lap; {MEAN}: always the mean of '
-        'the positions so far'
+        f'{OFFLINE}: a model trained on all that came before the lap, where that is 1, 2, 3, 5, '
+        f'8, ... laps; {MEAN}: always the mean of the positions so far'
     )
 
 

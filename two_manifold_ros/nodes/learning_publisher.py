@@ -41,6 +41,9 @@ class LearningPublisher:
         """Publish if something was learned since the last look."""
         learner, latest = session.learner, session.latest
         news = learner.news
+        if self._told is None:
+            # What was learned before the start is no news.
+            self._told = news
         if news == self._told or latest is None:
             return
         self._told = news

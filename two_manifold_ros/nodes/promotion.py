@@ -84,6 +84,7 @@ class Promotion:
         self._asked = Verdict.KEEP
         self._settling = Settling(changes)
         self._rivals: Rivals | None = None
+        self._compared: ModelHead | None = None
         self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
         self.trouble = ''
 
@@ -171,7 +172,7 @@ class Promotion:
 
     def _follow(self, running: Running | None) -> None:
         """Run a copy of what the filter node runs, which nobody here has chosen."""
-        self._known, self._rivals = running, None
+        self._known, self._rivals, self._compared = running, None, None
         self.trouble = ''
         if running is None:
             return
@@ -192,6 +193,7 @@ class Promotion:
         elif self._settling.changed(now_s):
             if not rivals.on_trial:
                 rivals.withdraw()
+                self._compared = None
         elif rivals.spent and self._settling.over(now_s):
             self._challenge(rivals)
 
@@ -205,8 +207,10 @@ class Promotion:
 
     def _challenge(self, rivals: Rivals) -> None:
         model = self._snapshot()
-        if model is None:
+        # One that was compared already would be so until chance lets it win.
+        if model is None or model is self._compared:
             return
+        self._compared = model
         try:
             check_successor(model, rivals.incumbent.model, 'what is being learned')
         except InputError:
@@ -234,7 +238,7 @@ class Promotion:
 
     def _fail(self, trouble: str) -> None:
         """Note what was in vain; only another candidate gives reason to try again."""
-        self._asked, self.trouble = Verdict.KEEP, trouble
+        self._asked, self.trouble, self._compared = Verdict.KEEP, trouble, None
         if self._rivals is not None:
             self._warn(trouble)
             self._rivals.withdraw()

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.checkpoints import Checkpoints
     from two_manifold_ros.nodes.updater_session import UpdaterSession
 
+MORE = 1.1
+"""Times the samples of the last checkpoint that are worth another one without news."""
+
 
 class Resuming:
     """
@@ -119,7 +122,9 @@ class Resuming:
             if stream['origin'] is not None:
                 stream['origin'] = GeodeticOrigin(**stream['origin'])
             head = replace(session.head, **stream)
-            session.resume(head, numbers['learner'], arrays)
+            # Before there were two learners, it was named after its tracker.
+            learned = numbers.get('learner') or numbers['tracker']
+            session.resume(head, learned, arrays)
         except InputError as error:
             return str(error)
         except (KeyError, TypeError, ValueError) as error:
@@ -129,9 +134,14 @@ class Resuming:
 
     def look(self) -> None:
         """Begin a checkpoint if it is time for one, and something was learned since the last."""
-        news = self._session.learner.news
-        if self._clock() - self._begun_s >= self._every_s and news != self._saved_news:
+        if self._clock() - self._begun_s >= self._every_s and self._worth_it():
             self.save()
+
+    def _worth_it(self) -> bool:
+        """Return whether something was learned since, a tenth more was seen, or all forgotten."""
+        session, learned = self._session, self._session.learned()['learned']
+        new = session.learner.news != self._saved_news
+        return new or learned < self._saving or learned > MORE * self._saving
 
     def save(self) -> str:
         """Begin a checkpoint now; return why not, or an empty string."""

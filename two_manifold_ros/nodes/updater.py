@@ -59,6 +59,7 @@ class UpdaterNode(Node):
         seeing = self.chosen['input'] == IMAGE_INPUT
         sensor, topic = ('image', IMAGE) if seeing else ('IMU', IMU)
         self.input = SensorTopic(self, topic, sensor, self.guard(self._on_message))
+        self.get_logger().info('Getting ready: compiling takes a while')
         self.session = self._make_session()
         self.resuming = self._resume()
         self.handing_over = self._find_heir()
@@ -89,8 +90,8 @@ class UpdaterNode(Node):
                 self.handing_over.close()
             if self.resuming is not None:
                 self.resuming.end()
-            self.session.learner.close()
         finally:
+            self.session.learner.close()
             super().destroy_node()
         # Not before: a node whose middleware is down already complains of each line it logs.
         if self.resuming is not None:
@@ -144,6 +145,7 @@ class UpdaterNode(Node):
     def _advertise(self) -> EstimatePublishers:
         chosen = self.chosen
         head = self._followed = self.session.learner.running
+        self._maps = self.session.learner.counters['maps']
         self._frames = choose_frames(head, chosen['track_frame'], chosen['child_frame'])
         return EstimatePublishers(
             self, head, self._frames, transform=chosen['publish_tf'], prefix=ADAPTING
@@ -193,12 +195,16 @@ class UpdaterNode(Node):
 
     def _on_message(self, raw: bytes) -> None:
         estimates = self.session.take(raw)
-        running = self.session.learner.running
+        learner = self.session.learner
+        running = learner.running
+        if learner.counters['maps'] != self._maps:
+            self._maps = learner.counters['maps']
+            if self._maps:
+                told = learner.values()['learning']
+                self.get_logger().info(f'A newer map of the route runs: {told}')
         if running is not self._followed:
             self._followed = running
             self._estimates.follow(running)
-            told = self.session.learner.values().get('learning')
-            self.get_logger().info(f'A newer map of the route runs: {told}')
         for estimate in estimates:
             self._estimates.publish(estimate)
         self._learning.look(self.session)

@@ -16,6 +16,7 @@ from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.limits import limits_of
+from two_manifold_ros.inspection.lag_correction import parse_position_lag
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.fitting_model import check_input
 from two_manifold_ros.nodes.image_values import channel_names
@@ -34,10 +35,14 @@ MAP, TPSR = 'map', 'tpsr'
 """Names of the learners."""
 
 IDENTITY_WORDS = {
+    'learner': (
+        'the checkpoint is of another learner, map or tpsr: choose it with the parameter learner, '
+        'or choose another checkpoint_folder'
+    ),
     'scales': (
         'the checkpoint was made with another model, or none: start with the one it was made '
         'with, or choose another checkpoint_folder'
-    )
+    ),
 }
 """What it means that a checkpoint differs in something that is no setting."""
 
@@ -114,27 +119,40 @@ def learner_maker(
         limits = limits_of(head, *ellipse)
         return lambda: AdaptiveFilter(head, budget, limits=limits, reorder_ns=reorder_ns)
 
+    # What makes no sense is told at the start, and not with the first map.
+    limits_of(head, *ellipse)
+    if values['position_lag']:
+        parse_position_lag(values['position_lag'])
+
     def filter_of(model: ModelHead) -> Filter:
         return Filter(model, limits=limits_of(model, *ellipse), reorder_ns=reorder_ns)
 
     settings = TrainingSettings(horizons=tuple(values['horizons']))
-    training = TrainingProcess()
-    return lambda: MapLearner(
-        head,
-        settings,
-        train=training.train,
-        make=filter_of,
-        position_lag=values['position_lag'],
-        close=training.close,
-    )
+
+    def make() -> Learner:
+        # One for each learner: what one has begun ends with it, and nothing else.
+        training = TrainingProcess()
+        training.begin()
+        return MapLearner(
+            head,
+            settings,
+            train=training.train,
+            make=filter_of,
+            position_lag=values['position_lag'],
+            reorder_ns=reorder_ns,
+            close=training.close,
+        )
+
+    return make
 
 
 def checkpoint_identity(values: Mapping[str, Any], head: ModelHead) -> dict[str, Any]:
     """Return what a checkpoint must agree in to be resumed, as JSON values."""
     if not isinstance(head, AdaptingHead) or learner_name(values) == MAP:
         return {'learner': MAP, 'horizons': list(values['horizons'])}
+    # Without the name of the learner, as before there was another one.
     channels = head.channels
-    identity = {'learner': TPSR, **asdict(head.settings), 'horizons': list(head.horizons)}
+    identity = {**asdict(head.settings), 'horizons': list(head.horizons)}
     identity['channels'] = f'{len(channels.names)}, {channels.names[0]} to {channels.names[-1]}'
     if head.measured:
         numbers = b''.join(part.tobytes() for part in (channels.mean, channels.scale))

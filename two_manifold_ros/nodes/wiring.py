@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.acceleration import LOOPS
@@ -88,6 +89,9 @@ def published(topics: Mapping[str, str]) -> str:
 
 def limited(limits: EllipseLimits, timeout_s: float) -> str:
     """Return a line about when the status becomes worse."""
+    if not math.isfinite(limits.error_m):
+        words = 'Limits: those of the map, once there is one; no data after '
+        return f'{words}{timeout_s:g} s of silence'
     return (
         f'Limits: unsure above {limits.warn_m:.3g} m of half the 95 % ellipse, lost above '
         f'{limits.error_m:.3g} m; no data after {timeout_s:g} s of silence'
