@@ -48,30 +48,29 @@ class Prequential:
         self.span_s = span_s
         self._waiting: deque[tuple[int, float, float]] = deque(maxlen=MOST_WAITING)
         self._scored: deque[tuple[int, float, float, bool]] = deque()
-        self._sums = [0.0, 0.0, 0]
-        self._covered_ns = self._since_summed = 0
+        self._covered_ns = 0
         self._mean = (0.0, 0.0)
         self._known = 0
 
     @property
     def rmse_m(self) -> float:
         """Root mean square error, metres; NaN before the first."""
-        return math.sqrt(max(self._sums[0], 0.0) / len(self)) if len(self) else math.nan
+        return math.sqrt(self._mean_of(1))
 
     @property
     def mean_rmse_m(self) -> float:
         """The same of who always says the mean position."""
-        return math.sqrt(max(self._sums[1], 0.0) / len(self)) if len(self) else math.nan
+        return math.sqrt(self._mean_of(2))
 
     @property
     def told(self) -> float:
         """Share of ticks of which a position was told; NaN before the first."""
-        return self._sums[2] / len(self) if len(self) else math.nan
+        return self._mean_of(3)
 
     @property
     def seconds(self) -> float:
         """How long what counts lasted, without gaps."""
-        return max(self._covered_ns, 0) * 1e-9
+        return self._covered_ns * 1e-9
 
     def __len__(self) -> int:
         """Return the number of ticks that count."""
@@ -125,8 +124,12 @@ class Prequential:
 
     def _begin(self) -> None:
         self._scored.clear()
-        self._sums = [0.0, 0.0, 0]
-        self._covered_ns = self._since_summed = 0
+        self._covered_ns = 0
+
+    def _mean_of(self, column: int) -> float:
+        if not self._scored:
+            return math.nan
+        return math.fsum(each[column] for each in self._scored) / len(self._scored)
 
     def _score(self, stamp_ns: int, told: tuple[float, float], place: tuple[float, float]) -> None:
         usual = math.dist(self._mean, place) ** 2 if self._known else 0.0
@@ -143,21 +146,9 @@ class Prequential:
         if scored:
             self._covered_ns += _step(stamp_ns - scored[-1][0])
         scored.append((stamp_ns, error, usual, valid))
-        self._add(error, usual, valid, 1)
         while stamp_ns - scored[0][0] > 1e9 * self.span_s or len(scored) > MOST_SCORED:
-            oldest_ns, error, usual, valid = scored.popleft()
+            oldest_ns = scored.popleft()[0]
             self._covered_ns -= _step(scored[0][0] - oldest_ns)
-            self._add(error, usual, valid, -1)
-        self._since_summed += 1
-        if self._since_summed >= len(scored):
-            # What a large error has left behind in the sums goes.
-            columns = list(zip(*scored, strict=True))[1:]
-            self._sums = [math.fsum(each) for each in columns]
-            self._since_summed = 0
-
-    def _add(self, error: float, usual: float, valid: bool, sign: int) -> None:
-        for index, value in enumerate((error, usual, valid)):
-            self._sums[index] += sign * value
 
 
 def _step(step_ns: int) -> int:
