@@ -130,11 +130,15 @@ def _work(pipe: Connection) -> None:
         os.nice(NICE)
     # All this takes a second, and compiling half a minute: as nice as the rest.
     from two_manifold_ros.acceleration import HAVE_NUMBA  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_bag import run_to_recording  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_run import simulate  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings  # noqa: PLC0415
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
     if HAVE_NUMBA:
-        train_model([_some_laps()], TrainingSettings())
+        laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
+        train_model([run_to_recording(laps)], TrainingSettings())
     with suppress(EOFError, OSError):
         while True:
             recordings, settings = pipe.recv()
@@ -146,34 +150,6 @@ def _work(pipe: Connection) -> None:
             except Exception:  # noqa: BLE001 - told where the training was asked for
                 answer = None, '', traceback.format_exc()  # type: ignore[assignment]
             pipe.send(answer)
-
-
-def _some_laps() -> Recording:
-    """Return three laps of a square with round corners, on which every hot loop runs once."""
-    import numpy as np  # noqa: PLC0415 - as above
-
-    from two_manifold_ros.recordings.recording import (  # noqa: PLC0415
-        ImuStream,
-        PositionStream,
-        Recording,
-    )
-
-    stamps = 10**9 + 50_000_000 * np.arange(600)
-    angle = 2.0 * np.pi / 200.0 * np.arange(600)
-    radius = 2.0 + 0.3 * np.cos(3.0 * angle) + 0.2 * np.sin(angle)
-    places = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    speeds = np.gradient(places, 0.05, axis=0)
-    forces = np.gradient(speeds, 0.05, axis=0)
-    along = speeds / np.linalg.norm(speeds, axis=1, keepdims=True)
-    samples = np.random.default_rng(0).normal(scale=0.05, size=(600, 6))
-    samples[:, 0] += np.sum(forces * along, axis=1)
-    samples[:, 1] += along[:, 0] * forces[:, 1] - along[:, 1] * forces[:, 0]
-    samples[:, 5] += np.gradient(np.unwrap(np.arctan2(along[:, 1], along[:, 0])), 0.05)
-    return Recording(
-        'some laps',
-        ImuStream('imu', '', stamps, samples, stamps),
-        PositionStream('reference', '', 'geometry_msgs/msg/PoseStamped', stamps, places),
-    )
 
 
 def _end_with_parent() -> None:
