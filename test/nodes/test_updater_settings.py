@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import json
+from multiprocessing import active_children
 from typing import Any, TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.adapting.learning_budget import LearningBudget
 from two_manifold_ros.adapting.settings import AdaptingSettings
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import load_model
@@ -17,6 +19,8 @@ from two_manifold_ros.nodes.updater_parameters import UPDATER
 from two_manifold_ros.nodes.updater_settings import (
     checkpoint_identity,
     IDENTITY_WORDS,
+    learner_maker,
+    learner_name,
     stream_head,
 )
 
@@ -111,3 +115,35 @@ def test_a_checkpoint_of_anything_else_is_told_apart(model_path: Path) -> None:
     assert len(set(identities)) == len(others)
     again = json.dumps(checkpoint_identity(chosen(), stream_head(chosen(), '/y')))
     assert again == identities[0]
+
+
+@pytest.mark.parametrize(
+    'wrong', [{'position_lag': '0.2 s'}, {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}]
+)
+def test_what_makes_no_sense_for_a_map_is_refused_at_the_start(wrong: dict[str, Any]) -> None:
+    values = chosen(learner='map', **wrong)
+    with pytest.raises(InputError):
+        learner_maker(values, stream_head(values, '/imu'), LearningBudget(1.0))
+
+
+def test_what_learns_follows_the_input_unless_it_is_chosen() -> None:
+    assert learner_name(chosen(learner='')) == 'map'
+    assert learner_name(chosen(learner='', input='image')) == 'tpsr'
+    assert learner_name(chosen(learner='tpsr')) == 'tpsr'
+    with pytest.raises(InputError, match='a map is learned of an IMU'):
+        learner_name(chosen(learner='map', input='image'))
+
+
+def test_each_learner_of_a_map_trains_in_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To go on with another one ends what the one before has begun, and nothing else."""
+    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', '0')
+    values = chosen(learner='map')
+    make = learner_maker(values, stream_head(values, '/imu'), LearningBudget(1.0))
+    before, after = make(), make()
+    before.close()
+    (process,) = [each for each in active_children() if each.name == 'training']
+    assert process.is_alive()
+    after.close()
+    assert not [each for each in active_children() if each.name == 'training']
