@@ -174,14 +174,6 @@ def test_positions_that_no_training_could_use_are_not_kept() -> None:
     assert recording.positions.stamps.tolist() == [STEP, 2 * STEP]
 
 
-def test_what_came_before_a_time_is_left_out() -> None:
-    (recording,) = filled(100).recordings(HEAD, 50 * STEP)
-    assert recording.imu.stamps[0] == 50 * STEP
-    assert recording.positions is not None
-    assert recording.positions.stamps[0] == 53 * STEP
-    assert filled(100).recordings(HEAD, 10**15) == []
-
-
 def test_it_knows_how_long_the_drives_lasted() -> None:
     memory = filled(101)
     assert memory.seconds == pytest.approx(1.0)

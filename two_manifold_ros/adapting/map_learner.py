@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 import math
 from statistics import median
 from typing import Any, TYPE_CHECKING
@@ -22,7 +23,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.intake import Intake
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.filtering.successor import count_on, Successor
+from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag_correction import parse_position_lag, put_in_step
 from two_manifold_ros.inspection.laps import count_laps
 from two_manifold_ros.inspection.together import put_together
@@ -64,10 +65,10 @@ Error of a lap over the median of the newest ones that begins the trainings anew
 to be known and are remembered. In vain that costs a few trainings.
 """
 
-ENDED_STEPS, ENDED_S = 5.0, 2.0
+ENDED_NS = 2_000_000_000
 """
-Usual steps of the positions, and seconds at least, without one after which they have ended: then
-the map is learned once more from all that there is.
+Time without a position, or three usual steps of them if these are longer, after which positions
+have ended: then the map is learned once more from all that there is.
 """
 
 WORTH = 1.02
@@ -90,6 +91,31 @@ MET_ONCE = 'no place of the route was met twice yet: drive another lap'
 
 USEFUL = 0.25
 """Share of the error of the mean position below which a map is of use."""
+
+
+@dataclass
+class _Candidate:
+    """
+    A map that is being trained or does not run yet; its thread writes into nothing else.
+
+    Parameters
+    ----------
+    since_ns
+        Since when the stream was as it is now, when the training began.
+    epoch_ns
+        Stamp from which on it was trained, 0 for all that is kept.
+    lag_ns
+        How late positions were found to be.
+    running, own
+        Errors of what runs and of this map, on the same ticks.
+
+    """
+
+    since_ns: int
+    epoch_ns: int
+    lag_ns: int = 0
+    running: Prequential = field(default_factory=lambda: Prequential(math.inf))
+    own: Prequential = field(default_factory=lambda: Prequential(math.inf))
 
 
 class MapLearner:
@@ -137,8 +163,8 @@ class MapLearner:
         What is kept of the stream.
     known_s
         Seconds of the stream with positions.
-    trainings
-        Seconds of the stream with positions at each training whose map has run.
+    maps
+        How many maps that were learned here have run.
     failure, details
         Why the last training gave no map, empty if it did; a traceback if that is a bug.
     score
@@ -178,7 +204,7 @@ class MapLearner:
         self.reference = Reference()
         self.score = Prequential(FIRST_S)
         self.known_s = 0.0
-        self.trainings: list[float] = []
+        self.maps = 0
         self.failure = self.details = ''
         self._model = head
         if isinstance(head, AdaptingHead):
@@ -187,9 +213,7 @@ class MapLearner:
         else:
             self._run(head, make(head))
             self.filter.warm_up()
-        self._coming: Successor | None = None
-        self._coming_lag_ns = self._coming_epoch_ns = 0
-        self._beside = Prequential(FIRST_S), Prequential(FIRST_S)
+        self._coming: tuple[Successor, _Candidate] | None = None
         self._failures = 0
         self._since_s, self._due_s, self._last_s = 0.0, FIRST_S, 0.0
         # From when on the stream is learned, and since when it was as it is now: 0 for all of it.
@@ -197,7 +221,6 @@ class MapLearner:
         self._lap = Prequential(math.inf)
         self._laps: deque[float] = deque(maxlen=MOST_LAPS)
         self._last_fix_ns: int | None = None
-        self._usual_step_s = 0.0
         self._ended = False
 
     @property
@@ -216,13 +239,18 @@ class MapLearner:
         return _lap_s(self._model)
 
     @property
+    def _seconds(self) -> float:
+        """How long the drives were that the map was learned from, s; 0 before the first."""
+        return float(self._model.summary['seconds']) if self.maps else 0.0
+
+    @property
     def counters(self) -> Counter[str]:
         """
         Samples that are kept as ``learned``, ``maps``, and ``failures`` of trainings.
 
         That too little was seen for a first map is no failure.
         """
-        return Counter(learned=len(self.memory), maps=len(self.trainings), failures=self._failures)
+        return Counter(learned=len(self.memory), maps=self.maps, failures=self._failures)
 
     @property
     def changes(self) -> int:
@@ -232,7 +260,7 @@ class MapLearner:
     @property
     def news(self) -> tuple[int, float]:
         """How many maps were learned, and of how many seconds the newest one."""
-        return len(self.trainings), self.trainings[-1] if self.trainings else 0.0
+        return self.maps, self._seconds
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see ``Filter.push``."""
@@ -249,7 +277,7 @@ class MapLearner:
                 self.score.tell(estimate)
                 self._lap.tell(estimate)
         if self._coming is not None:
-            self._go_on_beside(self._coming, stamp_ns, sample, estimates)
+            self._go_on_beside(*self._coming, stamp_ns, sample, estimates)
         return estimates
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
@@ -259,7 +287,7 @@ class MapLearner:
             return False
         is_kept = self.memory.add_position(stamp_ns, x, y)
         lag_ns = self._lag_ns
-        for score in (self.score, self._lap, *self._beside):
+        for score in self._scores():
             score.settle(
                 reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
             )
@@ -274,15 +302,14 @@ class MapLearner:
     def reset(self, cause: str) -> None:
         """Forget the stream, but nothing that was learned; see ``Filter.reset``."""
         self.filter.reset(cause)
-        self.score.forget()
-        for each in (self._lap, *self._beside):
+        for each in self._scores():
             each.forget()
         if self._coming is not None:
-            self._coming.reset(cause)
+            self._coming[0].reset(cause)
 
     def model(self) -> ModelHead | None:
         """Return the map that was learned here; ``None`` before the first."""
-        return self._model if self.trainings else None
+        return self._model if self.maps else None
 
     def lacking(self, reference_topic: str) -> Lacking | None:
         """Return what it lacks to tell positions; ``None`` once a map runs."""
@@ -298,10 +325,10 @@ class MapLearner:
 
     def values(self) -> dict[str, float | str]:
         """Return how many laps were learned, and how much the filter errs, for diagnostics."""
-        score, lap_s = self.score, self.lap_s
+        score = self.score
         values: dict[str, float | str] = {'learned_s': round(self.known_s, 1)}
-        if self.trainings:
-            values['learned_laps'] = round(self.trainings[-1] / lap_s, 2)
+        if self.maps:
+            values['learned_laps'] = round(self._seconds / self.lap_s, 2)
         if len(score):
             values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
             values['told'], values['judged_s'] = score.told, score.seconds
@@ -315,9 +342,9 @@ class MapLearner:
         score = self.score
         if not self.has_map:
             return f'no map yet, {self.known_s:.0f} s with positions seen'
-        if self.trainings:
-            laps = self.trainings[-1] / self.lap_s
-            learned = f'map of {laps:.1f} laps ({self.trainings[-1]:.0f} s with positions)'
+        if self.maps:
+            laps = self._seconds / self.lap_s
+            learned = f'map of {laps:.1f} laps ({self._seconds:.0f} s of driving)'
         else:
             learned = f'the given model, and {self.known_s:.0f} s with positions to learn from'
         if len(score):
@@ -334,7 +361,7 @@ class MapLearner:
     def progress(self) -> tuple[dict[str, float], Floats]:
         """Return seconds and maps learned, and the errors, where they are known, for plots."""
         score = self.score
-        numbers = {'learned_s': self.known_s, 'maps': float(len(self.trainings))}
+        numbers = {'learned_s': self.known_s, 'maps': float(self.maps)}
         if len(score):
             numbers |= {'error_m': score.rmse_m, 'mean_error_m': score.mean_rmse_m}
             numbers['told'] = score.told
@@ -349,13 +376,12 @@ class MapLearner:
             'due_s': self._due_s,
             'last_s': self._last_s,
             'since_s': self._since_s,
-            'trainings': list(self.trainings),
-            'usual_step_s': self._usual_step_s,
+            'maps': self.maps,
             'lag_ns': self._lag_ns,
             'epoch_ns': self._epoch_ns,
             'since_ns': self._since_ns,
         }
-        if self.trainings and self._model is not None:
+        if self.maps:
             numbers['model'], own = model_parts(self._model)
             arrays |= {f'model.{name}': array for name, array in own.items()}
         return numbers, arrays
@@ -373,17 +399,15 @@ class MapLearner:
         try:
             memory = StreamMemory()
             memory.restore(numbers['stretches'], arrays)
-            known_s, due_s, last_s, since_s, step_s = (
-                float(numbers[name])
-                for name in ('known_s', 'due_s', 'last_s', 'since_s', 'usual_step_s')
+            known_s, due_s, last_s, since_s = (
+                float(numbers[name]) for name in ('known_s', 'due_s', 'last_s', 'since_s')
             )
-            trainings = [float(each) for each in numbers['trainings']]
             model = None
             if 'model' in numbers:
                 own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
                 model = model_from('the map', dict(numbers['model']), own)
-            lag_ns, epoch_ns, since_ns = (
-                int(numbers[name]) for name in ('lag_ns', 'epoch_ns', 'since_ns')
+            maps, lag_ns, epoch_ns, since_ns = (
+                int(numbers[name]) for name in ('maps', 'lag_ns', 'epoch_ns', 'since_ns')
             )
         # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
         except Exception as error:
@@ -394,14 +418,14 @@ class MapLearner:
                 f'({error!r}); begin anew in another folder'
             )
             raise InputError(msg) from error
-        self.memory, self.known_s, self.trainings = memory, known_s, trainings
+        self.memory, self.known_s = memory, known_s
         self._due_s, self._last_s, self._since_s = due_s, last_s, since_s
-        self._usual_step_s = step_s
         self._lag_ns, self._epoch_ns, self._since_ns = lag_ns, epoch_ns, since_ns
         if model is not None:
             live = self._make(model)
             live.warm_up()
             self._run(model, live)
+            self.maps = maps
         if known_s > WORTH * last_s and known_s >= FIRST_S:
             self._learn()
 
@@ -413,27 +437,27 @@ class MapLearner:
         self._model, self.filter = model, live
         self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
 
-    def _count(self, stamp_ns: int) -> None:
-        if self._last_fix_ns is not None:
-            step_s = (stamp_ns - self._last_fix_ns) * 1e-9
-            if not self._usual_step_s:
-                # The first step may be anything.
-                self._usual_step_s = min(max(step_s, 0.0), ENDED_S)
-            if 0.0 < step_s <= self._longest_step_s:
-                self.known_s += step_s
-                self._usual_step_s += 0.1 * (step_s - self._usual_step_s)
-        self._last_fix_ns, self._ended = stamp_ns, False
+    def _scores(self) -> list[Prequential]:
+        coming = [] if self._coming is None else [self._coming[1].running, self._coming[1].own]
+        return [self.score, self._lap, *coming]
 
     @property
-    def _longest_step_s(self) -> float:
-        return max(ENDED_STEPS * self._usual_step_s, ENDED_S)
+    def _longest_step_ns(self) -> int:
+        return max(self.reference.hole_ns, ENDED_NS)
+
+    def _count(self, stamp_ns: int) -> None:
+        if self._last_fix_ns is not None:
+            step_ns = stamp_ns - self._last_fix_ns
+            if 0 < step_ns <= self._longest_step_ns:
+                self.known_s += step_ns * 1e-9
+        self._last_fix_ns, self._ended = stamp_ns, False
 
     def _look_for_end(self, stamp_ns: int) -> None:
         if self._ended or self._last_fix_ns is None:
             return
-        if (stamp_ns - self._last_fix_ns) * 1e-9 <= self._longest_step_s:
+        if stamp_ns - self._last_fix_ns <= self._longest_step_ns:
             return
-        if self.trainings and self.known_s > WORTH * self._last_s and not self._learn():
+        if self.maps and self.known_s > WORTH * self._last_s and not self._learn():
             # One runs; once more after it.
             return
         self._ended = True
@@ -453,64 +477,73 @@ class MapLearner:
 
     def _learn(self) -> bool:
         """Begin to train a map from all that is kept; return whether that can be done now."""
-        if self._coming is not None and not self._is_judged(self._coming):
+        if self._coming is not None and not self._is_judged(*self._coming):
             return False
         # What is not kept any more is not learned again.
         grown_s = min(self.known_s - self._since_s, self.memory.seconds)
         late = grown_s > EARLY_LAPS * self.lap_s
         self._due_s = self.known_s + ((LATER_GROWTH if late else GROWTH) - 1.0) * grown_s
         self._last_s = self.known_s
-        recordings = self.memory.recordings(self.head, self._epoch_ns)
-        if not recordings:
-            return False
-        lately: list[Recording] = []
-        if self._since_ns > self._epoch_ns and grown_s > LATELY_LAPS * self.lap_s:
-            lately = self.memory.recordings(self.head, self._since_ns)
-        error_m = self.score.rmse_m
+        kept = self.memory.recordings(self.head)
+        candidate = _Candidate(self._since_ns, self._epoch_ns)
+        lately = self._since_ns > self._epoch_ns and grown_s > LATELY_LAPS * self.lap_s
+        first, least_m = not self.has_map, BETTER * self.score.rmse_m
 
         def make() -> tuple[ModelHead, Filter]:
-            if not self.has_map and len(recordings) == 1 and not _meets_again(recordings[0]):
+            if not kept:
+                msg = 'no drive with positions is kept any more'
+                raise InputError(msg)
+            if first and len(kept) == 1 and not _meets_again(kept[0]):
                 raise InputError(MET_ONCE)
             model = None
             if lately:
                 # Too little for a map of its own, perhaps.
                 with suppress(InputError):
-                    model = self._trained(lately, BETTER * error_m)
-            self._coming_epoch_ns = self._epoch_ns if model is None else self._since_ns
-            if model is None:
-                model = self._trained(recordings, math.inf)
+                    model = self._trained(_since(kept, candidate.since_ns), least_m, candidate)
+            if model is not None:
+                candidate.epoch_ns = candidate.since_ns
+            else:
+                model = self._trained(_since(kept, candidate.epoch_ns), math.inf, candidate)
             if model is None:
                 raise InputError(MET_ONCE)
-            live = self._make(model)
-            live.warm_up()
-            imu = recordings[-1].imu
-            span_s = max(CATCH_UP_LAPS * _lap_s(model), 2.0 * model.window / model.rate_hz)
-            newest = imu.stamps >= imu.stamps[-1] - round(1e9 * span_s)
-            for stamp, sample in zip(
-                imu.stamps[newest].tolist(), imu.samples[newest], strict=True
-            ):
-                live.push(stamp, sample)
-            return model, live
+            return model, self._caught_up(model, kept[-1])
 
         self.failure = self.details = ''
-        self._coming = Successor(make, at_once=self._at_once)
-        self._beside = Prequential(math.inf), Prequential(math.inf)
+        self._coming = Successor(make, at_once=self._at_once), candidate
         return True
 
-    def _trained(self, recordings: Sequence[Recording], least_m: float) -> RouteModel | None:
+    def _trained(
+        self, recordings: Sequence[Recording], least_m: float, candidate: _Candidate
+    ) -> RouteModel | None:
         """Return a map, if one that errs less on parts that were left out can be trained."""
         stepped = put_in_step(recordings, self._position_lag)
-        self._coming_lag_ns = max(_lag_ns(each) for each in stepped)
         model = self._train(stepped, self._settings)
         # Without, no part of the drives could be followed on the map of the others.
         if not isinstance(model, RouteModel) or model.summary['validation'] is None:
             return None
+        candidate.lag_ns = max(_lag_ns(each) for each in stepped)
         held_m: float = model.summary['validation']['compared'][0]['score_m']
         return model if held_m < least_m else None
+
+    def _caught_up(self, model: RouteModel, drive: Recording) -> Filter:
+        """Return a filter that has seen the newest lap."""
+        live = self._make(model)
+        live.warm_up()
+        imu = drive.imu
+        span_s = max(CATCH_UP_LAPS * _lap_s(model), 2.0 * model.window / model.rate_hz)
+        newest = imu.stamps >= imu.stamps[-1] - round(1e9 * span_s)
+        for stamp, sample in zip(imu.stamps[newest].tolist(), imu.samples[newest], strict=True):
+            live.push(stamp, sample)
+        return live
+
+    @property
+    def _runs_given(self) -> bool:
+        return self.has_map and not self.maps
 
     def _go_on_beside(
         self,
         coming: Successor,
+        candidate: _Candidate,
         stamp_ns: int,
         sample: Sequence[float] | Floats,
         estimates: Sequence[Estimate],
@@ -519,56 +552,56 @@ class MapLearner:
         before = coming.latest
         coming.take(stamp_ns, tuple(sample))
         # Beside a map of less of the same drive there is nothing to compare.
-        if self.trainings or not coming.prepared or not self.has_map:
+        if not self._runs_given or not coming.prepared:
             return
-        running, rival = self._beside
         for estimate in estimates:
-            running.tell(estimate)
+            candidate.running.tell(estimate)
         if coming.latest is not None and coming.latest is not before:
-            rival.tell(coming.latest)
+            candidate.own.tell(coming.latest)
 
-    def _is_judged(self, coming: Successor) -> bool:
-        """Return whether a new map was beside a given one for a lap, where that is needed."""
+    def _is_judged(self, coming: Successor, candidate: _Candidate) -> bool:
+        """Return whether a map was made, and beside a given model for a lap if there is one."""
         if not coming.prepared:
             return False
-        if coming.failure or self.trainings or not isinstance(coming.model, RouteModel):
+        if coming.failure or not self._runs_given:
             return True
-        return not self.has_map or self._beside[1].seconds >= _lap_s(coming.model)
-
-    def _wins(self, coming: Successor) -> bool:
-        """Return whether a new map may run in the place of what does."""
-        running, rival = self._beside
-        better = bool(self.trainings) or rival.rmse_m < running.rmse_m
-        return not self.has_map or (coming.tracks and self._is_judged(coming) and better)
+        return candidate.own.seconds >= _lap_s(coming.model)
 
     def _look_for_map(self) -> None:
-        """Let a new map take over if it may."""
-        coming = self._coming
-        if coming is None or not coming.prepared:
+        """Let a new map take over if it may, or go if it is no better than a given model."""
+        if self._coming is None:
+            return
+        coming, candidate = self._coming
+        if not coming.prepared:
             return
         coming.catch_up()
         self.failure, self.details = coming.failure, coming.details
         if coming.failure:
             # Before the first map there was just too little, unless it is a bug.
-            self._failures += bool(self.trainings) or bool(coming.details)
+            self._failures += bool(self.maps) or bool(coming.details)
             self._coming = None
-        elif self._wins(coming):
-            if not self.has_map:
-                self.score.forget()
-            counters = self.filter.counters
-            count_on(coming.filter, self.filter)
-            # Whoever holds the counters across this sees them go on.
-            counters.clear()
-            counters.update(coming.filter.counters)
-            coming.filter.counters = counters
-            self._run(coming.model, coming.filter)
-            self._epoch_ns = self._coming_epoch_ns
-            self._lag_ns = self._coming_lag_ns
-            self.trainings.append(min(self._last_s, self.memory.seconds))
+        elif not self._is_judged(coming, candidate):
+            return
+        elif self._runs_given and not candidate.own.rmse_m < candidate.running.rmse_m:
             self._coming = None
-        elif self._is_judged(coming) and not self.trainings and self.has_map:
-            # It was beside the given model for a lap, and is no better.
-            self._coming = None
+        elif coming.tracks or not self.has_map:
+            self._take_over(coming, candidate)
+
+    def _take_over(self, coming: Successor, candidate: _Candidate) -> None:
+        if not self.has_map:
+            self.score.forget()
+        # The same object, so that whoever holds the counters sees them go on. What only one of
+        # the two has used by now, the other has yet to count or has counted.
+        counters = self.filter.counters
+        counters['used'] += self.filter.waiting - coming.filter.waiting
+        coming.filter.counters = counters
+        self._run(coming.model, coming.filter)
+        self._lag_ns = candidate.lag_ns
+        # Where errors have risen again meanwhile, all is learned from once more.
+        if candidate.since_ns == self._since_ns:
+            self._epoch_ns = candidate.epoch_ns
+        self.maps += 1
+        self._coming = None
 
 
 def _lap_s(model: ModelHead) -> float:
@@ -580,6 +613,20 @@ def _lap_s(model: ModelHead) -> float:
 
 def _lag_ns(recording: Recording) -> int:
     return round(1e9 * recording.positions.earlier_s) if recording.positions is not None else 0
+
+
+def _since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
+    """Return what came from a time on, of recordings that have positions."""
+    parts = [
+        replace(
+            each,
+            imu=each.imu.select(each.imu.stamps >= stamp_ns),
+            positions=each.positions.select(each.positions.stamps >= stamp_ns),
+        )
+        for each in recordings
+        if each.positions is not None
+    ]
+    return [each for each in parts if each.positions is not None and len(each.positions.stamps)]
 
 
 def _meets_again(recording: Recording) -> bool:

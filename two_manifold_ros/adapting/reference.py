@@ -63,6 +63,11 @@ class Reference:
         self._steps: list[int] = []
 
     @property
+    def hole_ns(self) -> int:
+        """Step between two positions above which nothing is known between them."""
+        return self._hole_ns
+
+    @property
     def newest_ns(self) -> int:
         """Up to when positions are known; 0 before the first."""
         return self._truth.newest_ns or 0

@@ -157,7 +157,7 @@ class StreamMemory:
         # Close together they are one; back, they are of another clock.
         return stamp_ns > stretch.fixes[-1]
 
-    def recordings(self, head: ModelHead, since_ns: int = 0) -> list[Recording]:
+    def recordings(self, head: ModelHead) -> list[Recording]:
         """
         Return copies of all drives that have positions, oldest first.
 
@@ -165,17 +165,8 @@ class StreamMemory:
         ----------
         head
             Topics, frames and origin of the stream.
-        since_ns
-            Stamp before which everything is left out.
 
         """
-        parts = [_arrays(each) for each in self._stretches]
-        if since_ns:
-            parts = [
-                (stamps[now], samples[now], fixes[then], places[then])
-                for stamps, samples, fixes, places in parts
-                for now, then in [(stamps >= since_ns, fixes >= since_ns)]
-            ]
         return [
             Recording(
                 'live',
@@ -184,7 +175,7 @@ class StreamMemory:
                     head.position_topic, head.frame_id, POSE, fixes, places, head.origin
                 ),
             )
-            for stamps, samples, fixes, places in parts
+            for stamps, samples, fixes, places in map(_arrays, self._stretches)
             if len(fixes) > 1
         ]
 

@@ -129,10 +129,3 @@ class Successor:
 
     def _push(self, stamp_ns: int, values: Sequence[float] | Floats) -> None:
         self.latest = feed(self.filter, self.filter.push, stamp_ns, values, self.latest).latest
-
-
-def count_on(new: Filter, before: Filter) -> None:
-    """Let a filter that takes the place of another one go on with its counters."""
-    counters = new.counters = before.counters.copy()
-    # What only one of the two has used by now, the other has yet to count or has counted.
-    counters['used'] += before.waiting - new.waiting

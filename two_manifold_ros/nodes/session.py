@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.feeding import feed
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.successor import count_on
 from two_manifold_ros.nodes.arrivals import Arrivals
 from two_manifold_ros.nodes.durations import Durations
 from two_manifold_ros.outputs.messages import publishable
@@ -181,7 +180,9 @@ class Session:
         self._settle()
         new, self.successor = self.successor, None
         if new is not None:
-            count_on(new.filter, self.filter)
+            counters = new.filter.counters = self.filter.counters.copy()
+            # What only one of the two has used by now, the other has yet to count or has counted.
+            counters['used'] += self.filter.waiting - new.filter.waiting
             self.model, self.filter, self.latest = new.model, new.filter, new.latest
             self._tick_ends = self.filter.tick_ends
 

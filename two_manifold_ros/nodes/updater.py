@@ -145,7 +145,6 @@ class UpdaterNode(Node):
     def _advertise(self) -> EstimatePublishers:
         chosen = self.chosen
         head = self._followed = self.session.learner.running
-        self._maps = self.session.learner.counters['maps']
         self._frames = choose_frames(head, chosen['track_frame'], chosen['child_frame'])
         return EstimatePublishers(
             self, head, self._frames, transform=chosen['publish_tf'], prefix=ADAPTING
@@ -197,14 +196,12 @@ class UpdaterNode(Node):
         estimates = self.session.take(raw)
         learner = self.session.learner
         running = learner.running
-        if learner.counters['maps'] != self._maps:
-            self._maps = learner.counters['maps']
-            if self._maps:
-                told = learner.values()['learning']
-                self.get_logger().info(f'A newer map of the route runs: {told}')
         if running is not self._followed:
             self._followed = running
             self._estimates.follow(running)
+            if learner.model() is running:
+                told = learner.values()['learning']
+                self.get_logger().info(f'A newer map of the route runs: {told}')
         for estimate in estimates:
             self._estimates.publish(estimate)
         self._learning.look(self.session)
