@@ -164,13 +164,12 @@ class BagSession(Node):
         for index, message in enumerate(messages):
             due = max(due + (message.stamp_ns - self._now_ns) * 1e-9 / speed, monotonic())
             self._spin_until(due)
-            given_up = due + STALL_S
-            while index - (self._taken - before) >= AHEAD and monotonic() < given_up:
-                self._spin_until(monotonic() + 0.01)
+            self._wait_until_taken(before + index - AHEAD + 1)
             self._now_ns = message.stamp_ns
             self._imu.publish(message.raw)
             if index % 100 == 0:
                 progress(index / len(messages))
+        self._wait_until_taken(before + len(messages))
         answered = -1
         while answered != self.received.get(POSITION.name, 0):
             answered = self.received.get(POSITION.name, 0)
@@ -180,6 +179,14 @@ class BagSession(Node):
         """Stop listening."""
         self._executor.shutdown()
         self.destroy_node()
+
+    def _wait_until_taken(self, count: float) -> None:
+        """Wait until the filter has taken so many messages, or takes none for ``STALL_S``."""
+        taken, given_up = self._taken, monotonic() + STALL_S
+        while self._taken < count and monotonic() < given_up:
+            self._spin_until(monotonic() + 0.01)
+            if self._taken > taken:
+                taken, given_up = self._taken, monotonic() + STALL_S
 
     def _spin_until(self, due: float) -> None:
         while ok():
