@@ -1,195 +1,203 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-How soon an adapting filter is back after a change, and how well it learns on a real car.
+Learning on the robot: how well, how soon, after changes, for how much, and what spoils it.
 
-Run `python benchmarks/bench_adaptation.py [SEED ...]`. The slot car drives for some twenty laps,
-during which the filter learns from nothing, with a reference. Then something changes for good: the
-speed, the noise, or the sign of a channel. From then on the filter that goes on learning is held
-against what it had learned until then, frozen: errors at horizon 0, in metres, before the change
-and in each lap after it, and after how many laps that of two in a row is at most 1.5 times the old
-one. The error is told whether the filter says that it is valid or not. A figure is written to
-`adaptation.png` in the working folder, if matplotlib is there.
+Run `./run bench adaptation`; options choose parts, whose results `--json` merges into one file.
 
-Last, it learns online from the first 70 % of `f1tenth_ipz10`, looked for in `shared/recordings`
-beside the checkout; errors are told before the truth is known.
+gauntlet  Cases of the gauntlet with five laps or more: their training part is learned live, with
+          positions, then the other part is followed with the IMU alone, beside a model trained
+          offline of the same part (of docs/gauntlet.json, where it is in there).
+curve     The same drives while they are learned, before the position of each tick is given. What
+          is not told counts as the mean of all positions. The first three seconds of a drive do
+          not count: nobody who has not seen a window can tell anything.
+changes   After seven laps something changes for good (changed_streams.py). Errors at horizon 0,
+          told or not, lap by lap, beside a filter with what was learned before. A learner is back
+          after so many laps if that lap and the next together err at most 1.5 times as much as
+          the three before the change; of a recording, whose laps differ, at most 1.5 times as
+          much as without the change, if that is more. A tenth above the frozen filter is as good.
+cost      Ten minutes of three worlds with laps of different length, ticks 20 times a second at
+          most, and every training within this process: its processor time, arrays that are
+          saved, and by how much the process grows. Compiled code is there before.
+poison    The lap after five (f1tenth_ipz20: 14) is spoiled, then three are as they were: errors
+          over the last two of them.
+
+Who errs by more than a quarter of the mean position's error in the end, before a change, or
+without poison, has nothing to keep: that misses the targets of these.
 """
 
 from __future__ import annotations
 
-import copy
+import argparse
+from functools import partial
+from itertools import product
+import json
+import os
 from pathlib import Path
 import sys
-from time import process_time
+from time import perf_counter
+import traceback
+from typing import TYPE_CHECKING, TypeAlias
 
-from changed_drive import AFTER_S, BEFORE_S, Change, Drive, drive, EVERY, RATE_HZ
-import numpy as np
+from two_manifold_ros.threads import one_blas_thread
 
-from two_manifold_ros.adapting.adapting_head import make_head
-from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
-from two_manifold_ros.adapting.settings import AdaptingSettings
-from two_manifold_ros.adapting.snapshot import snapshot
-from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.recordings.reading import read_recording
+# As in every program of the package, and before anything imports NumPy.
+one_blas_thread()
 
-SEEDS = tuple(int(seed) for seed in sys.argv[1:]) or (0, 1, 2)
-LAPS = 6
-OLD_LAPS = 8
-BACK = 1.5
+from adaptation_tables import BLOCKS, markdown, merged, tables
+from adaptation_trials import CLEAN_LAPS, learn_live, measure_cost, try_changes, try_poisons
+from changed_streams import REAL_CASES, WORLD_CASES
+from gauntlet_drives import case_names, is_absent, make_case
+from gauntlet_tables import finite
 
-RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
-LEARNED_SHARE = 0.7
-QUICK = AdaptingSettings(
-    rate_hz=40.0, window_s=1.0, warm_up_s=5.0, states=40, rank=60, horizons=(0, 20, 40)
-)
-"""For a recording of less than a minute."""
+from two_manifold_ros.adapting.stream_learner import LEARNERS
+from two_manifold_ros.simulation.worlds import WORLDS
 
-CHANGES = {
-    'speed +12 %': Change(throttle=1.12),
-    'speed -12 %': Change(throttle=0.88),
-    'noise x 2': Change(noise=2.0),
-    'sign of lateral acceleration': Change(reversed_channel=1),
-    'sign of yaw rate': Change(reversed_channel=5),
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from adaptation_tables import Row
+    from gauntlet_drives import Case
+
+ENOUGH_LAPS = 5.0
+
+COST_WORLDS = ('slot_car', 'kart', 'car')
+
+Key: TypeAlias = tuple[str, str, str, int | None]
+"""Block, case, learner and seed."""
+
+LIVE = ('gauntlet', 'curve')
+"""Blocks of one and the same drive."""
+
+USUAL = {
+    'changes': (*WORLD_CASES, 'f1tenth_ipz10'),
+    'cost': COST_WORLDS,
+    'poison': WORLD_CASES,
 }
+"""Cases where none are asked for; of the other blocks those with laps enough."""
 
 
-def push(adaptive: AdaptiveFilter, course: Drive, first: int, stop: int) -> np.ndarray:
-    """Return the sample and the error at horizon 0 of each estimate: (n, 2)."""
-    rows = []
-    for index in range(first, stop):
-        for estimate in adaptive.push(int(course.stamps[index]), course.imu[index]):
-            error = np.linalg.norm(estimate.positions[0] - course.positions[index])
-            rows.append((index, float(error)))
-        if index % EVERY == 0:
-            place = course.seen[index // EVERY]
-            adaptive.add_reference(int(course.stamps[index]), *place)
-    return np.array(rows)
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('--only', nargs='+', choices=BLOCKS, default=BLOCKS, help='parts')
+    parser.add_argument('--learners', nargs='+', choices=LEARNERS, default=[*LEARNERS])
+    parser.add_argument('--cases', nargs='+', choices=case_names(), metavar='CASE')
+    parser.add_argument(
+        '--seeds', nargs='+', type=int, default=[0, 1], help='of changes and poison'
+    )
+    parser.add_argument('--json', type=Path, metavar='FILE', help='merge all numbers into it')
+    parser.add_argument(
+        '--tables', type=Path, metavar='FILE', help='run nothing, print the page of such a file'
+    )
+    return parser.parse_args()
 
 
-def push_frozen(frozen: Filter, course: Drive, first: int, stop: int) -> np.ndarray:
-    rows = [
-        (index, float(np.linalg.norm(estimate.positions[0] - course.positions[index])))
-        for index in range(first, stop)
-        for estimate in frozen.push(int(course.stamps[index]), course.imu[index])
-    ]
-    return np.array(rows)
+def possible(block: str) -> set[str]:
+    """Return the cases that a block can be run on."""
+    worlds = {world.name for world in WORLDS}
+    if block == 'changes':
+        return worlds | set(REAL_CASES)
+    if block == 'poison':
+        return worlds | {name for name, (_, laps) in REAL_CASES.items() if laps > CLEAN_LAPS + 1}
+    return worlds if block == 'cost' else set(case_names())
 
 
-def by_lap(rows: np.ndarray, course: Drive) -> np.ndarray:
-    """Return the root mean square error of each lap after the change."""
-    laps = course.laps[rows[:, 0].astype(int)]
-    return np.array([np.sqrt(np.mean(rows[laps == lap, 1] ** 2)) for lap in range(LAPS)])
+def cases_of(block: str, asked: list[str] | None) -> list[str]:
+    names: Iterable[str] = asked or USUAL.get(block) or case_names()
+    absent = [name for name in names if is_absent(name)]
+    if absent:
+        note(f'{block}: not beside the checkout, so passed over: {", ".join(absent)}')
+    unfit = [name for name in names if name not in possible(block)]
+    if unfit:
+        note(f'{block}: not for {", ".join(unfit)}')
+    return [name for name in names if name not in {*absent, *unfit}]
 
 
-def laps_until_back(errors: np.ndarray, old: float) -> int | None:
-    # Two laps together, so that one that went well by chance does not count.
-    pairs = np.sqrt(0.5 * (errors[:-1] ** 2 + errors[1:] ** 2))
-    back = np.flatnonzero(pairs <= BACK * old)
-    return int(back[0]) if len(back) else None
+def note(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
-def measure_seed(seed: int) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
-    """Return old error and the errors by lap, adapting and frozen, for each change."""
-    begin, stop = int(BEFORE_S * RATE_HZ), int((BEFORE_S + AFTER_S) * RATE_HZ)
-    learned, old, found = None, 0.0, {}
-    for name, change in CHANGES.items():
-        course = drive(seed, change)
-        if learned is None:
-            learned = AdaptiveFilter(make_head(AdaptingSettings()))
-            began = process_time()
-            rows = push(learned, course, 0, begin)
-            each_us = 1e6 * (process_time() - began) / len(rows)
-            laps = course.laps[rows[:, 0].astype(int)]
-            old = float(np.sqrt(np.mean(rows[laps >= -OLD_LAPS, 1] ** 2)))
-            print(f'seed {seed}: {each_us:.0f} us of processor time a tick, old error {old:.3f} m')
-        model = snapshot(learned.tracker, make_head(AdaptingSettings()))
-        if model is None:
-            msg = f'seed {seed}: nothing was learned that could be frozen'
-            raise RuntimeError(msg)
-        frozen = Filter(model)
-        lead = begin - int(10 * RATE_HZ)
-        still = push_frozen(frozen, course, lead, stop)
-        adapting = push(copy.deepcopy(learned), course, begin, stop)
-        found[name] = old, by_lap(adapting, course), by_lap(still[still[:, 0] >= begin], course)
-    return found
+def trials(args: argparse.Namespace) -> Iterator[list[Row]]:
+    """Yield the rows of one trial after the other; of a drive learned live there may be two."""
+    live = [block for block in args.only if block in LIVE]
+    for name in cases_of('gauntlet', args.cases) if live else ():
+        case = make_case(name)
+        laps = driven_laps(case)
+        if not args.cases and laps < ENOUGH_LAPS:
+            note(f'{name}: {laps:.1f} laps are too few')
+            continue
+        for learner in args.learners:
+            keys: list[Key] = [(block, name, learner, None) for block in live]
+            yield tried(keys, partial(_live, live, case, learner))
+    for block in (each for each in args.only if each not in LIVE):
+        seeds = [None] if block == 'cost' else args.seeds
+        for name, learner, seed in product(cases_of(block, args.cases), args.learners, seeds):
+            yield tried([(block, name, learner, seed)], partial(_one, block, name, learner, seed))
 
 
-def show(results: list[dict[str, tuple[float, np.ndarray, np.ndarray]]]) -> None:
-    print(f'\nerror by lap after the change, metres; to reach: back (<= {BACK} x old) in 3 laps')
-    for name in CHANGES:
-        for seed, found in zip(SEEDS, results, strict=True):
-            old, adapting, frozen = found[name]
-            laps = laps_until_back(adapting, old)
-            said = f'after {laps} laps' if laps is not None else f'not within {LAPS}'
-            print(f'{name:29s} seed {seed}  old {old:.3f}  back {said}')
-            print(f'{"":12s}adapting  ' + '  '.join(f'{each:5.2f}' for each in adapting))
-            print(f'{"":12s}frozen    ' + '  '.join(f'{each:5.2f}' for each in frozen))
+def _live(blocks: list[str], case: Case, learner: str) -> list[Row]:
+    found = dict(zip(LIVE, learn_live(case, learner), strict=True))
+    return [found[block] for block in blocks]
 
 
-def draw(results: list[dict[str, tuple[float, np.ndarray, np.ndarray]]]) -> None:
+def _one(block: str, name: str, learner: str, seed: int | None) -> list[Row]:
+    if seed is None:
+        return [measure_cost(name, learner)]
+    run = try_changes if block == 'changes' else try_poisons
+    return [run(name, seed, learner)]
+
+
+def driven_laps(case: Case) -> float:
+    spans = [int(each.imu.stamps[-1]) - each.imu.first_stamp for each in case.training]
+    return round(sum(spans) * 1e-9 / case.lap_s, 1)
+
+
+def busy_s() -> float:
+    """Return the processor time of this process and of those that have ended below it."""
+    return sum(os.times()[:4])
+
+
+def tried(keys: list[Key], work: Callable[[], list[Row]]) -> list[Row]:
+    """Return rows with their keys; what goes wrong is a row of the table, not its end."""
+    began, busy = perf_counter(), busy_s()
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - the figure is an extra
-    except ImportError:
-        return
-    figure = Figure(figsize=(3.2 * len(CHANGES), 3.2), layout='constrained')
-    for axes, name in zip(figure.subplots(1, len(CHANGES), sharey=True), CHANGES, strict=True):
-        for found in results:
-            old, adapting, frozen = found[name]
-            axes.semilogy(np.append(1.0, adapting / old), color='tab:blue')
-            axes.semilogy(np.append(1.0, frozen / old), color='tab:grey', linestyle='--')
-        axes.axhline(BACK, color='black', linewidth=0.5)
-        axes.set(title=name, xlabel='laps after the change')
-    axes.plot([], [], color='tab:blue', label='adapting')
-    axes.plot([], [], color='tab:grey', linestyle='--', label='frozen')
-    axes.legend()
-    figure.supylabel('error over the old one')
-    figure.savefig('adaptation.png', dpi=120)
-    print('figure: adaptation.png')
+        found = work()
+    except Exception as error:  # noqa: BLE001 - hours of other trials are not to be lost
+        traceback.print_exc()
+        found = [{'failed': f'{type(error).__name__}: {error}'}] * len(keys)
+    took = {'seconds': perf_counter() - began, 'processor_s': busy_s() - busy}
+    names = ('block', 'case', 'learner', 'seed')
+    for key in keys:
+        note(f'{" ".join(str(each) for each in key)}: {took["processor_s"]:.0f} s on a processor')
+    return [
+        {**dict(zip(names, key, strict=True)), **row, **took}
+        for key, row in zip(keys, found, strict=True)
+    ]
 
 
-def measure_real() -> None:
-    """Learn online from the real car, and tell errors tenth by tenth."""
-    if not RECORDINGS.is_dir():
-        print('the real recordings are not beside the checkout; the slot car is all there is')
-        return
-    recording = read_recording(RECORDINGS / 'f1tenth_ipz10')
-    stream, truth = recording.imu, recording.positions
-    if truth is None:
-        return
-    until = int(LEARNED_SHARE * len(stream.stamps))
-    adaptive, fix, rows = AdaptiveFilter(make_head(QUICK)), 0, []
-    for stamp, sample in zip(stream.stamps[:until].tolist(), stream.samples, strict=False):
-        rows += [
-            (each.stamp_ns, each.valid, *each.positions[0])
-            for each in adaptive.push(stamp, sample)
-        ]
-        while fix < len(truth.stamps) and truth.stamps[fix] <= stamp:
-            adaptive.add_reference(int(truth.stamps[fix]), *truth.positions[fix])
-            fix += 1
-    show_real(recording.name, np.array(rows), truth.stamps, truth.positions)
-
-
-def show_real(name: str, rows: np.ndarray, stamps: np.ndarray, positions: np.ndarray) -> None:
-    finite = np.isfinite(positions).all(axis=1)
-    stamps, positions = stamps[finite], positions[finite]
-    at = rows[:, 0]
-    truth = np.stack([np.interp(at, stamps, axis) for axis in positions.T], axis=1)
-    valid = rows[:, 1] > 0
-    errors = np.linalg.norm(rows[:, 2:4] - truth, axis=1)
-    spread = np.sqrt(truth.var(axis=0).sum())
-    print(f'\n{name}: learned online; the mean position errs by {spread:.2f} m')
-    for part in np.array_split(np.arange(len(rows)), 8):
-        told = part[valid[part]]
-        error = np.sqrt(np.mean(errors[told] ** 2)) if len(told) else np.nan
-        seconds = (at[part[-1]] - at[0]) / 1e9
-        print(f'  until second {seconds:4.0f}: valid {len(told) / len(part):4.0%}, {error:.2f} m')
+def read_rows(path: Path | None) -> list[Row]:
+    """Return the rows of a file, none if it is not there."""
+    if path is None or not path.exists():
+        return []
+    rows: list[Row] = json.loads(path.read_text())['rows']
+    return rows
 
 
 def main() -> None:
-    results = [measure_seed(seed) for seed in SEEDS]
-    show(results)
-    draw(results)
-    measure_real()
+    args = arguments()
+    if args.tables:
+        print(markdown(read_rows(args.tables)))
+        return
+    rows: list[Row] = []
+    for new in trials(args):
+        rows = merged(rows, finite(new))
+        if args.json:
+            # After each trial, so that nothing is lost, and read again for what others wrote.
+            content = {'rows': merged(read_rows(args.json), rows)}
+            args.json.write_text(json.dumps(content, indent=1, allow_nan=False) + '\n')
+    print(tables(rows))
 
 
 if __name__ == '__main__':

@@ -28,7 +28,7 @@ one_blas_thread()
 
 from gauntlet_drives import case_names, is_absent, make_case, RECORDINGS
 from gauntlet_scores import BLOCKS, run_case
-from gauntlet_tables import show_all, targets_as_json
+from gauntlet_tables import finite, show_all, targets_as_json
 
 LONGEST_FIRST = ('tram', 'agv', 'car', 'kart', 'kart_25hz', 'f1tenth_ipz8', 'figure_eight')
 """Cases that would keep one process busy at the end if they began last."""
@@ -124,18 +124,7 @@ def main() -> None:
             'cases': results,
             'targets': targets_as_json(results),
         }
-        args.json.write_text(json.dumps(_finite(content), indent=2, allow_nan=False) + '\n')
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a value with None for every number that JSON does not know."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, float):
-        return value if abs(value) < float('inf') else None
-    return value
+        args.json.write_text(json.dumps(finite(content), indent=2, allow_nan=False) + '\n')
 
 
 if __name__ == '__main__':

@@ -46,6 +46,9 @@ BEFORE, AFTER = 7, 6
 BIAS = np.array([0.4, -0.4, 0.3, 0.03, -0.02, 0.04])
 """m/s^2 and rad/s: twice to three times what an IMU is off from one day to another."""
 
+GRAVITY = 9.81
+"""m/s^2, of which a sensor may tell all or nothing."""
+
 REBUILT, ASIDE = (0.35, 0.6), 2.0
 """Part of a lap that is led elsewhere, and how far, in distances of the lane beside the route."""
 
@@ -105,6 +108,8 @@ class Stream:
         Reference positions.
     lap_s
         How long a lap takes.
+    given : (M,), optional
+        After which sample each position comes; by default after the first that is not older.
 
     """
 
@@ -115,6 +120,7 @@ class Stream:
     fix_stamps: np.ndarray
     fixes: np.ndarray
     lap_s: float
+    given: np.ndarray | None = None
 
     @property
     def begin(self) -> int:
@@ -223,15 +229,13 @@ def _real(case: str, seed: int, change: Change) -> Stream:
     laps = np.maximum.accumulate(laps) - before - later
     begin = int(np.searchsorted(laps, 0.0))
     rate_hz = 1e9 / np.median(np.diff(stamps))
-    smooth = uniform_filter1d(samples, max(3, round(ROUGH_S * rate_hz)), axis=0)
-    rough = (samples - smooth).std(axis=0)
+    rough = roughness(samples, rate_hz)
     noise = np.random.default_rng(seed).standard_normal(samples.shape)
     more = math.sqrt(change.noise**2 - 1.0) * rough * noise
     samples = _sensed(samples, more, begin, seed, change)
     if change.speed != 1.0:
         # Gravity, where it was not removed, does not drive faster.
-        still = np.zeros(6)
-        still[2] = 9.81 * np.round(samples[:, 2].mean() / 9.81)
+        still = standing(samples)
         factors = np.repeat([change.speed**2, change.speed], 3)
         samples[begin:] = still + (samples[begin:] - still) * factors
         stamps, fix_stamps = (
@@ -239,6 +243,20 @@ def _real(case: str, seed: int, change: Change) -> Stream:
         )
     lap_s = float(np.median(np.diff(stamps)) * len(stamps) * 1e-9 / (laps[-1] - laps[0]))
     return Stream(10**18 + stamps, samples, truths, laps, 10**18 + fix_stamps, fixes, lap_s)
+
+
+def standing(samples: Floats) -> Floats:
+    """Return what a vehicle senses that stands: gravity upwards, where it was not removed."""
+    still = np.zeros(samples.shape[1])
+    still[2] = GRAVITY * np.round(samples[:, 2].mean() / GRAVITY)
+    return still
+
+
+def roughness(samples: Floats, rate_hz: float) -> Floats:
+    """Return the standard deviation of what is taken for the noise of each channel."""
+    smooth = uniform_filter1d(samples, max(3, round(ROUGH_S * rate_hz)), axis=0)
+    rough: Floats = (samples - smooth).std(axis=0)
+    return rough
 
 
 def _hastened(stamps: Floats, begin_ns: int, speed: float) -> Floats:

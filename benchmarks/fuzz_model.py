@@ -121,8 +121,6 @@ def content_target() -> tuple[One, Iterable[bytes]]:
 
 def _models() -> list[ModelHead]:
     """Train models of every kernel, method, operator and read-out, and a TPSR."""
-    import frozen_tpsr  # noqa: PLC0415
-
     from two_manifold_ros.kernels.selection import KERNELS  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car_bag import run_to_recording  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car_run import simulate  # noqa: PLC0415
@@ -136,12 +134,10 @@ def _models() -> list[ModelHead]:
     chosen = [spectral | {'kernel': kernel} for kernel in KERNELS]
     chosen.append(spectral | {'observation': 'ridge', 'ridge': 0.1, 'readout': 'ridge'})
     chosen.append(common | {'sharpness': 0.2, 'persistence': 0.5, 'neighbours': 9})
+    chosen.append({**common, 'method': 'tpsr', 'rate_hz': 5.0})
     models: list[ModelHead] = [
         train_model([recording], TrainingSettings(**settings)) for settings in chosen
     ]
-    frozen_tpsr.WINDOW_FEATURES, frozen_tpsr.OBSERVATION_FEATURES = 16, 8
-    frozen_tpsr.STATES, frozen_tpsr.RANK = 4, 6
-    models.append(frozen_tpsr.learn_tpsr(recording, TrainingSettings(**common)))
     return models
 
 

@@ -21,10 +21,11 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gauntlet_drives import Case, Drive
 
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -61,7 +62,7 @@ TURN_S = 0.3
 @dataclass(frozen=True)
 class Following:
     """
-    What a filter said of a drive, from a cold start.
+    What a filter said of a drive.
 
     Parameters
     ----------
@@ -110,24 +111,33 @@ class Following:
 def follow(model: ModelHead, drive: Drive) -> Following:
     live = Filter(model)
     live.warm_up()
-    said, took = [], []
+    return listen(live.push, lambda: model, drive)
+
+
+def listen(
+    push: Callable[[int, Floats], list[Estimate]], running: Callable[[], ModelHead], drive: Drive
+) -> Following:
+    """Return what is said of a drive by somebody who may run another model later on."""
+    said, took, ahead = [], [], []
     for stamp, sample in zip(drive.stamps.tolist(), drive.samples, strict=True):
         began = time.perf_counter()
-        estimates = live.push(stamp, sample)
+        estimates = push(stamp, sample)
         seconds = time.perf_counter() - began
         said += estimates
         took += [1e6 * seconds / max(1, len(estimates))] * len(estimates)
+        model = running()
+        ahead += [[each * model.period_ns for each in model.horizons]] * len(estimates)
     stamps = np.array([each.stamp_ns for each in said], dtype=np.int64)
-    horizons = len(model.horizons)
-    truths = [drive.truths_at(stamps + each * model.period_ns) for each in model.horizons]
+    horizons = len(running().horizons)
+    then = stamps[:, None] + np.array(ahead, dtype=np.int64).reshape(-1, horizons)
     return Following(
         stamps,
         np.array([each.valid for each in said], dtype=np.bool_),
         np.array([each.status.name == 'TRACKING' for each in said], dtype=np.bool_),
         np.array([each.positions for each in said]).reshape(-1, horizons, 2),
         np.array([each.covariances for each in said]).reshape(-1, horizons, 2, 2),
-        np.stack(truths, axis=1),
-        np.arange(len(said)) >= model.window,
+        np.stack([drive.truths_at(each) for each in then.T], axis=1),
+        np.arange(len(said)) >= running().window,
         np.array(took),
     )
 

@@ -276,3 +276,14 @@ def show_all(results: Results) -> None:
         if any(found.get(block) for _, found in _rows(results)):
             show(results)
     show_targets(results)
+
+
+def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a value with None for every number that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    if isinstance(value, float):
+        return value if abs(value) < float('inf') else None
+    return value

@@ -17,9 +17,9 @@ from compiled_once import keep_compiled
 # Likewise before anything that compiles loops.
 keep_compiled()
 
-from frozen_tpsr import learn_tpsr
 import hypothesis
 import numpy as np
+from other_models import small_tpsr
 import pytest
 from sharing_out import (  # noqa: F401 - hooks, which pytest finds here
     pytest_collection_modifyitems,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.model.route_model import RouteModel
-    from two_manifold_ros.model.tpsr_model import TpsrModel
 
 # The same examples every time, and no deadline: the first example compiles loops.
 hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)
@@ -100,9 +99,9 @@ def spectral_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
 
 
 @pytest.fixture(scope='session')
-def tpsr_model(slot_car_laps: tuple[Recording, Recording]) -> TpsrModel:
+def tpsr_model(slot_car_laps: tuple[Recording, Recording]) -> Model:
     """Return a TPSR of the same laps, windows and horizons."""
-    return learn_tpsr(slot_car_laps[0], TrainingSettings(window=20, horizons=(0, 5, 20)))
+    return small_tpsr(slot_car_laps[0], (0, 5, 20))
 
 
 def _drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Recording:

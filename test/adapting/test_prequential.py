@@ -18,9 +18,11 @@ from two_manifold_ros.adapting.prequential import Prequential
 SECOND_NS = 10**9
 
 
-def told(second: int, x: float, y: float, *, valid: bool = True) -> Any:  # noqa: ANN401 - a stand-in
+def told(second: int, x: float, y: float, *, valid: bool = True, cause: str = '') -> Any:  # noqa: ANN401 - a stand-in
     positions = np.array([[x, y]])
-    return SimpleNamespace(stamp_ns=second * SECOND_NS, positions=positions, valid=valid)
+    return SimpleNamespace(
+        stamp_ns=second * SECOND_NS, positions=positions, valid=valid, cause=cause
+    )
 
 
 def naive(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:
@@ -55,6 +57,25 @@ def test_it_sums_what_the_last_seconds_were_worth(
     found = score.rmse_m, score.mean_rmse_m, score.told
     assert found == pytest.approx(naive(rows, span), abs=1e-5)
     assert len(score) == min(span + 1, len(rows))
+
+
+def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
+    score = Prequential(100.0)
+    for second, guess in enumerate((0.0, 1.0, 100.0)):
+        score.tell(told(second, guess, 0.0))
+    places = {second * SECOND_NS: (3.0 * (second % 2), 0.0) for second in range(3)}
+    score.settle(2 * SECOND_NS, places.get)
+    most = 0.5 * score.mean_rmse_m
+    assert score.capped_mean_m(0.5) == pytest.approx((0.0 + min(2.0, most) + most) / 3.0)
+
+
+def test_what_was_withheld_for_being_no_better_is_judged_as_told() -> None:
+    score = Prequential(100.0)
+    score.tell(told(1, 3.0, 4.0, valid=False, cause='no_better'))
+    score.tell(told(2, 3.0, 4.0, valid=False, cause='astray'))
+    score.settle(2 * SECOND_NS, lambda _: (0.0, 0.0))
+    assert score.rmse_m == pytest.approx(np.sqrt(12.5))
+    assert score.told == 0.5
 
 
 def test_only_what_is_known_counts_and_only_once() -> None:

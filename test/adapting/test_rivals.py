@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from other_models import displaced
 import pytest
 
 from two_manifold_ros.adapting.contest import Contest, ContestSettings, Side, Verdict
@@ -16,20 +17,13 @@ from two_manifold_ros.adapting.rivals import make_rival, Rivals
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import Model
     from two_manifold_ros.model.route_model import RouteModel
-    from two_manifold_ros.model.tpsr_model import TpsrModel
     from two_manifold_ros.recordings.recording import Recording
 
     Laps = tuple[Recording, Recording]
 
 SHORT = ContestSettings(block_s=2.0, fewest=4, most=8)
-
-
-def moved(model: TpsrModel, metres: float) -> TpsrModel:
-    """Return a model that errs by so much."""
-    coefficients = model.coefficients.copy()
-    coefficients[:-1, 0, -1] += metres
-    return replace(model, coefficients=coefficients, usual_share=0.5)
 
 
 def begin(incumbent: ModelHead, candidate: ModelHead) -> Rivals:
@@ -56,9 +50,9 @@ def drive(rivals: Rivals, recording: Recording, until: float = math.inf) -> None
 
 
 def test_the_better_one_is_to_be_handed_over_and_taken_back_when_it_gets_worse(
-    slot_car_laps: Laps, tpsr_model: TpsrModel
+    slot_car_laps: Laps, tpsr_model: Model
 ) -> None:
-    bad, good = moved(tpsr_model, 1.5), moved(tpsr_model, 0.0)
+    bad, good = displaced(tpsr_model, 1.5), displaced(tpsr_model, 0.0)
     rivals = begin(bad, good)
     drive(rivals, slot_car_laps[0], 30.0)
     assert rivals.verdict is Verdict.HAND_OVER
@@ -73,9 +67,9 @@ def test_the_better_one_is_to_be_handed_over_and_taken_back_when_it_gets_worse(
 
 
 def test_who_was_exchanged_is_measured_under_its_new_name(
-    slot_car_laps: Laps, tpsr_model: TpsrModel
+    slot_car_laps: Laps, tpsr_model: Model
 ) -> None:
-    rivals = begin(moved(tpsr_model, 1.5), moved(tpsr_model, 0.0))
+    rivals = begin(displaced(tpsr_model, 1.5), displaced(tpsr_model, 0.0))
     rivals.swap()
     drive(rivals, slot_car_laps[0], 30.0)
     contest = rivals.contest
@@ -84,11 +78,11 @@ def test_who_was_exchanged_is_measured_under_its_new_name(
 
 
 def test_models_of_other_kinds_rates_and_horizons_are_compared_where_they_meet(
-    slot_car_laps: Laps, slot_car_model: RouteModel, tpsr_model: TpsrModel
+    slot_car_laps: Laps, slot_car_model: RouteModel, tpsr_model: Model
 ) -> None:
     """At 10 Hz 0, 0.5 and 2 s ahead; at 5 Hz 0, 2 and 3 s ahead: 0 and 2 s are in common."""
     slow = replace(
-        moved(tpsr_model, 1.5), rate_hz=5.0, period_ns=200_000_000, horizons=(0, 10, 15)
+        displaced(tpsr_model, 1.5), rate_hz=5.0, period_ns=200_000_000, horizons=(0, 10, 15)
     )
     rivals = begin(slow, slot_car_model)
     drive(rivals, slot_car_laps[0], 30.0)
@@ -101,9 +95,9 @@ def test_models_of_other_kinds_rates_and_horizons_are_compared_where_they_meet(
 
 
 def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
-    slot_car_laps: Laps, slot_car_model: RouteModel, tpsr_model: TpsrModel
+    slot_car_laps: Laps, slot_car_model: RouteModel, tpsr_model: Model
 ) -> None:
-    rivals = begin(moved(tpsr_model, 1.5), replace(slot_car_model, horizons=(0, 7, 9)))
+    rivals = begin(displaced(tpsr_model, 1.5), replace(slot_car_model, horizons=(0, 7, 9)))
     rivals.contest.needed = 6
     drive(rivals, slot_car_laps[0], 10.0)
     rivals.challenge(make_rival(slot_car_model))
@@ -115,10 +109,10 @@ def test_the_next_candidate_may_have_other_horizons_and_old_debts_stay(
 
 @pytest.mark.parametrize('begins_s', [10.0, 10.5, 11.0, 11.5])
 def test_a_candidate_is_not_blamed_for_beginning_late(
-    begins_s: float, slot_car_laps: Laps, tpsr_model: TpsrModel
+    begins_s: float, slot_car_laps: Laps, tpsr_model: Model
 ) -> None:
     """Both are the same model; the one has filtered for long, the other begins now."""
-    model = moved(tpsr_model, 0.0)
+    model = displaced(tpsr_model, 0.0)
     rivals = begin(model, model)
     drive(rivals, slot_car_laps[0], begins_s)
     rivals.challenge(make_rival(model))
@@ -129,9 +123,9 @@ def test_a_candidate_is_not_blamed_for_beginning_late(
 
 
 def test_a_candidate_that_looks_no_better_makes_room_soon_and_another_one_late(
-    tpsr_model: TpsrModel,
+    tpsr_model: Model,
 ) -> None:
-    good = moved(tpsr_model, 0.0)
+    good = displaced(tpsr_model, 0.0)
     for error, patience in ((0.95, SHORT.fewest), (0.6, SHORT.most)):
         rivals = begin(good, good)
         noise = np.random.default_rng(0)
@@ -145,9 +139,9 @@ def test_a_candidate_that_looks_no_better_makes_room_soon_and_another_one_late(
 
 
 def test_a_candidate_that_is_of_no_use_makes_room_soon(
-    tpsr_model: TpsrModel, monkeypatch: pytest.MonkeyPatch
+    tpsr_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = moved(tpsr_model, 0.0)
+    good = displaced(tpsr_model, 0.0)
     rivals = begin(good, good)
     monkeypatch.setattr(Contest, 'mean_error', 1.0)
     for _ in range(SHORT.fewest):
@@ -157,8 +151,8 @@ def test_a_candidate_that_is_of_no_use_makes_room_soon(
     assert rivals.spent
 
 
-def test_on_trial_nobody_makes_room(tpsr_model: TpsrModel) -> None:
-    good = moved(tpsr_model, 0.0)
+def test_on_trial_nobody_makes_room(tpsr_model: Model) -> None:
+    good = displaced(tpsr_model, 0.0)
     rivals = begin(good, good)
     rivals.swap()
     for _ in range(SHORT.most):
@@ -168,8 +162,8 @@ def test_on_trial_nobody_makes_room(tpsr_model: TpsrModel) -> None:
     assert rivals.spent
 
 
-def test_after_a_trial_that_was_passed_there_is_room_again(tpsr_model: TpsrModel) -> None:
-    good = moved(tpsr_model, 0.0)
+def test_after_a_trial_that_was_passed_there_is_room_again(tpsr_model: Model) -> None:
+    good = displaced(tpsr_model, 0.0)
     rivals = begin(good, good)
     rivals.swap()
     for blocks in range(SHORT.fewest):
@@ -178,10 +172,8 @@ def test_after_a_trial_that_was_passed_there_is_room_again(tpsr_model: TpsrModel
     assert rivals.spent
 
 
-def test_without_a_candidate_there_is_no_contest(
-    slot_car_laps: Laps, tpsr_model: TpsrModel
-) -> None:
-    rivals = begin(moved(tpsr_model, 1.5), moved(tpsr_model, 0.0))
+def test_without_a_candidate_there_is_no_contest(slot_car_laps: Laps, tpsr_model: Model) -> None:
+    rivals = begin(displaced(tpsr_model, 1.5), displaced(tpsr_model, 0.0))
     drive(rivals, slot_car_laps[0], 10.0)
     rivals.withdraw()
     assert rivals.spent
@@ -192,11 +184,11 @@ def test_without_a_candidate_there_is_no_contest(
 
 @pytest.mark.parametrize('sample', [[math.nan] * 6, [1e9] * 6])
 def test_a_sample_that_cannot_be_used_harms_nobody(
-    slot_car_laps: Laps, tpsr_model: TpsrModel, sample: list[float]
+    slot_car_laps: Laps, tpsr_model: Model, sample: list[float]
 ) -> None:
     verdicts = []
     for spoil in (False, True):
-        rivals = begin(moved(tpsr_model, 1.5), moved(tpsr_model, 0.0))
+        rivals = begin(displaced(tpsr_model, 1.5), displaced(tpsr_model, 0.0))
         drive(rivals, slot_car_laps[0], 10.0)
         if spoil:
             rivals.take(int(slot_car_laps[0].imu.stamps[0]) + 10_000_000_001, sample)

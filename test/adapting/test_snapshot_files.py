@@ -18,7 +18,7 @@ from two_manifold_ros.model.model_file import load_model
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.model.tpsr_model import TpsrModel
+    from two_manifold_ros.model.model import Model
 
 
 def names(folder: Path) -> list[str]:
@@ -29,15 +29,15 @@ def numbered(*numbers: int) -> list[str]:
     return [f'robot.model.{number:06d}.npz' for number in numbers]
 
 
-def test_what_is_written_can_be_loaded(tmp_path: Path, tpsr_model: TpsrModel) -> None:
+def test_what_is_written_can_be_loaded(tmp_path: Path, tpsr_model: Model) -> None:
     path = SnapshotFiles(tmp_path, 'robot').write(tpsr_model)
     assert path.is_absolute()
     assert names(tmp_path) == numbered(1)
     loaded = load_model(path)
-    assert np.array_equal(loaded.coefficients, tpsr_model.coefficients)  # type: ignore[attr-defined]
+    assert np.array_equal(loaded.tables.weights, tpsr_model.tables.weights)  # type: ignore[attr-defined]
 
 
-def test_the_newest_are_kept_and_one_in_use_as_well(tmp_path: Path, tpsr_model: TpsrModel) -> None:
+def test_the_newest_are_kept_and_one_in_use_as_well(tmp_path: Path, tpsr_model: Model) -> None:
     files = SnapshotFiles(tmp_path, 'robot')
     first = files.write(tpsr_model)
     for _ in range(KEPT + 1):
@@ -48,7 +48,7 @@ def test_the_newest_are_kept_and_one_in_use_as_well(tmp_path: Path, tpsr_model: 
 
 
 def test_numbers_go_on_after_a_restart_and_others_files_stay(
-    tmp_path: Path, tpsr_model: TpsrModel
+    tmp_path: Path, tpsr_model: Model
 ) -> None:
     others = ['robot.000001.npz', 'robot2.model.000007.npz', 'robot.model.x.npz', '.robot.lock']
     for name in (*others, *numbered(12), '.robot.model.000013.npz.x7'):
@@ -58,7 +58,7 @@ def test_numbers_go_on_after_a_restart_and_others_files_stay(
 
 
 def test_a_number_is_not_used_again_when_its_file_is_gone(
-    tmp_path: Path, tpsr_model: TpsrModel
+    tmp_path: Path, tpsr_model: Model
 ) -> None:
     files = SnapshotFiles(tmp_path, 'robot')
     files.write(tpsr_model).unlink()
@@ -66,9 +66,9 @@ def test_a_number_is_not_used_again_when_its_file_is_gone(
 
 
 def test_a_model_that_could_not_be_loaded_is_not_written(
-    tmp_path: Path, tpsr_model: TpsrModel
+    tmp_path: Path, tpsr_model: Model
 ) -> None:
-    broken = replace(tpsr_model, coefficients=np.full_like(tpsr_model.coefficients, np.nan))
+    broken = replace(tpsr_model, state_bound=np.nan)
     with pytest.raises(InputError):
         SnapshotFiles(tmp_path, 'robot').write(broken)
     assert names(tmp_path) == []
@@ -80,13 +80,13 @@ def test_what_cannot_be_a_name(tmp_path: Path, name: str) -> None:
         SnapshotFiles(tmp_path, name)
 
 
-def test_a_missing_folder(tmp_path: Path, tpsr_model: TpsrModel) -> None:
+def test_a_missing_folder(tmp_path: Path, tpsr_model: Model) -> None:
     with pytest.raises(InputError, match='cannot be written'):
         SnapshotFiles(tmp_path / 'missing', 'robot').write(tpsr_model)
 
 
 def test_a_full_disk_costs_no_older_file(
-    tmp_path: Path, tpsr_model: TpsrModel, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tpsr_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = SnapshotFiles(tmp_path, 'robot')
     for _ in range(KEPT):

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.adapting_head import make_head
-from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting.stream_head import make_head
 from two_manifold_ros.adapting.stream_memory import SEAM_NS, STEP_NS, StreamMemory
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 STEP = 10_000_000
 HEAD = replace(
-    make_head(AdaptingSettings(), imu_topic='/imu', position_topic='/fix'),
+    make_head(imu_topic='/imu'),
+    position_topic='/fix',
     frame_id='map',
     origin=GeodeticOrigin(50.0, 10.0, 3.0),
 )
@@ -29,7 +29,7 @@ def sample(value: float) -> list[float]:
 
 
 def filled(count: int, most: int = 1000) -> StreamMemory:
-    memory = StreamMemory(most)
+    memory = StreamMemory(most=6 * most)
     for index in range(count):
         memory.add(STEP * (index + 1), sample(index))
         if index % 4 == 0:
@@ -128,7 +128,7 @@ def test_what_was_saved_is_restored_and_goes_on() -> None:
     memory = filled(60)
     memory.add(STEP * 100 + 2 * SEAM_NS, sample(0.0))
     lengths, arrays = memory.saved()
-    again = StreamMemory(1000)
+    again = StreamMemory(most=6000)
     again.restore(lengths, arrays)
     assert again.saved()[0] == lengths == [[60, 15], [1, 0]]
     for name, array in again.saved()[1].items():

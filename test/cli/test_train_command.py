@@ -155,17 +155,17 @@ def test_the_topics_asked_for_are_read(
         ('--kernel cosine', "argument --kernel: invalid choice: 'cosine'"),
         (
             '--readout ridge',
-            '--method route has no such choice: leave out --readout, or add --method spectral',
+            '--method route has no such choice: leave out --readout, or use --method spectral',
         ),
         ('--observation raw --readout ridge', 'leave out --observation, --readout, or'),
         ('--observation raw --readout mkdr', 'no such choice: leave out --observation, or'),
         (
             '--method paper --kernel gaussian --states 30',
-            '--method paper settles everything itself: leave out --kernel, --states, or add',
+            '--method paper settles everything itself: leave out --kernel, --states, or use',
         ),
         (
             '--method spectral --sharpness 0.3',
-            '--method spectral has no such choice: leave out --sharpness, or add --method route',
+            '--method spectral has no such choice: leave out --sharpness, or use --method route',
         ),
         ('--sharpness 0', 'sharpness is 0.0, but must be above 0'),
         ('--method best', "argument --method: invalid choice: 'best'"),

@@ -11,7 +11,6 @@ from imu_feed import connect
 import numpy as np
 from raw_imu import raw_imu
 from ros_talk import Health
-from updater_feed import SMALL
 
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.simulation.slot_car_messages import reference_message
@@ -24,17 +23,9 @@ if TYPE_CHECKING:
 
 CHOSEN = {
     'learner': 'tpsr',
-    'rate_hz': SMALL.rate_hz,
-    'window_s': SMALL.window_s,
-    'features': 60,
-    'observation_features': 20,
-    'states': 10,
-    'rank': 15,
-    'warm_up_s': 6.0,
-    'learning_share': 1.0,
     'input_timeout_s': 60.0,
 }
-"""Learns soon, and badly."""
+"""Learns soon."""
 
 AHEAD = np.array([0.0, 0.0, 0.0, 1.0])
 

@@ -11,8 +11,7 @@ from filter_runs import feed
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.adapting_head import head_after, make_head
-from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting.stream_head import make_head
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.limits import EllipseLimits, limits_of
@@ -61,12 +60,5 @@ def test_limits_that_make_no_sense_are_refused(
         limits_of(slot_car_model, *given)
 
 
-def test_a_filter_that_learns_has_those_of_the_track_it_was_told(
-    slot_car_model: RouteModel,
-) -> None:
-    settings = AdaptingSettings()
-    nothing = limits_of(make_head(settings))
-    assert nothing == EllipseLimits(math.inf, math.inf)
-    track = limits_of(head_after(slot_car_model, settings))
-    whole = half_axis(np.cov(slot_car_model.track.T, bias=True))
-    assert (track.warn_m, track.error_m) == pytest.approx((0.35 * whole, 0.7 * whole))
+def test_of_a_stream_of_which_nothing_was_learned_there_are_none() -> None:
+    assert limits_of(make_head()) == EllipseLimits(math.inf, math.inf)

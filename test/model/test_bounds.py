@@ -16,7 +16,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container
 from two_manifold_ros.model.model_file import load_model, model_from, save_model
-from two_manifold_ros.model.tpsr_checks import check_tpsr_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from altered_models import Change
 
     from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.tpsr_model import TpsrModel
 
 FAR = GeodeticOrigin(1.0, float('inf'), 0.0)
 
@@ -116,18 +114,6 @@ def test_a_whole_bandwidth_is_a_number_like_any_other(
 def test_many_horizons_are_not_counted(altered: Callable[[Change], Path]) -> None:
     path = altered(lambda header, _: header.update({'horizons': list(range(2000))}))
     assert 'it has 2000 horizons, more than 1000' in refusal(path)
-
-
-def test_what_a_tpsr_could_not_take(tpsr_model: TpsrModel) -> None:
-    twice = np.vstack([tpsr_model.directions] * 20)
-    for changes, words in (
-        ({'directions': twice}, 'directions are more than the window features'),
-        ({'most_still': 10**30}, 'most_still is 1000'),
-        ({'tpsr': replace(tpsr_model.tpsr, bound=1e200)}, 'tpsr.bound is 1e+200, too large'),
-    ):
-        with pytest.raises(InputError) as caught:
-            check_tpsr_model(replace(tpsr_model, **changes))
-        assert words in str(caught.value)
 
 
 def test_texts_of_a_summary_can_be_shown(altered: Callable[[Change], Path]) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.model.route_model import RouteModel
-    from two_manifold_ros.model.tpsr_model import TpsrModel
 
     Change = Callable[[np.ndarray], np.ndarray]
 
@@ -186,13 +185,6 @@ def test_absurd_values_say_nothing(slot_car_model: RouteModel, samples: np.ndarr
         watch.sample((2 + 2 * index) * PERIOD_NS, sample)
         watch.sample_out_of_range((3 + 2 * index) * PERIOD_NS, np.array([-3e38] * 3 + [0.0] * 3))
         assert watch.finding is None
-
-
-def test_of_a_tpsr_only_a_repeating_driver_is_told(
-    tpsr_model: TpsrModel, samples: np.ndarray
-) -> None:
-    assert set(causes_along(InputWatch(tpsr_model), MISTAKES['turned'](samples))) == {''}
-    assert 'stuck' in causes_along(InputWatch(tpsr_model), np.zeros_like(samples))
 
 
 def test_what_is_missing_in_training_may_be_missing(

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
+from other_models import small_tpsr, tolerant
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
-from frozen_tpsr import learn_tpsr
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from ros_talk import PATIENCE_S
 from sensor_msgs.msg import Imu
@@ -26,7 +25,6 @@ from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,15 +40,7 @@ SPEED = 15.0
 HORIZONS = (0, 5, 10)
 LEARNING = {
     'learner': 'tpsr',
-    'rate_hz': 10.0,
-    'window_s': 1.0,
     'horizons': list(HORIZONS),
-    'features': 200,
-    'observation_features': 40,
-    'states': 30,
-    'rank': 40,
-    'warm_up_s': 6.0,
-    'learning_share': 1.0,
     'reference_type': 'geometry_msgs/msg/PoseStamped',
 }
 
@@ -118,9 +108,8 @@ def gaps_at_swaps(states: list[Float64MultiArray]) -> list[float]:
 def old_model(tmp_path: Path) -> Path:
     """Return a model of the track that finds nothing strange, so that it is never silent."""
     recording = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=4))
-    settings = TrainingSettings(rate_hz=10.0, window=20, horizons=HORIZONS)
     path = tmp_path / 'old.npz'
-    save_model(replace(learn_tpsr(recording, settings), usual_share=0.5), path)
+    save_model(tolerant(small_tpsr(recording, HORIZONS)), path)
     return path
 
 

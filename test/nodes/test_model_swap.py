@@ -10,8 +10,8 @@ import re
 from threading import Event
 from typing import TYPE_CHECKING
 
-from frozen_tpsr import learn_tpsr
 import numpy as np
+from other_models import small_tpsr, tolerant
 import pytest
 from raw_imu import raw_drive, raw_imu
 
@@ -26,13 +26,12 @@ from two_manifold_ros.nodes.model_swap import ModelSwap
 from two_manifold_ros.nodes.session import Session
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.tpsr_model import TpsrModel
+    from two_manifold_ros.model.model import Model
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 PERIOD_NS = 100_000_000
@@ -77,20 +76,14 @@ class Bench:
         return np.diff([each.stamp_ns for each in self.published]) / PERIOD_NS
 
 
-def tolerant(drive: SlotCarRun, rate_hz: float, window: int) -> TpsrModel:
-    """Return a TPSR of a drive that finds none of it strange, which so small a one might."""
-    settings = TrainingSettings(rate_hz=rate_hz, window=window, horizons=HORIZONS)
-    return replace(learn_tpsr(run_to_recording(drive), settings), usual_share=0.5)
-
-
 @pytest.fixture(scope='module')
-def other(drive: SlotCarRun) -> TpsrModel:
+def other(drive: SlotCarRun) -> Model:
     """Return a model of another kind with one horizon more, of the same drive."""
-    return tolerant(drive, 10.0, 20)
+    return tolerant(small_tpsr(run_to_recording(drive), HORIZONS))
 
 
 @pytest.fixture(scope='module')
-def other_path(other: TpsrModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def other_path(other: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp('other') / 'other.npz'
     save_model(other, path)
     return path
@@ -102,7 +95,7 @@ def bench(drive: SlotCarRun, model_path: Path) -> Bench:
 
 
 def test_the_other_model_takes_over_without_a_gap(
-    bench: Bench, other: TpsrModel, other_path: Path, drive: SlotCarRun
+    bench: Bench, other: Model, other_path: Path, drive: SlotCarRun
 ) -> None:
     bench.go(400)
     before = bench.session.counts()
@@ -160,7 +153,9 @@ def test_what_comes_while_it_loads_is_not_missed(
 def test_it_waits_until_the_other_one_has_seen_a_window(
     bench: Bench, tmp_path: Path, drive: SlotCarRun
 ) -> None:
-    save_model(tolerant(drive, 5.0, 30), tmp_path / 'slower.npz')
+    save_model(
+        tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), tmp_path / 'slower.npz'
+    )
     bench.go(150)
     bench.swap.begin(str(tmp_path / 'slower.npz'))
     bench.join()
@@ -196,7 +191,7 @@ def test_the_first_one_is_taken_back_once(
 
 
 def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
-    bench: Bench, model_path: Path, other: TpsrModel, tmp_path: Path
+    bench: Bench, model_path: Path, other: Model, tmp_path: Path
 ) -> None:
     path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
     save_model(other, path)
@@ -276,7 +271,9 @@ def test_what_comes_when_the_thread_ends_is_not_lost(
 def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
     bench: Bench, drive: SlotCarRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_model(tolerant(drive, 5.0, 30), tmp_path / 'slower.npz')
+    save_model(
+        tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), tmp_path / 'slower.npz'
+    )
     bench.go(150)
     bench.swap.begin(str(tmp_path / 'slower.npz'))
     bench.join()
@@ -295,10 +292,11 @@ def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
 
 
 def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
-    bench: Bench, other: TpsrModel, tmp_path: Path
+    bench: Bench, other: Model, tmp_path: Path
 ) -> None:
     # To this one everything is strange.
-    save_model(replace(other, usual_share=1.0), tmp_path / 'strange.npz')
+    strange = replace(other, familiarity=replace(other.familiarity, own=-20.0, other=-19.0))
+    save_model(strange, tmp_path / 'strange.npz')
     bench.go(300)
     bench.swap.begin(str(tmp_path / 'strange.npz'))
     bench.join()
@@ -317,7 +315,7 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
 
 
 def test_a_model_that_never_sees_a_window_is_not_waited_for_for_ever(
-    bench: Bench, other: TpsrModel, tmp_path: Path
+    bench: Bench, other: Model, tmp_path: Path
 ) -> None:
     # No sample is in the range of this one.
     channels = replace(other.channels, limit=np.full(6, 1e-9))
@@ -383,7 +381,7 @@ def test_the_buffer_of_samples_is_bounded(bench: Bench, drive: SlotCarRun) -> No
     ids=str,
 )
 def test_what_would_change_the_meaning_of_the_numbers_is_refused(
-    changes: dict[str, object], words: str, other: TpsrModel, model_path: Path
+    changes: dict[str, object], words: str, other: Model, model_path: Path
 ) -> None:
     present = load_model(model_path)
     check_successor(other, present, 'm')
@@ -392,7 +390,7 @@ def test_what_would_change_the_meaning_of_the_numbers_is_refused(
         check_successor(replace(other, **changes), present, 'm')
 
 
-def test_a_model_of_a_camera_does_not_run_on_an_imu(other: TpsrModel, model_path: Path) -> None:
+def test_a_model_of_a_camera_does_not_run_on_an_imu(other: Model, model_path: Path) -> None:
     names = tuple(f'pixel.{number}' for number in range(6))
     camera = replace(other, channels=replace(other.channels, names=names))
     with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and its like'):

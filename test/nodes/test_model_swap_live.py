@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
+from other_models import small_tpsr, tolerant
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from frozen_tpsr import learn_tpsr
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from imu_feed import connect, messages
 from nav_msgs.msg import Path as PathMessage
@@ -24,7 +23,6 @@ from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +81,7 @@ def test_models_are_swapped_under_load(
     model_path: Path,
     tmp_path: Path,
 ) -> None:
-    settings = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 10, 20))
-    other = replace(learn_tpsr(run_to_recording(drive), settings), usual_share=0.5)
+    other = tolerant(small_tpsr(run_to_recording(drive), (0, 5, 10, 20)))
     save_model(other, tmp_path / 'other.npz')
     (tmp_path / 'broken.npz').write_bytes(b'no model')
     node = start('filter_node', model=model_path)

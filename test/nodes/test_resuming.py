@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session
 
-from two_manifold_ros.adapting.adapting_head import make_head
 from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.adapting.stream_head import make_head
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.nodes.resuming import Resuming
@@ -38,8 +38,8 @@ def resuming(
     clock: Callable[[], float] = lambda: 0.0,
     **other: object,
 ) -> Resuming:
-    chosen = {'learner': 'tpsr', 'input': 'imu'}
-    identity = {**checkpoint_identity(chosen, make_head(SMALL)), **other}
+    chosen = {'learner': 'tpsr', 'input': 'imu', 'horizons': list(SMALL.horizons)}
+    identity = {**checkpoint_identity(chosen, make_head(SMALL.horizons)), **other}
     return Resuming(session, Checkpoints(folder, 'updater', identity), MINUTE, clock)
 
 
@@ -61,9 +61,10 @@ def test_it_goes_on_where_it_was(
     assert back.resumed == samples
     assert back.begun == f'resumed at {samples} samples from {path}'
     assert again.head.frame_id == 'map'
-    learned.reset('as the other')
+    third = small_session()
+    third.resume(again.head, *learned.learner.saved())
     part = slice(LEARNED, LEARNED + 400)
-    expected, found = feed(learned, drive, part), feed(again, drive, part)
+    expected, found = feed(third, drive, part), feed(again, drive, part)
     assert len(found) > 50
     np.testing.assert_array_equal(
         [each.positions for each in found], [each.positions for each in expected]
@@ -92,7 +93,7 @@ def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_pat
         keeping._writer.finish()
     # Nothing was learned since.
     assert files(tmp_path) == ['updater.000001.npz']
-    feed(session, drive, slice(LEARNED, LEARNED + 100))
+    feed(session, drive, slice(LEARNED, LEARNED + 250))
     keeping.look()
     keeping._writer.finish()
     assert files(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
@@ -117,7 +118,7 @@ def test_a_checkpoint_that_is_cut_off_is_named_and_the_one_before_is_taken(
 @pytest.mark.parametrize(
     ('spoil', 'why'),
     [
-        (lambda numbers: numbers['learner'].pop('learner'), 'do not fit together'),
+        (lambda numbers: numbers['learner'].pop('known_s'), 'do not fit together'),
         (lambda numbers: numbers['stream'].pop('origin'), 'of the stream cannot be used'),
         (lambda numbers: numbers.pop('learner'), 'of the stream cannot be used'),
     ],
@@ -149,8 +150,8 @@ def test_a_checkpoint_of_something_else_is_refused_and_left_alone(
 ) -> None:
     resuming(learned, tmp_path).end()
     before = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
-    with pytest.raises(InputError, match='it has states 30, not 31'):
-        resuming(small_session(), tmp_path, states=31)
+    with pytest.raises(InputError, match='it has channels'):
+        resuming(small_session(), tmp_path, channels='1, a to a')
     assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
 
 

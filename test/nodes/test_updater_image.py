@@ -8,7 +8,7 @@ import numpy as np
 from raw_image import raw_image
 from updater_feed import SMALL, tpsr_session
 
-from two_manifold_ros.adapting.adapting_head import make_head
+from two_manifold_ros.adapting.stream_head import make_head
 from two_manifold_ros.nodes.image_values import channel_names, ImageValues
 
 GRID = 4, 3
@@ -28,7 +28,7 @@ def frame(angle: float, rng: np.random.Generator) -> np.ndarray:
 
 def test_it_learns_where_the_camera_is() -> None:
     rng = np.random.Generator(np.random.PCG64(2))
-    head = make_head(SMALL, names=channel_names(*GRID))
+    head = make_head(SMALL.horizons, names=channel_names(*GRID))
     session = tpsr_session(head, ImageValues(*GRID).decode)
     errors = []
     angle = 0.0
@@ -46,7 +46,7 @@ def test_it_learns_where_the_camera_is() -> None:
 
 
 def test_an_image_that_cannot_be_used_is_told_and_costs_nothing() -> None:
-    head = make_head(SMALL, names=channel_names(*GRID))
+    head = make_head(SMALL.horizons, names=channel_names(*GRID))
     session = tpsr_session(head, ImageValues(*GRID).decode)
     pixels = np.zeros((12, 16, 1), np.uint8)
     assert session.take(raw_image(pixels, 'jpeg')) == []

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 import signal
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,128 +19,134 @@ from imu_feed import connect
 from ros_talk import Health
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from updater_feed import SMALL
 
 from two_manifold_ros.nodes.translating import to_message
 from two_manifold_ros.nodes.updater import UpdaterNode
 from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
+from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from rclpy.publisher import Publisher
     from ros_talk import NodeProcess, Talk
 
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-
-Start: TypeAlias = 'Callable[..., NodeProcess]'
-
-CHOSEN = {
-    name: getattr(SMALL, name)
-    for name in (
-        'rate_hz',
-        'window_s',
-        'features',
-        'observation_features',
-        'states',
-        'rank',
-        'fold_every',
-        'warm_up_s',
-    )
-}
-# What it is doing must still be told when the feed has just ended.
-CHOSEN |= {'learner': 'tpsr', 'horizons': list(SMALL.horizons)}
-CHOSEN |= {'learning_share': 1.0, 'input_timeout_s': 20.0}
+RATE_HZ = 20
+FIRST = 40 * RATE_HZ
+"""Samples of the first four laps; a training lasts for as long as the machine takes."""
 
 
-class Feed:
-    """Both publishers of a drive, from which the node has heard."""
+USUAL_M = {'map': 0.1, 'tpsr': 0.3}
+"""Median error of a position with models of a few laps; that of the mean position is 1.5 m."""
 
-    def __init__(self, talk: Talk, drive: SlotCarRun) -> None:
+
+class Drive:
+    """A slot car whose samples and positions are published quickly, one part after the other."""
+
+    def __init__(self, talk: Talk, health: Health) -> None:
         self._talk = talk
-        self._drive = drive
-        self.health = Health(talk)
-        self._reference: Publisher = talk.node.create_publisher(PoseStamped, 'reference', 1000)
-        self._imu = connect(talk, self.health)
-        self.health.until_value('reference_type', 'geometry_msgs/msg/PoseStamped')
+        self._run = simulate(SlotCarSettings(seed=6, rate_hz=RATE_HZ), laps=60)
+        self._imu = connect(talk, health)
+        self._reference = talk.publisher(PoseStamped, 'reference')
+        self.sent = 0
 
-    def send(self, part: slice) -> None:
-        """Publish a part quickly, but never more at once than fits into the queues."""
-        drive = self._drive
-        rows = zip(
-            drive.stamps_ns.tolist(), drive.imu, drive.positions, drive.quaternions, strict=True
-        )
-        for index, (stamp, sample, position, quaternion) in list(enumerate(rows))[part]:
-            self._imu.publish(
-                to_message('sensor_msgs/msg/Imu', imu_message(stamp, sample, np.zeros(6)))
-            )
-            if index % 5 == 0:
-                fields = reference_message(stamp, position, quaternion)
-                self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', fields))
-            self._talk.spin(0.0003)
+    def send(self, count: int, *, positions: bool = True) -> None:
+        run = self._run
+        for index in range(self.sent, self.sent + count):
+            stamp = int(run.stamps_ns[index])
+            fields = imu_message(stamp, run.imu[index], np.zeros(6))
+            self._imu.publish(to_message('sensor_msgs/msg/Imu', fields))
+            if positions and index % 2 == 0:
+                seen = reference_message(stamp, run.positions[index], run.quaternions[index])
+                self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
+            self._talk.spin(0.002)
+        self.sent += count
+
+    def errors(self, told: list[PoseWithCovarianceStamped]) -> np.ndarray:
+        stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in told]
+        places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in told]
+        where = np.searchsorted(self._run.stamps_ns, stamps)
+        return np.linalg.norm(np.array(places) - self._run.positions[where, :2], axis=1)
 
 
-def test_it_learns_and_publishes_and_what_it_learned_outlives_a_kill_in_a_checkpoint(
-    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
+def children(process: NodeProcess) -> set[int]:
+    """Return the processes that a process has started and that still are there."""
+    listed = Path(f'/proc/{process.process.pid}/task').glob('*/children')
+    return {int(pid) for each in listed for pid in each.read_text().split()}
+
+
+@pytest.mark.parametrize('learner', ['map', 'tpsr'])
+def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
+    talk: Talk, start: Callable[..., NodeProcess], tmp_path: Path, learner: str
 ) -> None:
-    kept = {**CHOSEN, 'checkpoint_folder': tmp_path, 'checkpoint_s': 1.0}
-    node = start('updater_node', **kept)
-    feed = Feed(talk, drive)
-    check_what_is_published(feed, talk)
-    talk.until(lambda: 'checkpoint' in feed.health.values, 'the first checkpoint')
-    before = int(feed.health.values['checkpoint_samples'])
-    assert before > 0
-    client = talk.node.create_client(Trigger, 'adapting/save')
-    talk.until(client.service_is_ready, 'the service save')
-    client.call_async(Trigger.Request())
-    feed.send(slice(-20, None))
+    chosen = {
+        'learner': learner,
+        'horizons': [0, 5, 10],
+        'checkpoint_folder': tmp_path,
+        'checkpoint_s': 1.0,
+        'input_timeout_s': 20.0,
+    }
+    node = start('updater_node', **chosen)
+    health = Health(talk)
+    drive = Drive(talk, health)
+    positions = talk.listen(PoseWithCovarianceStamped, 'adapting/position', 1000)
+    learning = talk.listen(Float64MultiArray, 'adapting/learning')
+    drive.send(FIRST)
+
+    # While the drive goes on it learns beside what it filters; a training takes its time.
+    def erred() -> float:
+        return float(health.values.get('error_m', 'nan')) / float(
+            health.values.get('mean_error_m', 'nan')
+        )
+
+    while not erred() < 0.2:
+        assert drive.sent < 500 * RATE_HZ, health.values
+        drive.send(2)
+        talk.spin(0.2)
+    assert int(health.values['samples_models']) > 0
+    assert health.values['learner'] == learner
+    positions.clear()
+    drive.send(400, positions=False)
+    talk.until(lambda: len(positions) > 120, 'positions')
+    assert np.median(drive.errors(positions)) < USUAL_M[learner]
+    assert positions[-1].header.frame_id == 'map'
+    names = learning[-1].layout.dim[0].label.split(',')
+    told = dict(zip(names, learning[-1].data, strict=True))
+    assert told['models'] >= 1
+    assert told['learned_s'] > 10.0
+    written = int(health.values['checkpoints_written'])
+    talk.call(Trigger, 'adapting/save')
+    talk.until(lambda: int(health.values['checkpoints_written']) > written, 'a checkpoint')
+    assert health.values['callback_errors'] == '0'
+    beside = children(node)
+    assert beside
+    assert 'no model yet' not in node.said
     assert node.stop(signal.SIGKILL) == -signal.SIGKILL
-    assert 'Learns from /imu (sensor_msgs/msg/Imu, best effort) with positions' in node.log()
+    what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner]
+    assert f'with positions from /reference: {what}' in node.log()
+    assert 'A newer model runs: model of' in node.log()
+    talk.until(
+        lambda: not any(Path(f'/proc/{pid}').exists() for pid in beside), 'its training to end'
+    )
 
-    again = start('updater_node', **kept)
-    feed.health.until_value('received', '0')
-    assert feed.health.values['warm_up'] == '1'
-    assert int(feed.health.values['samples_learned']) >= before
-    forget = talk.node.create_client(Trigger, 'adapting/forget')
-
-    def forgot() -> bool:
-        # Every time anew, because for a while the service of the dead one still seems ready.
-        forget.call_async(Trigger.Request())
-        return feed.health.values['samples_learned'] == '0'
-
-    talk.until(forgot, 'what was learned to be forgotten')
+    again = start('updater_node', **chosen)
+    health.until_value('received', '0')
+    positions.clear()
+    talk.until(lambda: health.values.get('learned_laps'), 'what it goes on from')
+    # Without positions, so that it can have learned nothing since.
+    began = drive.sent
+    while len(positions) <= 100:
+        assert drive.sent - began < 60 * RATE_HZ, health.values
+        drive.send(2, positions=False)
+        talk.spin(0.02)
+    assert np.median(drive.errors(positions)) < USUAL_M[learner]
+    forgot = [talk.call(Trigger, 'adapting/forget').success]
+    talk.until(lambda: health.values['samples_models'] == '0', 'what was learned to be forgotten')
+    assert forgot == [True]
     assert again.stop(signal.SIGTERM) == 0
     assert 'resumed at ' in again.log()
-    assert f'samples from {tmp_path}/updater.' in again.log()
-    assert 'Stopped; ' in again.log()
-    assert 'rosout' not in again.log()
     # Nothing half-written is left.
     assert all(each.name.count('.') == 2 for each in tmp_path.glob('*.npz*'))
-
-
-def check_what_is_published(feed: Feed, talk: Talk) -> None:
-    positions = talk.listen(PoseWithCovarianceStamped, 'adapting/position')
-    learning = talk.listen(Float64MultiArray, 'adapting/learning')
-    feed.send(slice(0, -20))
-    talk.until(lambda: len(positions) > 100, 'positions')
-    last = positions[-1]
-    assert last.header.frame_id == 'map'
-    assert np.isfinite([last.pose.pose.position.x, *last.pose.covariance]).all()
-
-    def told() -> dict[str, float]:
-        names = learning[-1].layout.dim[0].label.split(',')
-        return dict(zip(names, learning[-1].data, strict=True))
-
-    talk.until(lambda: told()['learned'] > 300, 'more to be learned')
-    feed.health.clear()
-    talk.until(lambda: feed.health.values, 'diagnostics')
-    assert int(feed.health.values['samples_learned']) > 300
-    assert feed.health.values['callback_errors'] == '0'
-    assert told()['singular_0'] > told()['singular_1'] > 0.0
-    assert told()['update_s'] > 0.0
-    # A filter node may be there as well, and its topics are its own.
-    assert not talk.node.get_publishers_info_by_topic('/position')
 
 
 def test_without_a_folder_nothing_can_be_saved() -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 import re
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
-from two_manifold_ros.adapting.learning_budget import LearningBudget
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.nodes.input_facts import filter_facts
 from two_manifold_ros.nodes.updater_words import judge_learning, learning_causes
 from two_manifold_ros.outputs.facts import Facts
@@ -36,18 +33,15 @@ def said(session: UpdaterSession) -> str:
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:
     session = small_session()
     assert feed(session, drive, slice(0, 300)) == []
-    assert 'warming up' in said(session)
-    assert feed(session, drive, slice(300, 1000)) == []
-    assert 'too few for a state' in said(session)
-    assert feed(session, drive, slice(1000, 1400)) == []
-    assert re.search(r'read out positions: [1-9]\d? of 60 held against the truth', said(session))
-    assert feed(session, drive, slice(1400, LEARNED))
+    assert re.search(r'learning the route: \d s with positions seen', said(session))
+    assert feed(session, drive, slice(300, 700)) == []
+    assert feed(session, drive, slice(700, LEARNED))
     assert said(session) == 'tracking'
     estimates = feed(session, drive, slice(LEARNED, None))
     here = np.array([estimate.positions[0] for estimate in estimates])
     there = np.array(list(truth(drive, estimates)))
     error = np.sqrt(np.square(here - there).sum(axis=1).mean())
-    assert error < 0.5 * np.sqrt(drive.positions[:, :2].var(axis=0).sum())
+    assert error < 0.25 * np.sqrt(drive.positions[:, :2].var(axis=0).sum())
     assert session.counts()['published'] > len(estimates)
     assert session.head.frame_id == 'map'
 
@@ -92,7 +86,7 @@ def test_without_references_nothing_is_published_and_the_reason_is_said(
 ) -> None:
     session = small_session()
     assert feed(session, drive, slice(None), positions=False) == []
-    assert session.learned()['learned'] > 200
+    assert session.learned()['learned'] == len(drive.stamps_ns)
     assert said(session).startswith('no position came on /reference yet')
 
 
@@ -121,14 +115,6 @@ def test_no_message_whatever_it_holds_breaks_it(
     assert learned.counts()['estimates_not_finite'] == 0
 
 
-def test_what_is_not_finite_is_withheld_and_named(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
-    learned.learner.tracker.locating.learning.errors[1] = np.nan
-    assert feed(learned, drive, slice(LEARNED, LEARNED + 50), positions=False) == []
-    assert (learned.latest.status, learned.latest.cause) == (Status.LOST, 'unsound')
-
-
 def test_positions_beyond_the_earth_spoil_nothing(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
@@ -137,18 +123,6 @@ def test_positions_beyond_the_earth_spoil_nothing(
         assert not learned.take_position(stamp + number, 'map', 0.0, far)
     assert learned.learner.reference.counters['out_of_range'] == 3
     assert len(feed(learned, drive, slice(LEARNED, LEARNED + 100))) >= 19
-
-
-def test_what_there_is_no_time_for_is_dropped_and_told(drive: SlotCarRun) -> None:
-    now = [0.0]
-    budget = LearningBudget(1e-4, lambda: now[0])
-    session = tpsr_session(small_session().head, budget=budget)
-    for begin in range(0, LEARNED, 50):
-        now[0] += 1.0
-        feed(session, drive, slice(begin, begin + 50))
-    counts = session.learned()
-    assert counts['dropped'] > 2 * counts['learned'] > 0
-    assert 'some samples are not learned' in learning_causes(Counter(), session, '')['budget']
 
 
 def test_a_stream_that_stops_goes_on_with_what_was_learned(
@@ -177,10 +151,8 @@ def test_a_stream_that_goes_back_goes_on_with_what_was_learned(
 def test_a_stream_of_another_rate_is_the_same_to_it(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
-    before = learned.learned()['changes']
     estimates = feed(learned, drive, slice(LEARNED, LEARNED + 400), every=2)
     assert len(estimates) >= 75
-    assert learned.learned()['changes'] == before
 
 
 def test_a_reference_that_jumps_is_refused_and_told(
@@ -224,13 +196,13 @@ def test_reset_keeps_what_was_learned_and_forget_does_not(
     assert learned.learned()['learned'] == 0
     assert learned.counts()['used'] == LEARNED + 200
     assert feed(learned, drive, slice(LEARNED + 200, LEARNED + 400)) == []
-    assert 'warming up' in said(learned)
+    assert 'learning the route' in said(learned)
 
 
 def test_times_of_arrival_take_the_place_of_stamps(drive: SlotCarRun) -> None:
     ticking = iter(range(10**9, 10**12, 2 * 10**7))
     stamped = tpsr_session(
-        small_session().head, lambda raw: (0, 'imu', drive.imu[len(raw)]), None, ticking.__next__
+        small_session().head, lambda raw: (0, 'imu', drive.imu[len(raw)]), ticking.__next__
     )
     for length in range(20):
         stamped.take(bytes(length))

@@ -8,56 +8,51 @@ from typing import TYPE_CHECKING
 
 from raw_imu import raw_imu
 
-from two_manifold_ros.adapting.adapting_head import make_head
-from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
-from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting.stream_head import make_head
+from two_manifold_ros.adapting.stream_learner import StreamLearner
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
+from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from two_manifold_ros.adapting.adapting_head import AdaptingHead
-    from two_manifold_ros.adapting.learning_budget import LearningBudget
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.nodes.updater_session import Decode
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-SMALL = AdaptingSettings(
-    rate_hz=10.0,
-    window_s=1.5,
-    horizons=(0, 5, 10),
-    features=300,
-    observation_features=30,
-    states=30,
-    rank=40,
-    fold_every=8,
-    warm_up_s=8.0,
+SMALL = TrainingSettings(
+    method='tpsr', rate_hz=10.0, window=20, horizons=(0, 5, 10), states=30, bandwidth_factor=1.4
 )
-"""Learns six laps of the slot car in a second of processor time."""
+"""Learns six laps of the slot car in some seconds."""
 
 LEARNED = 2000
 """Samples of the drive after which estimates come."""
 
 
 def tpsr_session(
-    head: AdaptingHead,
+    head: ModelHead,
     decode: Decode = decode_imu_cdr,
-    budget: LearningBudget | None = None,
     clock_ns: Callable[[], int] | None = None,
     reorder_ns: int = 0,
 ) -> UpdaterSession:
+    """Return a session whose samples wait for its trainings."""
+
+    def make_filter(model: ModelHead) -> Filter:
+        return Filter(model, reorder_ns=reorder_ns)
+
     return UpdaterSession(
         head,
-        lambda: AdaptiveFilter(head, budget, reorder_ns=reorder_ns),
+        lambda: StreamLearner(head, SMALL, at_once=True, reorder_ns=reorder_ns, make=make_filter),
         decode,
-        budget,
         clock_ns,
     )
 
 
 def small_session() -> UpdaterSession:
-    return tpsr_session(make_head(SMALL))
+    return tpsr_session(make_head(SMALL.horizons))
 
 
 def feed(

@@ -76,5 +76,5 @@ def test_rounding_noise_on_a_large_constant_is_no_signal() -> None:
 
 
 def test_no_live_channel_is_refused() -> None:
-    with pytest.raises(InputError, match='no IMU channel varies during training; record while'):
+    with pytest.raises(InputError, match='no channel varies during training; record while'):
         fit_channels(segments(np.zeros(6)), LARGEST)

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
-from two_manifold_ros.adapting.error_block import ErrorBlock
+from two_manifold_ros.adapting.error_block import ErrorBlock, Spread
 from two_manifold_ros.adapting.paired_errors import PairedErrors
-from two_manifold_ros.adapting.spread import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.filtering.causes import NO_BETTER
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,7 +32,7 @@ class Prequential:
     Errors of what was told, each judged by the position that came afterwards.
 
     All ticks count. One of which nothing was told counts as much as the mean of all positions
-    until then would have erred.
+    until then would have erred. What was withheld because it was no better counts as told.
 
     Parameters
     ----------
@@ -62,6 +64,13 @@ class Prequential:
         """The same of who always says the mean position."""
         return math.sqrt(self._mean_of(2))
 
+    def capped_mean_m(self, share: float) -> float:
+        """Return the mean error, metres, each at most a share of ``mean_rmse_m``; NaN at first."""
+        if not self._scored:
+            return math.nan
+        most_m = share * self.mean_rmse_m
+        return math.fsum(min(math.sqrt(each[1]), most_m) for each in self._scored) / len(self)
+
     @property
     def told(self) -> float:
         """Share of ticks of which a position was told; NaN before the first."""
@@ -78,7 +87,8 @@ class Prequential:
 
     def tell(self, estimate: Estimate) -> None:
         """Take what is told of a tick."""
-        x, y = estimate.positions[0].tolist() if estimate.valid else (math.nan, math.nan)
+        known = estimate.valid or estimate.cause == NO_BETTER
+        x, y = estimate.positions[0].tolist() if known else (math.nan, math.nan)
         # A clock that was set back begins anew.
         if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:
             self._waiting.clear()

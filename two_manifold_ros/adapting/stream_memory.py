@@ -7,7 +7,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats, Ints
 
-MOST_SAMPLES = 500_000
+MOST_NUMBERS = 3_000_000
 """
-Samples that are kept: 83 minutes at 100 Hz, in 28 MB.
+Numbers of samples that are kept: of an IMU 83 minutes at 100 Hz, in 28 MB.
 
 On the recordings and worlds of the gauntlet a map errs as little after eight to twelve laps as it
 does after all; the longest of these laps take four minutes.
@@ -73,27 +73,31 @@ class _Stretch:
 
     def trim(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
-        del self.stamps[:count], self.samples[: len(IMU_CHANNELS) * count]
+        width = len(self.samples) // len(self.stamps)
+        del self.samples[: width * count]
+        del self.stamps[:count]
         gone = bisect_left(self.fixes, self.stamps[0])
         del self.fixes[:gone], self.places[: 2 * gone]
 
 
 class StreamMemory:
     """
-    Keep what came last of a stream, at most ``most`` samples.
+    Keep what came last of a stream, at most so many numbers.
 
     The stream falls into drives where stamps go back or nothing came for `SEAM_NS`: each is a
     recording of its own, as bags are.
 
     Parameters
     ----------
+    width
+        Numbers in a sample.
     most
-        Samples; what is older is forgotten an eighth at a time.
+        Numbers that are kept; what is older is forgotten an eighth at a time.
 
     """
 
-    def __init__(self, most: int = MOST_SAMPLES) -> None:
-        self._most = most
+    def __init__(self, width: int = len(IMU_CHANNELS), most: int = MOST_NUMBERS) -> None:
+        self._width, self._most = width, max(most // width, 1)
         self._together = 0
         self._stretches: deque[_Stretch] = deque()
         self._count = 0
@@ -102,6 +106,11 @@ class StreamMemory:
     def seconds(self) -> float:
         """How long the drives that are kept lasted, together."""
         return sum(each.newest - each.stamps[0] for each in self._stretches) * 1e-9
+
+    @property
+    def newest_ns(self) -> int:
+        """Stamp of the sample that came last; 0 before the first."""
+        return self._stretches[-1].newest if self._stretches else 0
 
     def __len__(self) -> int:
         """Return the number of samples that are kept."""
@@ -170,20 +179,30 @@ class StreamMemory:
         return [
             Recording(
                 'live',
-                ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps),
+                ImuStream(
+                    head.imu_topic,
+                    head.imu_frame_id,
+                    stamps,
+                    samples,
+                    stamps,
+                    head.channels.names,
+                ),
                 PositionStream(
                     head.position_topic, head.frame_id, POSE, fixes, places, head.origin
                 ),
             )
-            for stamps, samples, fixes, places in map(_arrays, self._stretches)
+            for stamps, samples, fixes, places in (
+                _arrays(each, self._width) for each in self._stretches
+            )
             if len(fixes) > 1
         ]
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
-        parts = [_arrays(each) for each in self._stretches]
+        parts = [_arrays(each, self._width) for each in self._stretches]
         lengths = [[len(stamps), len(fixes)] for stamps, _, fixes, _ in parts]
-        columns = zip(*parts, strict=True) if parts else [[each] for each in _arrays(_Stretch(0))]
+        parts = parts or [_arrays(_Stretch(0), self._width)]
+        columns = zip(*parts, strict=True)
         joined = [np.concatenate(each) for each in columns]
         return lengths, dict(zip(NAMES, joined, strict=True))
 
@@ -201,7 +220,7 @@ class StreamMemory:
         """
         columns = [arrays[name] for name in NAMES]
         shapes = [(len(lengths) and sum(each[kind] for each in lengths)) for kind in (0, 1)]
-        wanted = [(shapes[0],), (shapes[0], 6), (shapes[1],), (shapes[1], 2)]
+        wanted = [(shapes[0],), (shapes[0], self._width), (shapes[1],), (shapes[1], 2)]
         if [each.shape for each in columns] != wanted:
             msg = f'a stream of {shapes} samples and positions does not fit its arrays'
             raise ValueError(msg)
@@ -227,7 +246,7 @@ class StreamMemory:
     def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
         """Make a sample part of the mean that is kept last."""
         self._together += 1
-        begin = len(samples) - len(IMU_CHANNELS)
+        begin = len(samples) - self._width
         for index, value in enumerate(sample):
             samples[begin + index] += (value - samples[begin + index]) / self._together
 
@@ -243,10 +262,56 @@ class StreamMemory:
             self._stretches.popleft()
 
 
-def _arrays(stretch: _Stretch) -> tuple[Ints, Floats, Ints, Floats]:
+def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
+    """Return what came from a time on, of recordings that have positions."""
+    parts = [
+        replace(
+            each,
+            imu=each.imu.select(each.imu.stamps >= stamp_ns),
+            positions=each.positions.select(each.positions.stamps >= stamp_ns),
+        )
+        for each in recordings
+        if each.positions is not None
+    ]
+    return [each for each in parts if each.positions is not None and len(each.positions.stamps)]
+
+
+def newest_part(
+    recordings: Sequence[Recording], most_s: float, longest_step_ns: int
+) -> list[Recording]:
+    """
+    Return the newest parts of recordings, oldest first, with so many seconds of positions.
+
+    Parameters
+    ----------
+    recordings
+        With positions.
+    most_s
+        Time without positions does not count: it teaches nothing.
+    longest_step_ns
+        Between two positions, above which there are none.
+
+    """
+    newest: list[Recording] = []
+    for each in reversed(recordings):
+        if each.positions is None:
+            continue
+        stamps = each.positions.stamps
+        steps = np.diff(stamps)
+        back = np.cumsum(np.where(steps <= longest_step_ns, steps, 0)[::-1]) * 1e-9
+        if not len(back) or back[-1] < most_s:
+            newest.insert(0, each)
+            most_s -= float(back[-1]) if len(back) else 0.0
+            continue
+        first = len(stamps) - 2 - int(np.searchsorted(back, most_s))
+        return since([each], int(stamps[first])) + newest
+    return newest
+
+
+def _arrays(stretch: _Stretch, width: int) -> tuple[Ints, Floats, Ints, Floats]:
     return (
         _copy(stretch.stamps),
-        _copy(stretch.samples).reshape(-1, len(IMU_CHANNELS)),
+        _copy(stretch.samples).reshape(-1, width),
         _copy(stretch.fixes),
         _copy(stretch.places).reshape(-1, 2),
     )

@@ -37,9 +37,16 @@ class TrainingProcess:
 
     A thread of the same process would hold the interpreter for milliseconds at a time, in which
     samples at 1 kHz pile up. The process ends with this one, however that ends.
+
+    Parameters
+    ----------
+    method
+        Of the trainings, for which loops are compiled at the start; others are as good.
+
     """
 
-    def __init__(self) -> None:
+    def __init__(self, method: str = 'route') -> None:
+        self._method = method
         self._one_at_a_time = Lock()
         # Of what follows: a service may close it while a thread trains.
         self._lock = Lock()
@@ -97,7 +104,9 @@ class TrainingProcess:
                 # Not forked: a copy of a process with threads of a middleware may hang.
                 context = multiprocessing.get_context('spawn')
                 ours, its = context.Pipe()
-                process = context.Process(target=_work, args=(its,), daemon=True, name='training')
+                process = context.Process(
+                    target=_work, args=(its, self._method), daemon=True, name='training'
+                )
                 process.start()
                 # With a copy of its end here, its death would go unnoticed.
                 its.close()
@@ -114,15 +123,15 @@ class TrainingProcess:
             process.join(PATIENCE_S)
             code = process.exitcode
         return (
-            f'the process that trains the map has ended with status {code} (-9 is mostly for want '
+            f'the process that trains has ended with status {code} (-9 is mostly for want '
             'of memory); it is started again when there is more to learn'
         )
 
 
-_NOT_NEEDED = 'the map is not needed any more'
+_NOT_NEEDED = 'the model is not needed any more'
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, method: str) -> None:
     # Ctrl-C goes to the whole group, and who started this process ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
@@ -138,7 +147,7 @@ def _work(pipe: Connection) -> None:
 
     if HAVE_NUMBA:
         laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
-        train_model([run_to_recording(laps)], TrainingSettings())
+        train_model([run_to_recording(laps)], TrainingSettings(method=method))
     with suppress(EOFError, OSError):
         while True:
             recordings, settings = pipe.recv()

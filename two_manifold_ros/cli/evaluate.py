@@ -9,12 +9,8 @@ from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.online_report import (
-    LEARNERS,
-    run_online,
-    seconds_or_share,
-    some_learners,
-)
+from two_manifold_ros.adapting.stream_learner import LEARNERS
+from two_manifold_ros.cli.online_report import run_online, seconds_or_share, some_learners
 from two_manifold_ros.cli.options import (
     add_json,
     add_position_lag,
@@ -72,7 +68,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--learners',
         type=some_learners,
-        default=LEARNERS,
         metavar='NAMES',
         help=f'with --online: some of {",".join(LEARNERS)} (default: all)',
     )
@@ -105,6 +100,10 @@ def run(args: Namespace) -> int:
     if args.online:
         args.bags = [args.model, *args.bags]
         return run_online(args)
+    if args.positions_until is not None or args.learners is not None:
+        option = '--learners' if args.positions_until is None else '--positions-until'
+        msg = f'{option} is about learning while driving: add --online in place of the model'
+        raise InputError(msg)
     if not args.bags:
         msg = 'Name the bags to evaluate on after the model, or --online to learn from them.'
         raise InputError(msg)

@@ -13,7 +13,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import header_of, load_model
 from two_manifold_ros.model.route_model import RouteModel
-from two_manifold_ros.outputs.diagnostics import as_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -27,6 +26,7 @@ MOST_NAMES = 6
 _RULES = {
     'route': '-> the best log score of the true position',
     'spectral': '-> the narrowest bandwidth among those within 5 % of the best',
+    'tpsr': '-> the narrowest bandwidth among those within 5 % of the best',
 }
 """By which rule each method chooses among what is compared."""
 
@@ -69,8 +69,8 @@ def print_model(model: ModelHead) -> None:
     from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
 
     if not isinstance(model, TrainedModel):
-        print_table('model', ['', ''], [*_head(model), *_frozen(model)])
-        return
+        msg = f'a {type(model).__name__} has nothing to tell of its training'
+        raise TypeError(msg)
     summary = model.summary
     rows = [
         ['recordings', ', '.join(summary['recordings'])],
@@ -105,19 +105,6 @@ def _head(model: ModelHead) -> list[list[str]]:
     return rows
 
 
-def _frozen(model: ModelHead) -> list[list[str]]:
-    """Return what there is to tell of a model that was learned online."""
-    return [
-        ['method', 'online TPSR, frozen'],
-        ['states', str(model.states)],
-        *(
-            [key, as_text(value)]
-            for key, value in model.summary.items()
-            if isinstance(value, str | int | float)
-        ),
-    ]
-
-
 def _route(model: RouteModel) -> list[list[str]]:
     summary, route = model.summary, model.route
     return [
@@ -130,7 +117,9 @@ def _route(model: RouteModel) -> list[list[str]]:
 
 def _spectral(model: TrainedModel) -> list[list[str]]:
     summary = model.summary
-    words = f'{summary["method"]}, {model.kernel}, {summary["coupling"]}'
+    words = summary['method']
+    if summary['coupling'] is not None:
+        words += f', {model.kernel}, {summary["coupling"]}'
     return [
         ['method', f'{words}, {summary["readout"]} read-out'],
         ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],

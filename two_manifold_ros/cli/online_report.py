@@ -11,27 +11,19 @@ from pathlib import Path
 import re
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.adapting_head import make_head
-from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
-from two_manifold_ros.adapting.map_learner import MapLearner
-from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting.stream_learner import LEARNERS, make_learner
 from two_manifold_ros.cli.options import in_step, recordings_of
 from two_manifold_ros.cli.progress import Progress
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
-from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from two_manifold_ros.adapting.learner import Learner
     from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.recordings.recording import Recording
-
-LEARNERS = ('map', 'tpsr')
-"""Names of the learners, in the order of the table."""
 
 COLORS = {'map': 'tab:blue', 'tpsr': 'tab:purple', OFFLINE: 'black', MEAN: 'tab:gray'}
 
@@ -97,7 +89,7 @@ def run_online(args: Namespace) -> int:
         if known_s > seconds:
             msg = f'--positions-until {number:g}: the drive ends after {seconds:.0f} s; give less'
             raise InputError(msg)
-    learners = {name: make_learner(name, recordings) for name in args.learners}
+    learners = {name: make_learner(name) for name in args.learners or LEARNERS}
     with Progress('evaluating online') as progress:
         curve = learning_curve(recordings, learners, TrainingSettings(), known_s, progress)
     if args.figure:
@@ -118,14 +110,6 @@ def _check(recordings: Sequence[Recording]) -> None:
                 'part asked for; check --from and --until'
             )
             raise InputError(msg)
-
-
-def make_learner(name: str, recordings: Sequence[Recording]) -> Learner:
-    """Return a learner by name as a node would make it for these recordings, knowing nothing."""
-    slowest_hz = min(1e9 / median_interval_ns(each.imu.stamps) for each in recordings)
-    settings = AdaptingSettings(rate_hz=min(AdaptingSettings.rate_hz, slowest_hz))
-    head = make_head(settings)
-    return MapLearner(head, at_once=True) if name == 'map' else AdaptiveFilter(head)
 
 
 def print_curve(curve: LearningCurve) -> None:
@@ -153,8 +137,8 @@ def print_curve(curve: LearningCurve) -> None:
         rows,
     )
     print(
-        f'{OFFLINE}: a model trained on all that came before the lap, where that is 1, 2, 3, 5, '
-        f'8, ... laps; {MEAN}: always the mean of the positions so far'
+        f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, 2, 3, '
+        f'5, 8, ... laps; {MEAN}: always the mean of the positions so far'
     )
 
 
@@ -184,9 +168,10 @@ def draw_curve(curve: LearningCurve, path: str) -> None:
             style,
             color=color,
             mfc='none' if name == OFFLINE else color,
-            label={OFFLINE: 'trained offline of the laps before', MEAN: 'mean position'}.get(
-                name, f'{name}, learned live'
-            ),
+            label={
+                OFFLINE: 'default, trained offline of the laps before',
+                MEAN: 'mean position',
+            }.get(name, f'{name}, learned live'),
         )
         for row in curve.rows:
             if row.name == name and row.lap == AFTERWARDS:

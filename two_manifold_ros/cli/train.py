@@ -57,6 +57,9 @@ _SPECTRAL = ('observation', 'readout', 'clock')
 _ROUTE = ('sharpness', 'persistence')
 """What only the belief about the place has."""
 
+_EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'readout')
+"""What a TPSR has no use for."""
+
 _ZIP = b'PK\x03\x04'
 """How every model file begins."""
 
@@ -121,7 +124,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=(*METHODS, 'paper'),
         default=_DEFAULTS.method,
         help='route: a belief over places merged from all passes of the route; spectral: the '
-        'spectral filter of the papers; paper: the same with all settings of the paper of 2012 '
+        'spectral filter of the papers; paper: the same with all settings of the paper of 2012; '
+        'tpsr: a state from an incremental SVD of random features, as in the paper of 2011 '
         '(default: %(default)s)',
     )
     for name, choices in _CHOICES.items():
@@ -190,6 +194,7 @@ def _check_method(args: Namespace) -> None:
         'route': _SPECTRAL,
         'spectral': _ROUTE,
         'paper': (*PAPER, *_ROUTE),
+        'tpsr': (*_EMBEDDED, *_ROUTE),
     }[args.method]
     given = [name for name in settled if name != 'method' and getattr(args, name) is not None]
     if args.method == 'route' and args.readout == 'mkdr':
@@ -199,7 +204,7 @@ def _check_method(args: Namespace) -> None:
     options = ', '.join(f'--{name}' for name in given)
     cause = 'settles everything itself' if args.method == 'paper' else 'has no such choice'
     other = 'route' if given[0] in _ROUTE else 'spectral'
-    msg = f'--method {args.method} {cause}: leave out {options}, or add --method {other}'
+    msg = f'--method {args.method} {cause}: leave out {options}, or use --method {other}'
     raise InputError(msg)
 
 

@@ -137,9 +137,10 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
     """
     imu = recording.imu
     place = f'{recording.name}: topic {imu.topic}'
-    if not model.channels.of_imu:
+    if model.channels.names != imu.names:
         msg = (
-            f'{place} brings an IMU, but the model takes {model.channels.names[0]} and its like; '
+            f'{place} brings {imu.names[0]} and its like, but the model takes '
+            f'{model.channels.names[0]} and its like; '
             'run it where it was learned'
         )
         raise InputError(msg)

@@ -21,7 +21,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from two_manifold_ros.adapting.learner import Learner
+    from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
@@ -105,7 +105,7 @@ class LearningCurve:
 
 def learning_curve(
     recordings: Sequence[Recording],
-    learners: Mapping[str, Learner],
+    learners: Mapping[str, StreamLearner],
     settings: TrainingSettings,
     known_s: float = math.inf,
     progress: Callable[[str, float], None] = lambda *_: None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 WAITING = 'waiting'
 FILLING = 'filling'
 SEARCHING = 'searching'
-READOUT_UNPROVEN = 'readout_unproven'
+NO_BETTER = 'no_better'
 UNSOUND = 'unsound'
 GAP = 'gap'
 WIDE = 'wide'
@@ -28,8 +28,8 @@ CAUSES = {
         'the 95 % ellipse still reaches {ellipse:.2f} m, and {error:.2f} m is hardly more than '
         'that it is somewhere on the route; drive on'
     ),
-    READOUT_UNPROVEN: (
-        'how much the positions err is not known: reference positions are needed until it is'
+    NO_BETTER: (
+        'what was learned errs no less than the mean position; drive more laps with positions'
     ),
     UNSOUND: (
         'a number of the estimate is not finite, or a covariance not positive definite: reset the '

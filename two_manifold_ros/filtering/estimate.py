@@ -42,11 +42,10 @@ class Estimate:
         Its covariance, (m/s)^2.
     evidence
         Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
-        (section 6.5). Of a TPSR see ``TpsrBelief``.
+        (section 6.5).
     familiarity
         Of the last windows, see ``Familiarity``: about 1 on the trained route, about 2 on another
-        and more where units or mounting are wrong; NaN until a whole window was seen. Of a TPSR
-        see ``SpanFamiliarity``.
+        and more where units or mounting are wrong; NaN until a whole window was seen.
     off_route
         Probability that the vehicle is off the trained route; NaN where the filter cannot tell.
     ellipse_m

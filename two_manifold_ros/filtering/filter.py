@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.causes import WAITING
+from two_manifold_ros.filtering.causes import CAUSES as STATUS_CAUSES
+from two_manifold_ros.filtering.causes import NO_BETTER, WAITING
 from two_manifold_ros.filtering.intake import Intake
 from two_manifold_ros.filtering.limits import limits_of
 from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD, OUT_OF_RANGE
 from two_manifold_ros.filtering.soundness import all_finite, half_axis, sound
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.filtering.tick_estimator import TickEstimator
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.monitoring.input_watch import InputWatch
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.monitoring.finding import Finding
     from two_manifold_ros.typing import Floats
+
+
+_NO_BETTER = f'{Status.LOST.value}: {STATUS_CAUSES[NO_BETTER]}'
 
 
 class Filter:
@@ -60,6 +65,9 @@ class Filter:
     ----------
     limits
         Of the ellipse, in force.
+    withheld
+        Whether no position may be used, whatever the filter thinks of it, because whoever has
+        compared them with the truth knows that the mean position errs no more.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
         ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
@@ -91,22 +99,31 @@ class Filter:
         )
         self._watch = None if self._given else InputWatch(model)
         self._since = 'waiting for the first IMU sample'
+        self.withheld = False
         self.counters: Counter[str] = Counter()
 
     @property
     def status(self) -> Status:
         """The present status; ``WAITING`` before the first sample, also after a reset."""
-        return Status.WAITING if self._since else self._estimator.machine.status
+        if self._since:
+            return Status.WAITING
+        return Status.LOST if self._withholds else self._estimator.machine.status
 
     @property
     def cause(self) -> str:
         """The present cause as a short key, see ``Verdict``."""
-        return WAITING if self._since else self._estimator.machine.cause
+        if self._since:
+            return WAITING
+        return NO_BETTER if self._withholds else self._estimator.machine.cause
 
     @property
     def why(self) -> str:
         """The present state in plain words."""
-        return self._since or self._estimator.machine.why
+        return self._since or (_NO_BETTER if self._withholds else self._estimator.machine.why)
+
+    @property
+    def _withholds(self) -> bool:
+        return self.withheld and self._estimator.machine.status in USABLE
 
     @property
     def finding(self) -> Finding | None:
@@ -207,7 +224,8 @@ class Filter:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)
         tell, finding = self._estimator.tell, self.finding
-        return [tell(int(ends[i]), means[i], finding, self.counters) for i in range(count)]
+        told = [tell(int(ends[i]), means[i], finding, self.counters) for i in range(count)]
+        return [_unusable(each) for each in told] if self.withheld else told
 
     def _begin(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
         """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
@@ -229,3 +247,10 @@ class Filter:
         # Where samples came that could not be used, they have told what is wrong.
         if self._watch is not None and (stamp_ns is None or not self._watch.goes_on(stamp_ns)):
             self._watch.clear()
+
+
+def _unusable(estimate: Estimate) -> Estimate:
+    """Return an estimate that may not be used; what it would have told stays in it."""
+    if not estimate.valid:
+        return estimate
+    return replace(estimate, status=Status.LOST, cause=NO_BETTER, why=_NO_BETTER)

@@ -15,7 +15,6 @@ from two_manifold_ros.filtering.soundness import half_axis
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.route_model import RouteModel
-from two_manifold_ros.model.tpsr_model import TpsrModel
 from two_manifold_ros.readout.ridge import RidgeReadout
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def _knowing_nothing_m(model: ModelHead) -> float:
     whole = half_axis(np.cov(known.T, bias=True)) if len(known) > 1 else math.nan
     told = math.nan
     # The ridge read-out says the same of every belief, also of one that knows.
-    if isinstance(model, (RouteModel, TpsrModel)) or (
+    if isinstance(model, RouteModel) or (
         isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
     ):
         # The calibration may well say less than the spread: a belief may lie but seldom far.

@@ -167,8 +167,7 @@ class StateMachine:
         """Return why nobody can say where the vehicle is."""
         unknown = self._unknown
         if math.isnan(signs.ellipse_m):
-            cause = causes.READOUT_UNPROVEN if self._searching else causes.UNSOUND
-            return self._say(unknown, cause, signs)
+            return self._say(unknown, causes.UNSOUND, signs)
         if _unfamiliar(signs):
             return self._say(Status.LOST, causes.UNFAMILIAR, signs)
         if self._contradictions >= REJECTED_BEFORE_RESTART:

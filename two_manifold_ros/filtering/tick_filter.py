@@ -7,11 +7,9 @@ from __future__ import annotations
 from typing import Protocol, TYPE_CHECKING
 
 from two_manifold_ros.filtering.route_tracker import RouteTracker
-from two_manifold_ros.filtering.tpsr_tracker import TpsrTracker
 from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.route_model import RouteModel
-from two_manifold_ros.model.tpsr_model import TpsrModel
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.step import Step
@@ -82,7 +80,5 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
         return RouteTracker(model, with_places=with_places)
     if isinstance(model, Model):
         return Tracker(model)
-    if isinstance(model, TpsrModel):
-        return TpsrTracker(model)
     msg = f'no filter runs a {type(model).__name__}'
     raise TypeError(msg)

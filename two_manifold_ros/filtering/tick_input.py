@@ -114,7 +114,7 @@ class TickInput:
         channels = model.channels
         self._live = np.flatnonzero(channels.live)
         scale = channels.scale[self._live]
-        least = LEAST_IMU[self._live] / np.abs(scale) if channels.of_imu else LEAST_SCALES
+        least = LEAST_IMU[self._live] / scale if channels.of_imu else LEAST_SCALES
         slack = np.maximum(model.highest - model.lowest, least)
         self._known = np.array(
             [channels.mean[self._live], 1.0 / scale, model.lowest, model.highest, slack]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 FURTHEST_S = 2.0
 """Lags that are looked at, to both sides: of a camera or receiver and its driver, not of clocks
@@ -101,7 +101,12 @@ def _ambiguous(curve: Floats) -> bool:
 def _explained(early: Floats, late: Floats, lags: Ints, least: int) -> Floats:
     """Return (lags, 1 + blocks) shares of explained variance: of all, and without each block."""
     early, late = _standardised(early), _standardised(late[:, None])
-    sums = np.stack([_block_moments(early, late, lag) for lag in lags.tolist()])
+    # Once, as it takes longer than all else of a lag.
+    known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
+    known_late: Bools = np.isfinite(late[:, 0])
+    sums = np.stack(
+        [_block_moments(early, late, (known_early, known_late), lag) for lag in lags.tolist()]
+    )
     total = sums.sum(axis=1, keepdims=True)
     return _share(np.concatenate([total, total - sums], axis=1), least)
 
@@ -112,15 +117,17 @@ def _standardised(signals: Floats) -> Floats:
     return centred / np.where(scale > 0, scale, 1.0)
 
 
-def _block_moments(early: Floats, late: Floats, lag: int) -> Floats:
+def _block_moments(early: Floats, late: Floats, known: tuple[Bools, Bools], lag: int) -> Floats:
     """Return sums of products (blocks, k + 2, k + 2) of one, the signals, and what comes later."""
     size = len(late)
     rows = np.zeros((-(-size // _BLOCKS) * _BLOCKS, early.shape[1] + 2))
     paired = slice(max(0, lag), size + min(0, lag))
-    rows[paired, 0] = 1.0
-    rows[paired, 1:-1] = early[max(0, -lag) : size - max(0, lag)]
-    rows[paired, -1:] = late[paired]
-    rows[~np.isfinite(rows).all(axis=1)] = 0.0
+    before = slice(max(0, -lag), size - max(0, lag))
+    inside = rows[paired]
+    inside[:, 0] = 1.0
+    inside[:, 1:-1] = early[before]
+    inside[:, -1:] = late[paired]
+    inside[~(known[0][before] & known[1][paired])] = 0.0
     blocks = rows.reshape(_BLOCKS, -1, rows.shape[1])
     moments: Floats = blocks.transpose(0, 2, 1) @ blocks
     return moments

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.inspection.lag_witness import hear
+from two_manifold_ros.inspection.motion import SMOOTHING_S
 from two_manifold_ros.inspection.together import put_together
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.together import Together
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 
-_SMOOTHINGS_S = (0.6, 1.2, 2.4, 4.8)
+_SMOOTHINGS_S = (SMOOTHING_S, 1.2, 2.4, 4.8)
 
 _FAIR_SHARE = 0.95
 
@@ -75,19 +76,36 @@ def estimate_lag(recording: Recording) -> Lag:
     return lag_between(recording.positions, recording.imu)
 
 
-def lag_between(positions: PositionStream, imu: ImuStream) -> Lag:
+def lag_between(
+    positions: PositionStream,
+    imu: ImuStream,
+    usual: Together | None = None,
+    gyroscope: Witness | None = None,
+) -> Lag:
     """
     Estimate a lag of up to ``FURTHEST_S`` from the gyroscope and from the accelerometer.
 
-    Neither unit, sign nor mounting of the IMU matters.
+    Neither unit, sign nor mounting of the IMU matters. Other sensors tell nothing.
+
+    Parameters
+    ----------
+    positions, imu
+        Of one recording.
+    usual, gyroscope
+        Both at the usual smoothing, and what `hear_gyroscope` says of that, if known already.
+
     """
-    scenes = [put_together(positions, imu, smoothing_s) for smoothing_s in _SMOOTHINGS_S]
+    if not imu.of_imu:
+        return _settled([])
+    scenes = [
+        usual if index == 0 and usual else put_together(positions, imu, smoothing_s)
+        for index, smoothing_s in enumerate(_SMOOTHINGS_S)
+    ]
     seen = [both for both in scenes if both is not None]
-    return _settled(
-        [_clearest(list(map(listen, seen))) for listen in (hear_gyroscope, hear_accelerometer)]
-        if seen
-        else []
-    )
+    if not seen:
+        return _settled([])
+    turns = [gyroscope if both is usual and gyroscope else hear_gyroscope(both) for both in seen]
+    return _settled([_clearest(turns), _clearest(list(map(hear_accelerometer, seen)))])
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:

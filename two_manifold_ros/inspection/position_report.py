@@ -95,6 +95,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
     both = put_together(positions, imu)
     motion = both.motion if both else None
+    gyroscope = hear_gyroscope(both) if both and imu.of_imu else None
     return PositionReport(
         topic=positions.topic,
         frame_id=positions.frame_id,
@@ -108,8 +109,8 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
         jumps=find_jumps(seconds, points, timing.gap_s),
         laps=count_laps(motion) if motion else None,
-        yaw=compare_yaw(both, hear_gyroscope(both)) if both else None,
-        lag=lag_between(positions, imu),
+        yaw=compare_yaw(both, gyroscope) if both and gyroscope else None,
+        lag=lag_between(positions, imu, both, gyroscope),
     )
 
 

@@ -104,5 +104,5 @@ def _check_arrays(model: ModelHead) -> None:
         }
     )
     check_finite([channels])
-    if not (np.abs(channels.scale[channels.live]) > 1.0 / LARGEST_NUMBER).all():
-        refuse('the scale of a live channel is zero')
+    if not (channels.scale[channels.live] > 1.0 / LARGEST_NUMBER).all():
+        refuse('the scale of a live channel is zero or negative')

@@ -18,9 +18,6 @@ from two_manifold_ros.model.route_model import (
     route_numbers,
     RouteModel,
 )
-from two_manifold_ros.model.tpsr_checks import check_tpsr_model
-from two_manifold_ros.model.tpsr_form import tpsr_arrays, tpsr_from, tpsr_numbers
-from two_manifold_ros.model.tpsr_model import TpsrModel
 from two_manifold_ros.model.trained_form import trained_arrays, trained_from, trained_numbers
 
 if TYPE_CHECKING:
@@ -45,7 +42,7 @@ class _Kind(NamedTuple):
 
 FORMAT = 'two_manifold_ros model'
 ROUTE_FORMAT = 'two_manifold_ros route model'
-TPSR_FORMAT = 'two_manifold_ros tpsr model'
+FORMER_TPSR_FORMAT = 'two_manifold_ros tpsr model'
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
 _KINDS = {
@@ -54,7 +51,6 @@ _KINDS = {
     ROUTE_FORMAT: _Kind(
         RouteModel, (9,), check_route_model, route_numbers, route_arrays, route_from
     ),
-    TPSR_FORMAT: _Kind(TpsrModel, (1,), check_tpsr_model, tpsr_numbers, tpsr_arrays, tpsr_from),
 }
 
 
@@ -120,6 +116,12 @@ def model_from(
         msg = (
             f'{path}: this is a checkpoint of updater_node and not a model; that node goes on '
             'from it where it finds it in its checkpoint_folder'
+        )
+        raise InputError(msg)
+    if form == FORMER_TPSR_FORMAT:
+        msg = (
+            f'{path}: the model is a TPSR of an earlier version of this program; let updater_node '
+            'learn it anew, or train it with "two-manifold train --method tpsr"'
         )
         raise InputError(msg)
     if kind is None:

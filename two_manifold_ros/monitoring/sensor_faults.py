@@ -11,7 +11,6 @@ import numpy as np
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.route_model import RouteModel
-from two_manifold_ros.model.tpsr_model import TpsrModel
 from two_manifold_ros.monitoring.finding import Finding
 from two_manifold_ros.monitoring.sample_record import (
     AT_HIGH,
@@ -79,7 +78,7 @@ class SensorFaults:
         live = np.flatnonzero(channels.live)
         self._live = live
         self._names = channels.live_names
-        self._scale = np.abs(channels.scale[live])
+        self._scale = channels.scale[live]
         self._largest = channels.limit[live] / LIMIT_FACTOR - np.abs(channels.mean[live])
         self._all_still_ns = _patience(model, _longest_stillness(model))
         self._single = isinstance(model, TrainedModel) and channels.of_imu
@@ -158,4 +157,4 @@ def _patience(model: ModelHead, ticks: Ints | int) -> Ints:
 def _longest_stillness(model: ModelHead) -> int:
     if isinstance(model, Model):
         return model.familiarity.still
-    return model.most_still if isinstance(model, (RouteModel, TpsrModel)) else 0
+    return model.most_still if isinstance(model, RouteModel) else 0

@@ -67,7 +67,6 @@ class HandingOver:
             self._files,
             ContestSettings(margin=chosen['hand_over_margin']),
             lambda: session.learner.model(),  # noqa: PLW0108 - another learner may be there by then
-            lambda: session.learner.changes,
             node.get_logger().info,
             node.get_logger().warning,
         )

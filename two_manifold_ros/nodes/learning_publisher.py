@@ -49,11 +49,10 @@ class LearningPublisher:
         self._told = news
         if not self._publisher.get_subscription_count():
             return
-        numbers, values = learner.progress()
-        numbers['dropped'] = session.budget.dropped if session.budget else 0
+        numbers = learner.progress()
         for name in ('evidence', 'familiarity'):
             if math.isfinite(number := getattr(latest, name)):
                 numbers[name] = number
-        message = adaptation_message(latest.stamp_ns, numbers, values)
+        message = adaptation_message(latest.stamp_ns, numbers)
         if message is not None:
             self._publisher.publish(to_message(LEARNING.msgtype, message))

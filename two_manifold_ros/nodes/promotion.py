@@ -14,7 +14,6 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.background import Background
 from two_manifold_ros.nodes.fitting_model import check_successor
 from two_manifold_ros.nodes.handover import Handover
-from two_manifold_ros.nodes.settling import Settling
 from two_manifold_ros.nodes.watched_filter import WatchedFilter
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ class Promotion:
         When a model is better.
     snapshot
         Returns what was learned until now as a model, ``None`` if that is too little.
-    changes
-        Returns how often what is learned has become something else.
     info, warn
         Log one line.
 
@@ -67,7 +64,6 @@ class Promotion:
         files: SnapshotFiles,
         settings: ContestSettings,
         snapshot: Callable[[], ModelHead | None],
-        changes: Callable[[], int],
         info: Callable[[str], object],
         warn: Callable[[str], object],
     ) -> None:
@@ -82,7 +78,6 @@ class Promotion:
         self._known: Running | None = None
         self._before = ''
         self._asked = Verdict.KEEP
-        self._settling = Settling(changes)
         self._rivals: Rivals | None = None
         self._compared: ModelHead | None = None
         self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
@@ -190,11 +185,7 @@ class Promotion:
             self._handover.take_back(self._before, known.path, now_s)
         elif rivals.verdict is Verdict.HAND_OVER and rivals.candidate is not None:
             self._hand_over(known, rivals, rivals.candidate.model, now_s)
-        elif self._settling.changed(now_s):
-            if not rivals.on_trial:
-                rivals.withdraw()
-                self._compared = None
-        elif rivals.spent and self._settling.over(now_s):
+        elif rivals.spent:
             self._challenge(rivals)
 
     def _hand_over(self, known: Running, rivals: Rivals, model: ModelHead, now_s: float) -> None:

@@ -122,9 +122,7 @@ class Resuming:
             if stream['origin'] is not None:
                 stream['origin'] = GeodeticOrigin(**stream['origin'])
             head = replace(session.head, **stream)
-            # Before there were two learners, it was named after its tracker.
-            learned = numbers.get('learner') or numbers['tracker']
-            session.resume(head, learned, arrays)
+            session.resume(head, numbers['learner'], arrays)
         except InputError as error:
             return str(error)
         except (KeyError, TypeError, ValueError) as error:

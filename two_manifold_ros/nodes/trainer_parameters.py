@@ -95,7 +95,8 @@ TRAINER = (
     Parameter(
         name='method',
         default=_USUAL.method,
-        description='What filters: a belief over the places of the route, or the spectral filter.',
+        description='What filters: a belief over the places of the route, the spectral filter, or '
+        'a tpsr.',
         settable=Settable.BEFORE_TRAINING,
         choices=METHODS,
     ),

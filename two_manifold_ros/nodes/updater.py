@@ -13,7 +13,6 @@ from rclpy.utilities import ok
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints
-from two_manifold_ros.adapting.learning_budget import LearningBudget
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.declaring import declare, values
 from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
@@ -36,7 +35,6 @@ from two_manifold_ros.nodes.updater_settings import (
     learner_maker,
     learner_name,
     stream_head,
-    TPSR,
 )
 from two_manifold_ros.nodes.wiring import limited, published
 from two_manifold_ros.outputs.frames import choose_frames
@@ -107,12 +105,10 @@ class UpdaterNode(Node):
             decode = ImageValues(chosen['image_width'], chosen['image_height']).decode
         clock = self.get_clock()
         head = stream_head(chosen, self.input.name)
-        budget = LearningBudget(chosen['learning_share'])
         return UpdaterSession(
             head,
-            learner_maker(chosen, head, budget),
+            learner_maker(chosen, head),
             decode,
-            budget,
             (lambda: clock.now().nanoseconds) if chosen['use_receive_time'] else None,
         )
 
@@ -162,7 +158,7 @@ class UpdaterNode(Node):
         self.input.listen()
 
     def _wiring(self) -> list[str]:
-        head, chosen = self.session.head, self.chosen
+        chosen = self.chosen
         topics = {**self._estimates.topics, f'{ADAPTING}{STATUS.name}': self._report.topic}
         kept, heir = 'No checkpoints', 'hands over to nobody'
         if self.resuming is not None:
@@ -173,16 +169,12 @@ class UpdaterNode(Node):
             kept += f', {self.resuming.begun}'
         if self.handing_over is not None:
             heir = f'hands better models over to {chosen["filter_node"]}'
-        how = f'the map of the route, from {chosen["model"] or "nothing"}'
-        if learner_name(chosen) == TPSR:
-            how = (
-                f'a TPSR at {head.rate_hz:g} Hz, windows of {head.window} ticks, '
-                f'{chosen["learning_share"]:.0%} of a core, scales '
-                + (f'of {chosen["model"]}' if chosen['model'] else 'measured while driving')
-            )
+        what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner_name(chosen)]
+        if chosen['model']:
+            what += f'; {chosen["model"]} runs until a better one is learned'
         learns = (
             f'Learns from {self.input.name} ({self.input.msgtype}, best effort) with positions '
-            f'from {self.reference.topic}: {how}'
+            f'from {self.reference.topic}: {what}'
         )
         return [
             learns,
@@ -201,7 +193,7 @@ class UpdaterNode(Node):
             self._estimates.follow(running)
             if learner.model() is running:
                 told = learner.values()['learning']
-                self.get_logger().info(f'A newer map of the route runs: {told}')
+                self.get_logger().info(f'A newer model runs: {told}')
         for estimate in estimates:
             self._estimates.publish(estimate)
         self._learning.look(self.session)

@@ -88,8 +88,8 @@ class UpdaterDescriber:
         causes.update(learning_causes(fresh, node.session, node.reference.topic))
         if node.positions.silence_s > REFERENCE_GONE_S:
             causes['reference_gone'] = (
-                f'No position to use comes on {node.reference.topic} any more: where places are '
-                'stays as it was learned'
+                f'No position to use comes on {node.reference.topic} any more: what was '
+                'learned stays as it is'
             )
         if node.reference.problem:
             causes['reference_type'] = node.reference.problem

@@ -3,13 +3,13 @@
 """The parameters of the updater node."""
 
 from two_manifold_ros.adapting.contest import ContestSettings
-from two_manifold_ros.adapting.settings import AdaptingSettings
 from two_manifold_ros.nodes.parameter import Parameter, Settable
 from two_manifold_ros.nodes.watching_parameters import watching_parameters
 from two_manifold_ros.outputs.frames import USUAL_TRACK
 from two_manifold_ros.recordings.topic_choice import POSITION
+from two_manifold_ros.training.settings import TrainingSettings
 
-_USUAL = AdaptingSettings()
+_USUAL = TrainingSettings()
 
 _INPUT = (
     Parameter(
@@ -49,133 +49,27 @@ _LEARNING = (
     Parameter(
         name='learner',
         default='',
-        description='What is learned: the map of the route, as train does, or the tpsr of Boots '
-        'and Gordon (2011); empty means the map of an IMU, and tpsr of images.',
+        description='What is learned: the map of the route or a tpsr, as train does with --method '
+        'route and --method tpsr; empty means the map of an IMU, and tpsr of images.',
         choices=('', 'map', 'tpsr'),
     ),
     Parameter(
         name='model',
         default='',
-        description='Path of a model file to begin with: a map goes on from it, a tpsr takes '
-        'scales and frames of the IMU from it; empty means to begin with nothing.',
+        description='Path of a model file that runs until what is learned here errs less; empty '
+        'means to begin with nothing.',
     ),
     Parameter(
         name='position_lag',
         default='',
         description="Seconds in quotes, such as '0.2', by which the stamps of positions are late, "
-        'or auto for as much as gyroscope and accelerometer tell; empty leaves them. Of a map.',
-    ),
-    Parameter(
-        name='rate_hz',
-        default=_USUAL.rate_hz,
-        description='Ticks per second of a tpsr, as all that follows up to learning_share but the '
-        'horizons; those of a map are chosen from the stream.',
-        units='Hz',
-        low=0.1,
-        high=1000.0,
-    ),
-    Parameter(
-        name='window_s',
-        default=_USUAL.window_s,
-        description='Length of a window.',
-        units='s',
-        low=0.01,
-        high=600.0,
+        'or auto for as much as gyroscope and accelerometer tell; empty leaves them.',
     ),
     Parameter(
         name='horizons',
         default=list(_USUAL.horizons),
         description='How far ahead to predict, increasing from 0.',
         units='ticks',
-    ),
-    Parameter(
-        name='features',
-        default=_USUAL.features,
-        description='Random features of a window.',
-        low=10,
-        high=100_000,
-    ),
-    Parameter(
-        name='observation_features',
-        default=_USUAL.observation_features,
-        description='Random features of an observation.',
-        low=2,
-        high=10_000,
-    ),
-    Parameter(
-        name='states',
-        default=_USUAL.states,
-        description='Dimension of the state.',
-        low=2,
-        high=1000,
-    ),
-    Parameter(
-        name='rank',
-        default=_USUAL.rank,
-        description='Directions that are kept, at least the states.',
-        low=2,
-        high=1000,
-    ),
-    Parameter(
-        name='ridge',
-        default=_USUAL.ridge,
-        description='Ridge on the covariance of the observation features, per tick.',
-        low=1e-9,
-        high=1e3,
-    ),
-    Parameter(
-        name='memory_s',
-        default=_USUAL.memory_s,
-        description='Driving after which an old tick counts only 1/e for the dynamics.',
-        units='s',
-        low=1.0,
-        high=1e7,
-    ),
-    Parameter(
-        name='reference_memory_s',
-        default=_USUAL.reference_memory_s,
-        description='The same for the read-out of positions.',
-        units='s',
-        low=1.0,
-        high=1e7,
-    ),
-    Parameter(
-        name='fold_every',
-        default=_USUAL.fold_every,
-        description='How many ticks share one update of the bases.',
-        units='ticks',
-        low=1,
-        high=1000,
-    ),
-    Parameter(
-        name='quarantine_s',
-        default=_USUAL.quarantine_s,
-        description='How long something unfamiliar has to last before it is learned.',
-        units='s',
-        low=0.1,
-        high=3600.0,
-    ),
-    Parameter(
-        name='warm_up_s',
-        default=_USUAL.warm_up_s,
-        description='Driving from which scales and bandwidths are taken.',
-        units='s',
-        low=0.1,
-        high=3600.0,
-    ),
-    Parameter(
-        name='seed',
-        default=_USUAL.seed,
-        description='Seed of the random features.',
-        low=0,
-        high=2**31 - 1,
-    ),
-    Parameter(
-        name='learning_share',
-        default=0.25,
-        description='Share of a core that learning may take; what goes beyond is dropped evenly.',
-        low=0.01,
-        high=1.0,
     ),
 )
 

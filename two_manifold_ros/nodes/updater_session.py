@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from two_manifold_ros.adapting.learner import Learner
-    from two_manifold_ros.adapting.learning_budget import LearningBudget
+    from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.head import ModelHead
@@ -45,8 +44,6 @@ class UpdaterSession:
     decode
         From the bytes of a message to its stamp in nanoseconds, its frame and the values of a
         sample.
-    budget
-        That may drop samples; without one all are learned.
     clock_ns
         Gives the stamp of each message on arrival instead of its header, where that is asked
         for.
@@ -77,16 +74,13 @@ class UpdaterSession:
     def __init__(
         self,
         head: ModelHead,
-        make: Callable[[], Learner],
+        make: Callable[[], StreamLearner],
         decode: Decode,
-        budget: LearningBudget | None = None,
         clock_ns: Callable[[], int] | None = None,
     ) -> None:
         self._head = head
-        self.budget = budget
         self._make = make
         self.learner = make()
-        self.learner.filter.warm_up()
         self.latest: Estimate | None = None
         self.arrivals = Arrivals()
         self.last_raw = b''
@@ -144,14 +138,19 @@ class UpdaterSession:
     def resume(
         self, head: ModelHead, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Go on with what was learned before of a stream, see ``Learner.restore``."""
+        """Go on with what was learned before of a stream, see ``StreamLearner.restore``."""
         learner = self._make()
         learner.head = head
-        learner.restore(numbers, arrays)
+        try:
+            learner.restore(numbers, arrays)
+        except InputError:
+            # What trains for it would stay.
+            learner.close()
+            raise
         self._head = head
         self._go_on_with(learner)
 
-    def _go_on_with(self, learner: Learner) -> None:
+    def _go_on_with(self, learner: StreamLearner) -> None:
         before, self.learner = self.learner, learner
         learner.head = self._head
         counters = learner.filter.counters = before.filter.counters
@@ -170,9 +169,8 @@ class UpdaterSession:
         return Counter({**self.filter.counters, **self._counters, **waiting})
 
     def learned(self) -> Counter[str]:
-        """Return what became of the samples, see ``Learner.counters``, and ``dropped``."""
-        dropped = self.budget.dropped if self.budget is not None else 0
-        return Counter({'learned': 0, **self.learner.counters, 'dropped': dropped})
+        """Return what became of the samples, see ``StreamLearner.counters``."""
+        return self.learner.counters
 
     def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
         self.last_raw = raw

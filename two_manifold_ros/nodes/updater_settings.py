@@ -4,14 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-import hashlib
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.adapting_head import AdaptingHead, head_after, make_head
-from two_manifold_ros.adapting.adaptive_filter import AdaptiveFilter
-from two_manifold_ros.adapting.map_learner import MapLearner
-from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting.stream_head import make_head
+from two_manifold_ros.adapting.stream_learner import LEARNERS, StreamLearner
 from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
@@ -25,34 +21,17 @@ from two_manifold_ros.training.settings import TrainingSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from two_manifold_ros.adapting.learner import Learner
-    from two_manifold_ros.adapting.learning_budget import LearningBudget
     from two_manifold_ros.model.head import ModelHead
 
 IMAGE_INPUT = 'image'
 
-MAP, TPSR = 'map', 'tpsr'
-"""Names of the learners."""
-
 IDENTITY_WORDS = {
     'learner': (
-        'the checkpoint is of another learner, map or tpsr: choose it with the parameter learner, '
-        'or choose another checkpoint_folder'
-    ),
-    'scales': (
-        'the checkpoint was made with another model, or none: start with the one it was made '
-        'with, or choose another checkpoint_folder'
+        'the checkpoint is of another learner, map or tpsr, or of an earlier version of this '
+        'program: choose the other learner, or another checkpoint_folder, or remove it'
     ),
 }
 """What it means that a checkpoint differs in something that is no setting."""
-
-
-def adapting_settings(values: Mapping[str, Any]) -> AdaptingSettings:
-    """Return the settings of the adaptive filter; raises `InputError` if they make no sense."""
-    names = AdaptingSettings.__dataclass_fields__
-    chosen = {name: values[name] for name in names}
-    chosen['horizons'] = tuple(values['horizons'])
-    return AdaptingSettings(**chosen)
 
 
 def learner_name(values: Mapping[str, Any]) -> str:
@@ -66,15 +45,15 @@ def learner_name(values: Mapping[str, Any]) -> str:
 
     """
     seeing = values['input'] == IMAGE_INPUT
-    if seeing and values['learner'] == MAP:
+    if seeing and values['learner'] == 'map':
         msg = 'a map is learned of an IMU: leave learner empty where images are learned'
         raise InputError(msg)
-    return values['learner'] or (TPSR if seeing else MAP)
+    return values['learner'] or ('tpsr' if seeing else 'map')
 
 
 def stream_head(values: Mapping[str, Any], topic: str) -> ModelHead:
     """
-    Return what is known of the stream on a topic: of a map the given model, if there is one.
+    Return what is known of the stream on a topic: the given model, if there is one.
 
     Raises
     ------
@@ -82,24 +61,22 @@ def stream_head(values: Mapping[str, Any], topic: str) -> ModelHead:
         If a parameter makes no sense, or the given model cannot be used.
 
     """
-    settings = adapting_settings(values)
-    path = values['model']
+    horizons, path = tuple(values['horizons']), values['model']
     if values['input'] == IMAGE_INPUT:
         if path:
             msg = f'{path}: a model of an IMU tells nothing about images; leave model empty'
             raise InputError(msg)
         names = channel_names(values['image_width'], values['image_height'])
-        return make_head(settings, names=names, imu_topic=topic)
+        return make_head(horizons, names=names, imu_topic=topic)
+    head = make_head(horizons, imu_topic=topic)
     if not path:
-        return make_head(settings, imu_topic=topic)
+        return head
     model = load_model(path)
     check_input(model, path)
-    return model if learner_name(values) == MAP else head_after(model, settings)
+    return model
 
 
-def learner_maker(
-    values: Mapping[str, Any], head: ModelHead, budget: LearningBudget
-) -> Callable[[], Learner]:
+def learner_maker(values: Mapping[str, Any], head: ModelHead) -> Callable[[], StreamLearner]:
     """
     Return what makes learners of a stream.
 
@@ -109,17 +86,16 @@ def learner_maker(
         Of the parameters.
     head
         From `stream_head`.
-    budget
-        That may drop samples of a TPSR.
+
+    Raises
+    ------
+    InputError
+        If a parameter makes no sense.
 
     """
     ellipse = values['ellipse_warn_m'], values['ellipse_error_m']
     reorder_ns = round(1e9 * values['reorder_s'])
-    if isinstance(head, AdaptingHead) and learner_name(values) == TPSR:
-        limits = limits_of(head, *ellipse)
-        return lambda: AdaptiveFilter(head, budget, limits=limits, reorder_ns=reorder_ns)
-
-    # What makes no sense is told at the start, and not with the first map.
+    # What makes no sense is told at the start, and not with the first model.
     limits_of(head, *ellipse)
     if values['position_lag']:
         parse_position_lag(values['position_lag'])
@@ -127,13 +103,15 @@ def learner_maker(
     def filter_of(model: ModelHead) -> Filter:
         return Filter(model, limits=limits_of(model, *ellipse), reorder_ns=reorder_ns)
 
-    settings = TrainingSettings(horizons=tuple(values['horizons']))
+    settings = TrainingSettings(
+        horizons=tuple(values['horizons']), method=LEARNERS[learner_name(values)]
+    )
 
-    def make() -> Learner:
+    def make() -> StreamLearner:
         # One for each learner: what one has begun ends with it, and nothing else.
-        training = TrainingProcess()
+        training = TrainingProcess(settings.method)
         training.begin()
-        return MapLearner(
+        return StreamLearner(
             head,
             settings,
             train=training.train,
@@ -148,13 +126,9 @@ def learner_maker(
 
 def checkpoint_identity(values: Mapping[str, Any], head: ModelHead) -> dict[str, Any]:
     """Return what a checkpoint must agree in to be resumed, as JSON values."""
-    if not isinstance(head, AdaptingHead) or learner_name(values) == MAP:
-        return {'learner': MAP, 'horizons': list(values['horizons'])}
-    # Without the name of the learner, as before there was another one.
-    channels = head.channels
-    identity = {**asdict(head.settings), 'horizons': list(head.horizons)}
-    identity['channels'] = f'{len(channels.names)}, {channels.names[0]} to {channels.names[-1]}'
-    if head.measured:
-        numbers = b''.join(part.tobytes() for part in (channels.mean, channels.scale))
-        identity['scales'] = hashlib.sha256(numbers).hexdigest()[:16]
-    return identity
+    names = head.channels.names
+    return {
+        'learner': learner_name(values),
+        'horizons': list(values['horizons']),
+        'channels': f'{len(names)}, {names[0]} to {names[-1]}',
+    }

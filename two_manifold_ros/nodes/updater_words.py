@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.filtering.causes import FILLING, READOUT_UNPROVEN
+from two_manifold_ros.filtering.causes import FILLING
 from two_manifold_ros.nodes.sentences import capitalised
 from two_manifold_ros.outputs.diagnostics import Level
 
@@ -43,7 +43,7 @@ def judge_learning(
         Full name.
 
     """
-    if judgement.cause not in {FILLING, READOUT_UNPROVEN}:
+    if judgement.cause != FILLING:
         return judgement
     lacking = session.learner.lacking(reference_topic)
     return judgement if lacking is None else judgement._replace(**lacking._asdict())
@@ -74,14 +74,7 @@ def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) ->
     """
     values = session.learner.values()
     sentences = {
-        'failures': f'No newer map was learned: {values.get("learning_trouble")}',
-        'quarantined': 'Faulty or unfamiliar input was dropped and not learned',
-        'changes': 'Something unfamiliar has lasted: it is learned as the new usual',
-        'turns': (
-            'The stream is as usual with other signs: from now on the signs of these channels are '
-            f'taken as reversed: {values.get("turned", "none any more")}; look at the mounting of '
-            'the sensor and at its driver'
-        ),
+        'failures': f'No newer model was learned: {values.get("learning_trouble")}',
     }
     causes = {name: words for name, words in sentences.items() if fresh[f'samples_{name}']}
     if fresh['reference_jumped']:
@@ -92,8 +85,6 @@ def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) ->
         if fresh[f'reference_{cause}']:
             count = fresh[f'reference_{cause}']
             causes[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'
-    if session.budget is not None and session.budget.trouble:
-        causes['budget'] = capitalised(session.budget.trouble)
     if session.fault:
         causes['fault'] = capitalised(session.fault)
         session.fault = ''

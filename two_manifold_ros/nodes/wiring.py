@@ -90,7 +90,7 @@ def published(topics: Mapping[str, str]) -> str:
 def limited(limits: EllipseLimits, timeout_s: float) -> str:
     """Return a line about when the status becomes worse."""
     if not math.isfinite(limits.error_m):
-        words = 'Limits: those of the map, once there is one; no data after '
+        words = 'Limits: those of the model, once there is one; no data after '
         return f'{words}{timeout_s:g} s of silence'
     return (
         f'Limits: unsure above {limits.warn_m:.3g} m of half the 95 % ellipse, lost above '

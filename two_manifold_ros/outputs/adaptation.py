@@ -13,14 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.outputs.topics import Message
-    from two_manifold_ros.typing import Floats
 
 
-def adaptation_message(
-    stamp_ns: int, numbers: Mapping[str, float], values: Floats
-) -> Message | None:
+def adaptation_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message | None:
     """
-    Return ``std_msgs/Float64MultiArray``, see `labelled_array`: numbers, singular values.
+    Return ``std_msgs/Float64MultiArray``, see `labelled_array`.
 
     Parameters
     ----------
@@ -28,8 +25,6 @@ def adaptation_message(
         Nanoseconds.
     numbers
         By name, in the order to tell them.
-    values : (r,)
-        Singular values, the largest first.
 
     Returns
     -------
@@ -38,6 +33,5 @@ def adaptation_message(
 
     """
     entries = {name: float(number) for name, number in numbers.items()}
-    entries |= {f'singular_{index}': value for index, value in enumerate(values.tolist())}
     finite = all(map(math.isfinite, entries.values()))
     return labelled_array(stamp_ns, entries) if finite else None

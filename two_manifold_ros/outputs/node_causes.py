@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from two_manifold_ros.filtering.causes import FILLING, GAP, READOUT_UNPROVEN, SEARCHING
+from two_manifold_ros.filtering.causes import FILLING, GAP, SEARCHING
 
 SEVERAL_PUBLISHERS = 'several_publishers'
 TOO_SLOW = 'too_slow'
@@ -54,9 +54,7 @@ EXPECTED = frozenset(
         'waiting',
         'inactive',
         'disabled',
-        'warming_up',
         'learning',
-        READOUT_UNPROVEN,
     }
 )
 """Causes that are part of a start or of somebody's wish, not worth a warning in the log."""

@@ -35,7 +35,7 @@ class GeodeticOrigin:
 @dataclass(frozen=True)
 class ImuStream:
     """
-    IMU samples in the order in which they were received.
+    Samples of an IMU, or of another sensor, in the order in which they were received.
 
     Parameters
     ----------
@@ -47,6 +47,9 @@ class ImuStream:
         Specific force in m/s^2, then angular rate in rad/s, in the order of ``IMU_CHANNELS``.
     receive_stamps : (N,) int64
         When the bag received each message, in nanoseconds.
+    names
+        Of the channels, those of an IMU by default; of another sensor there is one for each
+        column of the samples.
 
     """
 
@@ -55,6 +58,12 @@ class ImuStream:
     stamps: Ints
     samples: Floats
     receive_stamps: Ints
+    names: tuple[str, ...] = IMU_CHANNELS
+
+    @property
+    def of_imu(self) -> bool:
+        """Whether the samples are those of an IMU, in its units."""
+        return self.names == IMU_CHANNELS
 
     @property
     def first_stamp(self) -> int:

@@ -161,6 +161,12 @@ class _Learner:
         self.after = main_ways(self.ways, self.count)
         steady = kept & (np.abs(passes.log_paces) < LARGEST_LOG_PACE)
         self.paces = passes.log_paces
+        # Sums over visits and places beside are taken some sixty times; each is the same matrix.
+        total = len(self.visited)
+        self.summing = csr_matrix(
+            (np.ones(total), (self.visited, np.arange(total))), (self.count, total)
+        )
+        self.smoothers: dict[tuple[float, ...], csr_matrix] = {}
         middle = np.median(np.abs(self.paces[steady])) if steady.any() else 0.0
         self.pace_spread = max(1.4826 * float(middle), LEAST_PACE_SPREAD)
         # A pass that stops or flees is no pass at another pace.
@@ -168,6 +174,11 @@ class _Learner:
 
     def smoother(self, weights: tuple[float, ...]) -> csr_matrix:
         """Return the (P, P) sums over the places beside each along its main way."""
+        if weights not in self.smoothers:
+            self.smoothers[weights] = self._smoother(weights)
+        return self.smoothers[weights]
+
+    def _smoother(self, weights: tuple[float, ...]) -> csr_matrix:
         after, before = self.after, np.arange(self.count)
         before[after] = np.arange(self.count)
         rows, columns, values = (
@@ -190,13 +201,7 @@ class _Learner:
     def at_places(self, values: Floats) -> Floats:
         """Return sums over the visits of each place: (P, ...)."""
         flat = values.reshape(len(values), -1)
-        sums = (
-            csr_matrix(
-                (np.ones(len(flat)), (self.visited, np.arange(len(flat)))), (self.count, len(flat))
-            )
-            @ flat
-        )
-        return np.asarray(sums).reshape(self.count, *values.shape[1:])
+        return np.asarray(self.summing @ flat).reshape(self.count, *values.shape[1:])
 
     def regress(
         self, values: Floats, weights: Floats, prior: Floats, strength: float, beside: csr_matrix
@@ -218,19 +223,15 @@ class _Learner:
             At the usual pace.
 
         """
-        paces = self.paces
-        stack = np.column_stack(
-            [
-                weights,
-                weights * paces,
-                weights * paces**2,
-                weights[:, None] * values,
-                (weights * paces)[:, None] * values,
-            ]
-        )
+        paces, columns = self.paces, values.shape[1]
+        stack = np.empty((len(paces), 3 + 2 * columns))
+        stack[:, 0] = weights
+        stack[:, 1] = at_pace = weights * paces
+        stack[:, 2] = weights * paces**2
+        np.multiply(weights[:, None], values, out=stack[:, 3 : 3 + columns])
+        np.multiply(at_pace[:, None], values, out=stack[:, 3 + columns :])
         sums = beside @ self.at_places(stack)
         n = np.maximum(sums[:, 0], 1e-9)
-        columns = values.shape[1]
         mean, pace = sums[:, 3 : 3 + columns] / n[:, None], sums[:, 1] / n
         variance = np.maximum(sums[:, 2] / n - pace**2, 0.0)
         shared = sums[:, 3 + columns :] / n[:, None] - mean * pace[:, None]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 import math
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from two_manifold_ros.route.passes import MEMORIES, SETTLED
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -124,21 +127,27 @@ def main_ways(ways: Ways, count: int) -> Ints:
 
 def reach(ways: Ways, count: int, most: int) -> tuple[Ints, Ints, Ints, Floats]:
     """Return where each place leads in up to ``most`` steps, see ``Route``."""
-    begins, targets, steps, shares = [0], [], [], []
+    begins: list[int] = [0]
+    targets: list[int] = []
+    steps: list[int] = []
+    shares: list[float] = []
+    # Where a place leads if all go the same way, itself at a dead end, and -1 where ways part.
+    only = list(range(count))
+    for a, to in ways.items():
+        only[a] = to[0][0] if len(to) == 1 else -1
     for place in range(count):
-        front = {place: 1.0}
-        for step in range(most + 1):
-            if step:
-                beyond: dict[int, float] = defaultdict(float)
-                for a, share in front.items():
-                    for b, part in ways.get(a, [(a, 1.0)]):
-                        if share * part > LEAST_SHARE:
-                            beyond[b] += share * part
-                front = beyond
-            for b, share in sorted(front.items()):
-                targets.append(b)
-                steps.append(step)
-                shares.append(share)
+        chain = [place]
+        while len(chain) <= most and only[chain[-1]] >= 0:
+            chain.append(only[chain[-1]])
+        if len(chain) > most:
+            targets += chain
+            steps += range(most + 1)
+            shares += [1.0] * (most + 1)
+        else:
+            for step, front in enumerate(_fronts(place, ways, most)):
+                targets += [b for b, _ in front]
+                steps += [step] * len(front)
+                shares += [share for _, share in front]
         begins.append(len(targets))
     return (
         np.array(begins, dtype=np.int64),
@@ -146,6 +155,20 @@ def reach(ways: Ways, count: int, most: int) -> tuple[Ints, Ints, Ints, Floats]:
         np.array(steps, dtype=np.int64),
         np.array(shares),
     )
+
+
+def _fronts(place: int, ways: Ways, most: int) -> Iterator[list[tuple[int, float]]]:
+    """Yield where a place leads in 0, 1, ... steps, in order, and which share of the drives."""
+    front = {place: 1.0}
+    for step in range(most + 1):
+        if step:
+            beyond: dict[int, float] = defaultdict(float)
+            for a, share in front.items():
+                for b, part in ways.get(a, [(a, 1.0)]):
+                    if share * part > LEAST_SHARE:
+                        beyond[b] += share * part
+            front = beyond
+        yield sorted(front.items())
 
 
 def chances_to_move(most: float) -> Floats:
@@ -163,7 +186,15 @@ def chances_to_move(most: float) -> Floats:
         Row j is of the mean j / ``MOVES_A_ROW``.
 
     """
-    wanted = np.arange(math.ceil(most * MOVES_A_ROW) + 1) / MOVES_A_ROW
+    # Folds and later trainings mostly ask for as many rows; whoever gets them may write.
+    moves: Floats = _moves(math.ceil(most * MOVES_A_ROW)).copy()
+    return moves
+
+
+@lru_cache(maxsize=8)
+def _moves(last: int) -> Floats:
+    """Return `chances_to_move` up to row ``last``, which takes a hundred steps for each row."""
+    wanted = np.arange(last + 1) / MOVES_A_ROW
     steps = np.arange(math.ceil(wanted[-1] + 3.0 * UNSTEADY**0.5) + 1)
     moves = np.zeros((len(wanted), len(steps)))
     moves[0, 0] = 1.0

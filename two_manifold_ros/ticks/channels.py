@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,9 +34,8 @@ class Channels:
     Parameters
     ----------
     mean, scale : (c,)
-        Per-channel mean and standard deviation of the ticks, in the units of the samples. A
-        negative scale, with the mean of the other sign too, means that the channel is read with
-        its sign reversed.
+        Per-channel mean of the ticks, and what counts as one: their standard deviation, of a TPSR
+        over the share of it that lasts; in the units of the samples.
     limit : (c,)
         Largest believable distance of one sample from the mean, same units; a channel that is
         left out may be anything finite.
@@ -58,17 +57,6 @@ class Channels:
         """Whether the samples are those of an IMU, in its units."""
         return self.names == IMU_CHANNELS
 
-    def turned(self, channels: Sequence[int]) -> Channels:
-        """Return the same channels, some of them read with their signs reversed."""
-        sign = np.ones(len(self.mean))
-        sign[list(channels)] = -1.0
-        return replace(self, mean=sign * self.mean, scale=sign * self.scale)
-
-    @property
-    def turned_names(self) -> tuple[str, ...]:
-        """Names of the channels read with their signs reversed."""
-        return tuple(name for name, scale in zip(self.names, self.scale, strict=True) if scale < 0)
-
     @property
     def dead_names(self) -> tuple[str, ...]:
         """Names of the channels left out."""
@@ -86,7 +74,9 @@ class Channels:
         return scaled
 
 
-def fit_channels(segments: Sequence[Segment], largest: Floats) -> Channels:
+def fit_channels(
+    segments: Sequence[Segment], largest: Floats, names: tuple[str, ...] = IMU_CHANNELS
+) -> Channels:
     """
     Measure the channels over training segments.
 
@@ -96,6 +86,8 @@ def fit_channels(segments: Sequence[Segment], largest: Floats) -> Channels:
         Training ticks.
     largest : (6,)
         Largest absolute sample of each channel in the recordings.
+    names
+        Of the channels.
 
     Raises
     ------
@@ -108,7 +100,7 @@ def fit_channels(segments: Sequence[Segment], largest: Floats) -> Channels:
     scale = values.std(axis=0)
     live = scale > 1e-9 * np.maximum(1.0, np.abs(mean))
     if not live.any():
-        msg = 'no IMU channel varies during training; record while the vehicle drives'
+        msg = 'no channel varies during training; record while the vehicle drives'
         raise InputError(msg)
     limit = np.where(live, LIMIT_FACTOR * (largest + np.abs(mean)), NO_LIMIT)
-    return Channels(mean, scale, limit, live)
+    return Channels(mean, scale, limit, live, names)

@@ -63,11 +63,6 @@ class WholeSvd:
         coordinates: Floats = y @ self.right.T
         return coordinates
 
-    def restore(self, left: Floats, values: Floats, right: Floats, total: Floats) -> None:
-        """Take over a sum and its decomposition."""
-        self.left, self.values, self.right = left.copy(), values.copy(), right.copy()
-        self.total = total.copy()
-
     def _decompose(self) -> Move:
         left, values, right = np.linalg.svd(self.total, full_matrices=False)
         kept = min(self.rank, count_directions(values))

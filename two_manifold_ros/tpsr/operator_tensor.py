@@ -11,8 +11,6 @@ import numpy as np
 from two_manifold_ros.tpsr.move import Move
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from two_manifold_ros.typing import Floats
 
 TOGETHER = 128
@@ -89,26 +87,6 @@ class OperatorTensor:
     def absorb(self, moments: Floats, move: Move) -> None:
         """Add the moments of another sum, with the move from its bases to these."""
         self.settled = self.moments + move.left @ moments @ move.right.T
-
-    def arrays(self) -> dict[str, Floats]:
-        """Return what it consists of, by name, for `restore`."""
-        return {
-            'moments': self.settled,
-            'moved_left': self.moved.left,
-            'moved_right': self.moved.right,
-            'apart_next_tests': self.next_tests,
-            'apart_histories': self.histories,
-            'apart_observations': self.observations,
-        }
-
-    def restore(self, arrays: Mapping[str, Floats]) -> None:
-        """Take over copies of what `arrays` has given."""
-        own = {name: np.array(arrays[name]) for name in self.arrays()}
-        self.settled = own['moments']
-        self.moved = Move(own['moved_left'], own['moved_right'])
-        self.next_tests = own['apart_next_tests']
-        self.histories = own['apart_histories']
-        self.observations = own['apart_observations']
 
     def _settle(self) -> None:
         before, rank = self.settled.shape[2], len(self.moved.left)

@@ -66,12 +66,6 @@ class ThinSvd:
         r"""The (r, columns) rows of :math:`\hat V^\top`; the next fold overwrites them."""
         return self._down.rows
 
-    def restore(self, left: Floats, values: Floats, right: Floats) -> None:
-        """Take a decomposition over from another one."""
-        self._across.set_rows(left)
-        self._down.set_rows(right)
-        self.values = values.copy()
-
     def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
         """
         Add the weighted outer products of the rows of x and y to the decayed sum.

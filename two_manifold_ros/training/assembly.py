@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.observation import ObservationOperator
     from two_manifold_ros.hse_hmm.tables import Tables
     from two_manifold_ros.readout.reading import Readout
-    from two_manifold_ros.training.structure import Structure
+    from two_manifold_ros.training.structure import AnyStructure
     from two_manifold_ros.two_manifold.shared_directions import SharedDirections
     from two_manifold_ros.typing import Floats
 
@@ -86,7 +86,7 @@ class Assembly:
 
 
 def assemble(
-    structure: Structure, targets: Floats, candidate: Candidate, readout: str
+    structure: AnyStructure, targets: Floats, candidate: Candidate, readout: str
 ) -> Assembly:
     """
     Build the HMM of a candidate.
@@ -94,7 +94,7 @@ def assemble(
     Parameters
     ----------
     structure
-        From ``learn_structure``.
+        From ``learn_states``.
     targets : (n, c, 2)
         Of the training ticks, from ``training_targets``.
     candidate
@@ -122,7 +122,7 @@ def make_operator(observations: Floats, candidate: Candidate) -> ObservationOper
     return make_ridge_kernel(observations, bandwidth, candidate.ridge)
 
 
-def training_states(structure: Structure, belief: Belief, most: int | None = None) -> Floats:
+def training_states(structure: AnyStructure, belief: Belief, most: int | None = None) -> Floats:
     """
     Return the states of a closed-loop run over the training segments, each from a cold start.
 

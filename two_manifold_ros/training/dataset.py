@@ -16,6 +16,7 @@ from two_manifold_ros.ticks.fixes import only_near_fixes
 from two_manifold_ros.ticks.segments import cut_segments, median_interval_ns
 from two_manifold_ros.ticks.usable import largest_believable, unmeasured_axes
 from two_manifold_ros.training.completion import estimates_positions
+from two_manifold_ros.training.lap_scales import weighted_by_persistence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,9 +106,10 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     if not any(np.isfinite(segment.positions).any() for segment in kept):
         msg = f'{names}: no position falls into the time of the IMU; check the stamps of both'
         raise InputError(msg)
-    return Dataset(
-        kept, fit_channels(kept, largest), rate_hz, period_ns, window, max_gap_ns, counts
-    )
+    channels = fit_channels(kept, largest, recordings[0].imu.names)
+    if settings.method == 'tpsr':
+        channels = weighted_by_persistence(channels, kept)
+    return Dataset(kept, channels, rate_hz, period_ns, window, max_gap_ns, counts)
 
 
 def _interval(recordings: Sequence[Recording]) -> int:

@@ -52,6 +52,12 @@ def count_all_laps(drives: Sequence[PositionReport]) -> float:
     return sum(drive.laps.count for drive in drives if drive.laps is not None)
 
 
+def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
+    """Return how long a lap takes, s; ``None`` where none closes."""
+    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
+    return round(float(np.median(times)), 3) if times else None
+
+
 def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     """
     Return what is to be said if there are too few laps to choose and to calibrate.

@@ -14,7 +14,7 @@ from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
 from two_manifold_ros.training.completion import complete_positions, estimates_positions
-from two_manifold_ros.training.structure import learn_structure
+from two_manifold_ros.training.structure import learn_states, Structure
 from two_manifold_ros.windows.sliding import SlidingWindow
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.assembly import Assembly, Candidate
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.training.structure import Structure
+    from two_manifold_ros.training.structure import AnyStructure
     from two_manifold_ros.typing import Floats
 
 MOST_TICKS = 1500
@@ -74,9 +74,9 @@ class HeldOutBench:
         self._window = dataset.window
         self._fit = [standardise(segment.values) for segment in fit]
         self._positions = [segment.positions for segment in fit]
-        self._structures: dict[int, Structure] = {}
+        self._structures: dict[int, AnyStructure] = {}
         structure = self._structure(settings.neighbours or USUAL_NEIGHBOURS)
-        if estimates_positions(settings):
+        if isinstance(structure, Structure) and estimates_positions(settings):
             self._positions = complete_positions(structure, self._positions).positions
         self.windows = len(structure.training.ticks)
         self._targets = training_targets(
@@ -92,9 +92,9 @@ class HeldOutBench:
         positions = np.concatenate([segment.positions for segment in fit])
         self.lost_m = LOST_SHARE * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
 
-    def _structure(self, neighbours: int) -> Structure:
+    def _structure(self, neighbours: int) -> AnyStructure:
         if neighbours not in self._structures:
-            self._structures[neighbours] = learn_structure(
+            self._structures[neighbours] = learn_states(
                 self._fit, self._window, self._settings, neighbours
             )
         return self._structures[neighbours]

@@ -127,7 +127,7 @@ def lay_out_drives(
         period_s,
         channels.standardise(still[None])[0],
         # Only of the channels of an IMU is known how they drift.
-        (SHIFTS[live] if channels.of_imu else 0.0) / np.abs(channels.scale[live]),
+        (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
         memory_of(observations, period_s),
     )
     if passes is None:

@@ -13,7 +13,7 @@ from two_manifold_ros.readout.reading import READOUTS
 from two_manifold_ros.two_manifold.couplings import COUPLINGS
 
 OBSERVATIONS = ('raw', 'ridge')
-METHODS = ('route', 'spectral')
+METHODS = ('route', 'spectral', 'tpsr')
 CLOCKS = ('driving', 'time')
 
 _LEAST = {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2}
@@ -50,8 +50,10 @@ class TrainingSettings:
     horizons
         Ticks ahead, increasing, 0 first.
     method
-        One of ``METHODS``: a Bayes filter over the places of the route (see ``route``), or the
-        spectral filter of the papers (see ``hse_hmm``).
+        One of ``METHODS``: a Bayes filter over the places of the route (see ``route``), the
+        spectral filter of the papers (see ``hse_hmm``), or a TPSR, whose state comes from an
+        incremental SVD of random features (see ``tpsr_structure``) and which needs neither
+        kernel, neighbours, dimension nor coupling.
     sharpness, persistence
         Of the belief about the place, see ``Route``.
     bandwidth_factor, ridge
@@ -88,6 +90,9 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         """Check every value."""
         _check_choice('method', self.method, METHODS)
+        if self.method == 'tpsr' and self.readout != 'sharpened':
+            msg = f'method tpsr has no readout {self.readout}: leave it out'
+            raise InputError(msg)
         _check_choice('kernel', self.kernel, KERNELS)
         _check_choice('coupling', self.coupling, COUPLINGS)
         _check_choice('readout', self.readout, READOUTS)

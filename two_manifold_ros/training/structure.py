@@ -1,17 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The embeddings of past and future windows: the dear part of a training."""
+"""States of past and future windows: the dear part of a training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.tables import build_tables
 from two_manifold_ros.kernels.selection import make_learner
+from two_manifold_ros.training.tpsr_structure import learn_tpsr, TPSR_STATES, TpsrStructure
 from two_manifold_ros.two_manifold.shared_directions import shared_directions
 from two_manifold_ros.windows.training_ticks import find_training_ticks
 from two_manifold_ros.windows.window_set import lay_end_to_end
@@ -85,6 +86,20 @@ class Structure:
         return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
 
 
+AnyStructure: TypeAlias = 'Structure | TpsrStructure'
+"""From which tables of the HMM follow, by embeddings or by features."""
+
+
+def learn_states(
+    observations: Sequence[Floats], window: int, settings: TrainingSettings, neighbours: int
+) -> AnyStructure:
+    """Learn states in the way of the method, see `learn_structure` and `learn_tpsr`."""
+    if settings.method != 'tpsr':
+        return learn_structure(observations, window, settings, neighbours)
+    series, begins, training = _laid_out(observations, window)
+    return learn_tpsr(series, begins, training, settings.states or TPSR_STATES)
+
+
 def learn_structure(
     observations: Sequence[Floats], window: int, settings: TrainingSettings, neighbours: int
 ) -> Structure:
@@ -108,15 +123,8 @@ def learn_structure(
         If fewer than ``FEWEST_TICKS`` training ticks are left.
 
     """
-    series, begins = lay_end_to_end(observations)
-    training = find_training_ticks(series, begins, window)
+    series, begins, training = _laid_out(observations, window)
     count = len(training.ticks)
-    if count < FEWEST_TICKS:
-        msg = (
-            f'only {count} ticks have a whole window of {window} ticks before and after them; '
-            f'at least {FEWEST_TICKS} are needed: record longer or shorten --window'
-        )
-        raise InputError(msg)
     dimension = min(settings.dimension, count // 3)
     learner = make_learner(settings.kernel, dimension, min(neighbours, count // 3))
     past = learner.fit(training.pasts)
@@ -134,3 +142,17 @@ def learn_structure(
         settings.coupling,
         tuple(dict.fromkeys(past.notes + future.notes)),
     )
+
+
+def _laid_out(observations: Sequence[Floats], window: int) -> tuple[Floats, Ints, TrainingTicks]:
+    """Return series, begins of segments and training ticks; refuse too few of these."""
+    series, begins = lay_end_to_end(observations)
+    training = find_training_ticks(series, begins, window)
+    count = len(training.ticks)
+    if count < FEWEST_TICKS:
+        msg = (
+            f'only {count} ticks have a whole window of {window} ticks before and after them; '
+            f'at least {FEWEST_TICKS} are needed: record longer or shorten --window'
+        )
+        raise InputError(msg)
+    return series, begins, training

@@ -14,6 +14,7 @@ from two_manifold_ros.training.drive_summary import (
     lag_summary,
     lap_notes,
     measure_drives,
+    median_lap_s,
 )
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.held_out import HeldOut
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.training.structure import Structure
+    from two_manifold_ros.training.structure import AnyStructure
     from two_manifold_ros.two_manifold.shared_directions import SharedDirections
     from two_manifold_ros.typing import Floats
 
@@ -52,7 +53,7 @@ class Learned:
 
     """
 
-    structure: Structure
+    structure: AnyStructure
     directions: SharedDirections
     chosen: dict[str, float | None]
     states: int | None
@@ -77,17 +78,21 @@ def summarise(
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
     drives = measure_drives(recordings)
     held_s = 0.0 if isinstance(held, str) else held.ticks / dataset.rate_hz
-    notes += _training_notes(dataset, held, learned.factors) + lap_notes(drives, held_s)
+    notes += _training_notes(dataset, settings, held, learned.factors)
+    notes += lap_notes(drives, held_s)
     if learned.states is not None and states < learned.states:
         notes.append(
             f'the windows share only {states} of the {learned.states} states asked for or chosen'
         )
-    neighbours = learned.chosen['neighbours'] if has_neighbours(settings.kernel) else None
+    embedded = settings.method != 'tpsr'
+    has_graph = embedded and has_neighbours(settings.kernel)
+    neighbours = learned.chosen['neighbours'] if has_graph else None
     return {
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
         'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
         'laps': round(count_all_laps(drives), 2),
+        'lap_s': median_lap_s(drives),
         'position_lag': lag_summary(recordings, drives),
         'segments': len(dataset.segments),
         'training_ticks': len(structure.training.ticks),
@@ -95,8 +100,8 @@ def summarise(
         'method': settings.method,
         'chosen': learned.chosen,
         'neighbours': neighbours,
-        'coupling': settings.coupling,
-        'readout': settings.readout if settings.method == 'spectral' else None,
+        'coupling': settings.coupling if embedded else None,
+        'readout': None if settings.method == 'route' else settings.readout,
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
         'validation': None
@@ -107,11 +112,14 @@ def summarise(
     }
 
 
-def _training_notes(dataset: Dataset, held: HeldOut | str, factors: Floats | None) -> list[str]:
+def _training_notes(
+    dataset: Dataset, settings: TrainingSettings, held: HeldOut | str, factors: Floats | None
+) -> list[str]:
     notes = []
     if dataset.channels.dead_names:
         dead = ', '.join(dataset.channels.dead_names)
-        notes.append(f'channels without a signal left out: {dead}')
+        of = 'that lasts from tick to tick ' if settings.method == 'tpsr' else ''
+        notes.append(f'channels without a signal {of}left out: {dead}')
     absurd = dataset.counts['out_of_range']
     if absurd:
         notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')

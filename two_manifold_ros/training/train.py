@@ -20,22 +20,25 @@ from two_manifold_ros.training.driving_clock import driving_dataset
 from two_manifold_ros.training.familiar_anchors import familiar_anchors
 from two_manifold_ros.training.head_fields import check_horizons, check_streams, head_fields
 from two_manifold_ros.training.holdout import any_position, hold_out, hold_out_in_turn
+from two_manifold_ros.training.lap_scales import with_lap_scales
+from two_manifold_ros.training.left_out import validate_left_out
 from two_manifold_ros.training.route_training import train_route
 from two_manifold_ros.training.spectral_scales import with_spectral_scales
-from two_manifold_ros.training.structure import learn_structure
+from two_manifold_ros.training.structure import learn_states, Structure
 from two_manifold_ros.training.summary import Learned, summarise
-from two_manifold_ros.training.validation import usual_candidate, validate
+from two_manifold_ros.training.tpsr_structure import TpsrStructure
+from two_manifold_ros.training.validation import usual_candidate, validate, Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.assembly import Assembly, Candidate
+    from two_manifold_ros.training.assembly import Assembly
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.training.structure import Structure
-    from two_manifold_ros.training.validation import Validation
+    from two_manifold_ros.training.structure import AnyStructure
+    from two_manifold_ros.typing import Floats
 
 
 STATE_BOUND_FACTOR = 3.0
@@ -86,35 +89,44 @@ def train_spectral(
     tell: Callable[[str, float], None] = _silent,
 ) -> Model:
     """
-    Train the spectral filter, see `train_model`.
+    Train the spectral filter, or a TPSR, see `train_model`.
 
     Blocks are held out first, on which the bandwidth of the observation kernel and, if not given,
     the neighbours and the number of states are chosen in closed loop and the covariances
-    calibrated; then everything is learned from all of the recordings.
+    calibrated; then everything is learned from all of the recordings. A TPSR is learned first, and
+    then followed with the surroundings of each tick left out of its read-out.
     """
     check_streams(recordings)
     tell('averaging samples over ticks', 0.0)
-    settings = with_spectral_scales(recordings, settings)
+    settings = with_lap_scales(recordings, with_spectral_scales(recordings, settings))
     dataset, rest, still = driving_dataset(recordings, settings)
-    validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
+    validation: Validation | str = ''
+    if settings.method != 'tpsr':
+        validation = _validate(dataset, settings, lambda stage, share: tell(stage, 0.5 * share))
     tell('learning from everything', 0.5)
     candidate = usual_candidate(settings)
-    wanted, factors = settings.states, None
-    if not isinstance(validation, str):
-        candidate, factors = validation.candidate, validation.factors
-        wanted = candidate.states
-    structure = learn_structure(
+    if isinstance(validation, Validation):
+        candidate = validation.candidate
+    structure = learn_states(
         [dataset.channels.standardise(segment.values) for segment in dataset.segments],
         dataset.window,
         settings,
         candidate.neighbours,
     )
-    dataset, structure = with_completed_positions(dataset, structure, settings)
+    if isinstance(structure, Structure):
+        dataset, structure = with_completed_positions(dataset, structure, settings)
+    targets = _targets(dataset, structure, settings)
+    if isinstance(structure, TpsrStructure):
+        validation = validate_left_out(structure, targets, dataset, settings)
+    wanted, factors = settings.states, None
+    if isinstance(validation, Validation):
+        candidate, factors = validation.candidate, validation.factors
+        wanted = candidate.states
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     familiarity = familiar_anchors(structure.training.pasts, spliced=settings.readout != 'ridge')
     familiarity = replace(familiarity, still=max(familiarity.still, still))
     _check_repetition(familiarity.squared, dataset)
-    assembly = _assemble(dataset, structure, candidate, settings)
+    assembly = assemble(structure, targets, candidate, settings.readout)
     if factors is not None:
         assembly = replace(assembly, readout=assembly.readout.scaled(factors))
     tables = assembly.tables
@@ -166,9 +178,7 @@ def _validate(
     return why
 
 
-def _assemble(
-    dataset: Dataset, structure: Structure, candidate: Candidate, settings: TrainingSettings
-) -> Assembly:
+def _targets(dataset: Dataset, structure: AnyStructure, settings: TrainingSettings) -> Floats:
     targets = training_targets(
         [segment.positions for segment in dataset.segments],
         structure.training.ticks,
@@ -176,7 +186,7 @@ def _assemble(
         dataset.period_ns * 1e-9,
     )
     check_horizons(targets, settings)
-    return assemble(structure, targets, candidate, settings.readout)
+    return targets
 
 
 def _check_repetition(familiar_squared: float, dataset: Dataset) -> None:
@@ -190,7 +200,7 @@ def _check_repetition(familiar_squared: float, dataset: Dataset) -> None:
         raise InputError(msg)
 
 
-def _state_bound(structure: Structure, assembly: Assembly) -> float:
+def _state_bound(structure: AnyStructure, assembly: Assembly) -> float:
     spectral = Belief(assembly.tables, assembly.operator)
     states = training_states(structure, spectral, STATE_BOUND_TICKS)
     norms = np.linalg.norm(states[:, 1:], axis=1)

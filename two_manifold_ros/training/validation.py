@@ -19,6 +19,7 @@ from two_manifold_ros.readout.calibration import calibration_factors, tempered
 from two_manifold_ros.training.assembly import Candidate, USUAL_BANDWIDTH, USUAL_NEIGHBOURS
 from two_manifold_ros.training.held_out import HeldOut
 from two_manifold_ros.training.held_out_bench import HeldOutBench
+from two_manifold_ros.training.tpsr_structure import TPSR_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +72,8 @@ def usual_candidate(settings: TrainingSettings) -> Candidate:
     ridge = (settings.ridge or RIDGES[-1]) if settings.observation == 'ridge' else None
     neighbours = settings.neighbours or NEIGHBOURS[0]
     bandwidth = settings.bandwidth_factor or USUAL_BANDWIDTH
-    return Candidate(settings.states or USUAL_STATES, bandwidth, ridge, neighbours)
+    states = TPSR_STATES if settings.method == 'tpsr' else USUAL_STATES
+    return Candidate(settings.states or states, bandwidth, ridge, neighbours)
 
 
 def validate(
@@ -119,30 +121,41 @@ def validate(
     )
 
 
+def choose_operator(
+    usual: Candidate, score: Callable[[Candidate], float], settings: TrainingSettings
+) -> Candidate:
+    """Return the candidate with the best observation operator, as far as that is free."""
+    return _best(_operators(usual, settings), score)
+
+
+def _best(candidates: Sequence[Candidate], score: Callable[[Candidate], float]) -> Candidate:
+    """Return the narrowest kernel among the candidates whose scores are alike the best."""
+    known = {candidate: score(candidate) for candidate in candidates}
+    limit = ALIKE * min(known.values())
+    alike = [candidate for candidate in known if known[candidate] <= limit]
+    return min(alike, key=lambda each: (each.bandwidth_factor, known[each]))
+
+
 def _choose(
     usual: Candidate,
     score: Callable[[Candidate], float],
     settings: TrainingSettings,
     windows: int,
 ) -> Candidate:
-    known: dict[Candidate, float] = {}
-
-    def compare(candidates: Sequence[Candidate]) -> Candidate:
-        known.update({candidate: score(candidate) for candidate in candidates})
-        limit = ALIKE * min(known.values())
-        alike = [candidate for candidate in known if known[candidate] <= limit]
-        return min(alike, key=lambda each: (each.bandwidth_factor, known[each]))
-
-    best = compare(_operators(usual, settings))
+    tried = _operators(usual, settings)
     for neighbours in _other_neighbours(settings, windows):
-        best = compare(_operators(replace(usual, neighbours=neighbours), settings))
-    if settings.states is None:
-        best = compare([replace(best, states=states) for states in OTHER_STATES])
-    return best
+        tried += _operators(replace(usual, neighbours=neighbours), settings)
+    best = _best(tried, score)
+    # Of a TPSR what its SVD puts last counts for little.
+    if settings.states is None and settings.method == 'spectral':
+        tried += [replace(best, states=states) for states in OTHER_STATES]
+    return _best(tried, score)
 
 
 def _other_neighbours(settings: TrainingSettings, windows: int) -> list[int]:
-    if settings.neighbours is not None or not gains_by_neighbours(settings.kernel):
+    if settings.method == 'tpsr' or settings.neighbours is not None:
+        return []
+    if not gains_by_neighbours(settings.kernel):
         return []
     return [count for count in NEIGHBOURS[1:] if windows >= FEWEST_PER_NEIGHBOUR * count]
 

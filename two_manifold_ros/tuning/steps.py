@@ -26,6 +26,7 @@ ORDER = {
         'bandwidth_factor', 'states', 'window', 'neighbours', 'rate_hz', 'kernel', 'readout',
         'observation', 'ridge', 'coupling', 'dimension',
     ),
+    'tpsr': ('bandwidth_factor', 'states', 'window', 'rate_hz', 'observation', 'ridge'),
 }  # fmt: skip
 """By method: what tells most comes first, and before it what costs least to try."""
 

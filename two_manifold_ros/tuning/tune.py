@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.driving_clock import driving_dataset
+from two_manifold_ros.training.lap_scales import with_lap_scales
 from two_manifold_ros.training.route_bench import RouteBench
 from two_manifold_ros.training.route_training import usual_tuning
 from two_manifold_ros.training.spectral_scales import with_spectral_scales
@@ -94,7 +95,7 @@ def tune(
 
     """
     recordings = set_apart(recordings)
-    settings = with_spectral_scales(recordings, settings)
+    settings = with_lap_scales(recordings, with_spectral_scales(recordings, settings))
     route = settings.method == 'route'
     scaled = with_time_scales(recordings, settings) if route else settings
     # As every trial does.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from two_manifold_ros.windows.distances import direct_distances, slide
 from two_manifold_ros.windows.neighbours import nearest
@@ -70,10 +70,18 @@ class WindowSet:
         rng = np.random.default_rng(seed)
         first = rng.integers(0, len(self), pairs)
         second = (first + rng.integers(1, len(self), pairs)) % len(self)
+        first, second = self.starts[first], self.starts[second]
+        # Tick after tick a window is one piece of memory, which is copied ten times as fast.
+        ticks = np.ascontiguousarray(self.series.T)
+        count, channels = ticks.shape
+        step = ticks.itemsize
+        shape = count - self.width + 1, self.width * channels
+        windows = as_strided(ticks, shape, (channels * step, step), writeable=False)
         result = np.empty(pairs)
         for begin in range(0, pairs, 1024):
             part = slice(begin, begin + 1024)
-            result[part] = np.square(self.rows(first[part]) - self.rows(second[part])).sum(axis=1)
+            apart = windows[first[part]] - windows[second[part]]
+            result[part] = np.square(apart, out=apart).sum(axis=1)
         return result
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from time import sleep
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
@@ -11,13 +12,15 @@ from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.adapting_head import make_head
-from two_manifold_ros.adapting.map_learner import MapLearner
-from two_manifold_ros.adapting.settings import AdaptingSettings
+from two_manifold_ros.adapting import stream_learner
+from two_manifold_ros.adapting.stream_head import make_head
+from two_manifold_ros.adapting.stream_learner import StreamLearner
+from two_manifold_ros.adapting.stream_memory import newest_part
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
 Saved: TypeAlias = 'tuple[dict[str, Any], dict[str, np.ndarray]]'
 
-HEAD = make_head(AdaptingSettings(rate_hz=20.0, horizons=(0, 10)))
+HEAD = make_head((0, 10))
 SETTINGS = TrainingSettings(horizons=(0, 10))
 LEARNED = 700
 """Samples after which a map of almost four laps has been learned."""
@@ -45,12 +48,12 @@ def run() -> SlotCarRun:
     return simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=1800)
 
 
-def new_learner(**options: Any) -> MapLearner:  # noqa: ANN401 - passed on
-    return MapLearner(HEAD, SETTINGS, **{'at_once': True, **options})
+def new_learner(**options: Any) -> StreamLearner:  # noqa: ANN401 - passed on
+    return StreamLearner(HEAD, SETTINGS, **{'at_once': True, **options})
 
 
 def feed(
-    learner: MapLearner, first: int, stop: int, *, reference: bool = True, later_ns: int = 0
+    learner: StreamLearner, first: int, stop: int, *, reference: bool = True, later_ns: int = 0
 ) -> list[Estimate]:
     drive, estimates = run(), []
     for index in range(first, stop):
@@ -69,10 +72,23 @@ def errors(estimates: list[Estimate], later_ns: int = 0) -> np.ndarray:
     return np.linalg.norm(told - drive.positions[where, :2], axis=1)
 
 
+class StubPart:
+    """A part of a lap of a given error, all of it risen."""
+
+    def __init__(self, rmse_m: float) -> None:
+        self.rmse_m, self.seconds = rmse_m, 0.0
+
+    def rise_ns(self) -> int:
+        return int(run().stamps_ns[LEARNED - 50])
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+
 class Learned(NamedTuple):
     """What a learner told and did on the first laps, and has saved then."""
 
-    learner: MapLearner
+    learner: StreamLearner
     told: list[Estimate]
     trained_on: list[list[Recording]]
     saved: Saved
@@ -97,7 +113,7 @@ def kept(learned: Learned) -> Saved:
     return learned.saved
 
 
-def restored(kept: Saved, **options: Any) -> MapLearner:  # noqa: ANN401
+def restored(kept: Saved, **options: Any) -> StreamLearner:  # noqa: ANN401
     learner = new_learner(**options)
     learner.restore(*kept)
     return learner
@@ -110,7 +126,7 @@ def test_nothing_is_told_before_the_first_map() -> None:
     assert lacking.cause == 'no_reference'
     assert '/fix' in lacking.why
     assert {each.status for each in feed(learner, 0, 150)} == {Status.FILLING}
-    assert not learner.has_map
+    assert not learner.has_model
     assert learner.model() is None
     lacking = learner.lacking('/fix')
     assert lacking is not None
@@ -152,7 +168,7 @@ def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_told_twice(
 ) -> None:
     again = new_learner()
     told = feed(again, 0, 500)
-    assert again.maps > 2
+    assert again.models > 1
     assert [each.positions.tobytes() for each in told] == [
         each.positions.tobytes() for each in learned.told[: len(told)]
     ]
@@ -169,9 +185,7 @@ def test_its_errors_are_told_beside_those_of_the_mean_position(learned: Learned)
     assert values['error_m'] < 0.3 * values['mean_error_m']
     assert values['judged_s'] == pytest.approx(2 * learner.lap_s, abs=0.5)
     assert 'the mean position by' in str(values['learning'])
-    numbers, singular = learner.progress()
-    assert numbers['error_m'] == values['error_m']
-    assert len(singular) == 0
+    assert learner.progress()['error_m'] == values['error_m']
 
 
 def test_it_is_told_that_no_positions_come_any_more(kept: Saved) -> None:
@@ -186,7 +200,7 @@ def test_a_given_model_runs_until_there_is_a_map(
 ) -> None:
     model = restored(kept).model()
     assert model is not None
-    learner = MapLearner(model, SETTINGS, at_once=True)
+    learner = StreamLearner(model, SETTINGS, at_once=True)
     assert learner.lacking('/fix') is None
     assert learner.model() is None
     assert learner.running is model
@@ -200,7 +214,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: floa
     """Of all laps it knows more than the first of them; not so if places are elsewhere now."""
     model = restored(kept).model()
     assert isinstance(model, RouteModel)
-    learner = MapLearner(model, SETTINGS, at_once=True)
+    learner = StreamLearner(model, SETTINGS, at_once=True)
     drive = run()
     for index in range(1100 if moved else 600):
         stamp = int(drive.stamps_ns[index])
@@ -208,7 +222,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: floa
         if index % 2 == 0:
             x, y = drive.positions[index, :2].tolist()
             learner.add_reference(stamp, x + moved, y)
-    assert bool(learner.maps) == bool(moved)
+    assert bool(learner.models) == bool(moved)
     assert (learner.running is model) == (not moved)
 
 
@@ -228,8 +242,8 @@ def test_samples_do_not_wait_for_a_training() -> None:
         sleep(0.01)
     feed(learner, 350, 600)
     assert len(began) == 1
-    assert not learner.has_map
-    assert 'a map is being learned' in str(learner.lacking('/fix'))
+    assert not learner.has_model
+    assert 'a model is being learned' in str(learner.lacking('/fix'))
     ends.append(True)
     while not learner._coming[0].prepared:
         sleep(0.01)
@@ -261,7 +275,7 @@ def test_a_training_that_fails_is_told_and_the_next_one_is_tried(
     assert learner.counters['failures'] == is_bug
     feed(learner, 230, 450)
     assert learner.failure == learner.details == ''
-    assert learner.has_map
+    assert learner.has_model
 
 
 def test_what_was_learned_outlives_it(
@@ -281,7 +295,7 @@ def test_what_was_learned_outlives_it(
     assert len(again.memory.recordings(HEAD)) == 2
 
 
-@pytest.mark.parametrize('missing', ['stretches', 'known_s', 'maps', 'lag_ns'])
+@pytest.mark.parametrize('missing', ['stretches', 'known_s', 'models', 'lag_ns'])
 def test_what_does_not_fit_together_is_refused(kept: Saved, missing: str) -> None:
     numbers, arrays = kept
     learner = new_learner()
@@ -289,14 +303,14 @@ def test_what_does_not_fit_together_is_refused(kept: Saved, missing: str) -> Non
         learner.restore({name: numbers[name] for name in numbers if name != missing}, arrays)
     with pytest.raises(InputError, match='do not fit together'):
         learner.restore(numbers, {**arrays, 'samples': arrays['samples'][1:]})
-    assert not learner.has_map
+    assert not learner.has_model
 
 
 def test_late_positions_are_put_in_step(kept: Saved) -> None:
     late_ns = 300_000_000
     numbers, arrays = kept
     # The same laps with late positions, of which no map was learned yet.
-    numbers = {**numbers, 'last_s': 0.0, 'maps': 0}
+    numbers = {**numbers, 'last_s': 0.0, 'models': 0}
     del numbers['model']
     learner = new_learner(position_lag='0.3')
     learner.restore(numbers, {**arrays, 'fixes': arrays['fixes'] + late_ns})
@@ -318,14 +332,9 @@ def test_a_reset_forgets_the_stream_and_nothing_else(
     feed(learner, LEARNED, LEARNED + 100)
     learner.reset('a test')
     assert learner.filter.status is Status.WAITING
-    assert learner.has_map
-    assert not np.isfinite(learner.progress()[0].get('error_m', np.nan))
+    assert learner.has_model
+    assert not np.isfinite(learner.progress().get('error_m', np.nan))
     assert errors(feed(learner, LEARNED + 100, LEARNED + 400, reference=False)).max() < 1.0
-
-
-def test_only_the_route_can_be_learned_so() -> None:
-    with pytest.raises(InputError, match='not spectral'):
-        MapLearner(HEAD, TrainingSettings(method='spectral'))
 
 
 def test_the_filter_of_a_map_is_made_as_asked_for(
@@ -394,7 +403,7 @@ def test_positions_without_samples_teach_nothing() -> None:
     for index in range(400):
         learner.add_reference(10**9 + index * 50_000_000, np.cos(0.1 * index), 0.0)
     assert learner.known_s == 0.0
-    assert learner.counters == {'learned': 0, 'maps': 0, 'failures': 0}
+    assert learner.counters == {'learned': 0, 'models': 0, 'failures': 0}
     # One that comes by itself, long before the others, says nothing of how they follow.
     learner.push(10**9, run().imu[0])
     learner.add_reference(10**9 + 1, 0.0, 0.0)
@@ -408,6 +417,145 @@ def test_what_is_not_kept_any_more_does_not_slow_learning_down(kept: Saved) -> N
     learner._since_s = learner._last_s = 0.0
     assert learner._learn()
     assert learner._due_s - learner.known_s <= LEARNED / 20.0
+
+
+def test_later_maps_are_trained_on_the_newest_laps_with_positions(
+    kept: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time without positions counts for nothing, nor does the pause between two drives."""
+    monkeypatch.setattr(stream_learner, 'MOST_NEWEST_LAPS', 4.0)
+    trained_on: list[list[Recording]] = []
+
+    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        trained_on.append(list(recordings))
+        return train_model(recordings, settings)
+
+    learner = restored(kept, train=train)
+    lap_s = learner.lap_s
+    lap = round(20.0 * lap_s)
+    feed(learner, LEARNED, LEARNED + lap, reference=False)
+    feed(learner, LEARNED + lap, 1500, later_ns=60 * 10**9)
+    lap_s = learner.lap_s
+    assert len(learner.memory.recordings(HEAD)) == 2
+    trained_on.clear()
+    learner._due_s = 0.0
+    feed(learner, 1500, 1501, later_ns=60 * 10**9)
+    (one,) = trained_on[-1:]
+    positions = [each.positions for each in one if each.positions is not None]
+    known = sum(int(np.minimum(np.diff(each.stamps), 10**9).sum()) for each in positions)
+    assert known * 1e-9 == pytest.approx(4.0 * lap_s, abs=0.3)
+    assert one[-1].imu.stamps[-1] == run().stamps_ns[1500] + 60 * 10**9
+    # Half of it is of the first drive.
+    assert len(one) == 2
+
+
+def test_newest_laps_reach_back_over_drives_and_holes() -> None:
+    whole = run_to_recording(run())
+    early, late = whole.between(None, 40.0), whole.between(50.0, 60.0)
+    assert early.positions is not None
+    hole = (early.positions.stamps < early.imu.first_stamp + 25 * 10**9) | (
+        early.positions.stamps > early.imu.first_stamp + 35 * 10**9
+    )
+    early = replace(early, positions=early.positions.select(hole))
+    first, last = newest_part([early, late], 20.0, 10**9)
+    assert last is late
+    # Ten of the last drive, five after the hole, and five before it.
+    since_s = (int(first.imu.stamps[0]) - early.imu.first_stamp) * 1e-9
+    assert since_s == pytest.approx(20.0, abs=0.3)
+    assert newest_part([early, late], 1000.0, 10**9) == [early, late]
+    (only,) = newest_part([early, late], 3.0, 10**9)
+    seconds = (only.imu.stamps[-1] - only.imu.stamps[0]) * 1e-9
+    assert seconds == pytest.approx(3.0, abs=0.3)
+
+
+def test_what_errs_no_less_than_the_mean_position_is_not_told(kept: Saved) -> None:
+    """Positions of half a lap before, and later right ones again."""
+
+    def refuse(*_: object) -> TrainedModel:
+        msg = 'nothing newer is learned'
+        raise InputError(msg)
+
+    learner, drive = restored(kept, train=refuse), run()
+    lap = round(20.0 * learner.lap_s)
+    told = []
+    for index in range(LEARNED, LEARNED + 5 * lap):
+        wrong = index < LEARNED + 2 * lap
+        stamp = int(drive.stamps_ns[index])
+        told.append(learner.push(stamp, drive.imu[index]))
+        place = drive.positions[index - wrong * lap // 2, :2]
+        learner.add_reference(stamp, *place.tolist())
+        if index == LEARNED + 2 * lap:
+            assert (learner.filter.status, learner.filter.cause) == (Status.LOST, 'no_better')
+            assert 'so nothing is told' in str(learner.values()['learning'])
+            assert restored(learner.saved()).filter.withheld
+    before, after = (
+        [each for row in told[begin : begin + lap // 2] for each in row]
+        for begin in (3 * lap // 2, 9 * lap // 2)
+    )
+    assert {each.cause for each in before} == {'no_better'}
+    assert not any(each.valid for each in before)
+    # What would have been told stays there, for whoever judges it.
+    assert np.isfinite([each.positions for each in before]).all()
+    assert all(each.valid for each in after)
+    # A reset lifts it as well.
+    learner.filter.withheld = True
+    learner.reset('a test')
+    assert not learner.filter.withheld
+
+
+def test_a_clock_that_is_set_back_leaves_nothing_out(kept: Saved) -> None:
+    learner = restored(kept)
+    learner._since_ns = learner._epoch_ns = int(run().stamps_ns[600])
+    feed(learner, 0, 100, later_ns=-(10**12), reference=False)
+    assert learner._since_ns == learner._epoch_ns == 0
+
+
+def test_positions_that_end_before_there_is_a_model_are_learned_from() -> None:
+    trained_on = []
+
+    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        trained_on.append(recordings[0].imu.stamps[-1])
+        return train_model(recordings, settings)
+
+    learner = new_learner(train=train)
+    feed(learner, 0, 330)
+    tried = len(trained_on)
+    feed(learner, 330, 450, reference=False)
+    assert len(trained_on) > tried
+    assert learner.has_model
+
+
+@pytest.mark.parametrize('restart', [False, True])
+def test_a_tpsr_is_learned_in_the_same_way(restart: bool) -> None:
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    learner = StreamLearner(HEAD, settings, at_once=True)
+    feed(learner, 0, 1000)
+    assert learner.models > 1
+    if restart:
+        numbers, arrays = learner.saved()
+        learner = StreamLearner(HEAD, settings, at_once=True)
+        learner.restore(numbers, arrays)
+    alone = feed(learner, 1000, 1600, reference=False)
+    assert np.mean([each.valid for each in alone]) > 0.8
+    assert np.sqrt(np.mean(errors(alone) ** 2)) < 0.25
+
+
+def test_one_part_that_errs_begins_nothing_anew_and_two_do(kept: Saved) -> None:
+    learner = restored(kept)
+    learner._last_fix_ns = int(run().stamps_ns[LEARNED])
+    learner._parts.clear()
+    found = [(0.1, 0)] * 4 + [(1.0, 0), (0.1, 0), (1.0, 0), (1.0, 7)]
+    for error, since_ns in found:
+        learner._part = StubPart(error)
+        learner._end_part()
+        assert bool(learner._since_ns) == bool(since_ns)
+
+
+def test_of_less_than_a_lap_no_training_follows_another(kept: Saved) -> None:
+    learner = restored(kept)
+    learner._since_s = learner.known_s - 0.1
+    assert learner._learn()
+    assert learner._due_s - learner.known_s >= 0.5 * learner.lap_s
 
 
 def test_a_wrong_lag_is_refused_at_once() -> None:

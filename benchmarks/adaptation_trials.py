@@ -1,0 +1,445 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What learners are put through: drives learned live, changes, ten minutes, poisoned laps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import json
+import math
+import os
+from pathlib import Path
+import pickle
+from time import process_time
+from typing import Any, TYPE_CHECKING
+
+from changed_streams import (
+    Change,
+    changed_stream,
+    CHANGES,
+    REAL_CASES,
+    roughness,
+    standing,
+    Stream,
+    world_stream,
+)
+from gauntlet_scores import accuracy, listen, run_case
+import numpy as np
+
+from two_manifold_ros.adapting.stream_learner import make_learner
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.inspection.laps import count_laps, way_driven
+from two_manifold_ros.inspection.together import put_together
+from two_manifold_ros.simulation.worlds import drive, world_named, WORLDS
+from two_manifold_ros.ticks.segments import positions_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gauntlet_drives import Case
+
+    from two_manifold_ros.adapting.stream_learner import StreamLearner
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+GAUNTLET = Path(__file__).resolve().parents[1] / 'docs' / 'gauntlet.json'
+OFFLINE = {'map': 'route', 'tpsr': 'spectral'}
+"""The offline method that a learner is held against."""
+
+BACK, OLD_LAPS, AS_GOOD = 1.5, 3, 1.1
+
+BRANCH = 0.15
+"""Laps before the change from which on drives of a seed differ: faster ones brake earlier."""
+
+COST_S, MINUTE_S, WARM_S = 600.0, 60.0, 40.0
+
+CLEAN_LAPS, LATER_LAPS = 5, 3
+"""Laps before the poisoned one and after it."""
+
+WRONG_M = 5.0
+
+POISONS = ('stuck', 'NaN', 'lifted', 'other route', 'wrong positions')
+
+WINDOW_S, PAUSE_NS = 3.0, 1_000_000_000
+"""What the default filter sees before it tells anything, and a step after which it begins anew."""
+
+LAP, ERROR, VALID, MEAN, FILLED = range(5)
+"""Columns of the ticks that ``feed`` returns."""
+
+
+def feed(
+    live: StreamLearner | Filter, stream: Stream, first: int, stop: int, *, positions: bool = True
+) -> Floats:
+    """
+    Feed some samples of a stream; positions of their time come after what is told of it.
+
+    Returns
+    -------
+    ticks : (T, 5)
+        Lap, error in metres, whether it was valid, the error of the mean position, which also
+        stands for a position that is no number, and whether a drive has lasted for a window. Ticks
+        whose truth is unknown are left out.
+
+    """
+    given = stream.given
+    if given is None:
+        given = np.searchsorted(stream.stamps, stream.fix_stamps)
+    fix, last = (int(np.searchsorted(given, each)) for each in (first, stop))
+    told = []
+    for index in range(first, stop):
+        told += [
+            (index, each.stamp_ns, each.valid, *each.positions[0].tolist())
+            for each in live.push(int(stream.stamps[index]), stream.samples[index])
+        ]
+        while fix < last and given[fix] <= index:
+            if positions:
+                live.add_reference(int(stream.fix_stamps[fix]), *stream.fixes[fix].tolist())
+            fix += 1
+    rows = np.array([each[2:] for each in told], dtype=np.float64).reshape(-1, 3)
+    indices, ends = (np.array([each[n] for each in told], dtype=np.int64) for n in (0, 1))
+    truths = _truths_at(stream, indices, ends)
+    mean = np.linalg.norm(truths - np.nanmean(stream.fixes, axis=0), axis=1)
+    errors = np.linalg.norm(rows[:, 1:] - truths, axis=1)
+    errors = np.where(np.isfinite(errors), errors, mean)
+    filled = _driven_s(stream, indices) >= WINDOW_S
+    ticks = np.column_stack([stream.laps[indices], errors, rows[:, 0], mean, filled])
+    return np.asarray(ticks[np.isfinite(mean)])
+
+
+def _driven_s(stream: Stream, indices: Ints) -> Floats:
+    """Return how long the drive has lasted at some samples, since the last pause: (T,)."""
+    steps = np.diff(stream.stamps)
+    begins = np.append(0, np.flatnonzero((steps < 0) | (steps > PAUSE_NS)) + 1)
+    begin = begins[np.searchsorted(begins, indices, 'right') - 1]
+    return np.asarray((stream.stamps[indices] - stream.stamps[begin]) * 1e-9)
+
+
+def _truths_at(stream: Stream, indices: Ints, ends: Ints) -> Floats:
+    """Return the truth at ends of ticks that were told after some samples: (T, 2)."""
+    low = indices.copy()
+    # Between two samples mostly; not searched for, because stamps of recordings may go back.
+    while (late := (stream.stamps[low] > ends) & (low > 0)).any():
+        low -= late
+    high = np.minimum(low + 1, indices)
+    step = np.maximum(stream.stamps[high] - stream.stamps[low], 1)
+    share = np.clip((ends - stream.stamps[low]) / step, 0.0, 1.0)[:, None]
+    return np.asarray((1.0 - share) * stream.truths[low] + share * stream.truths[high])
+
+
+def apart(work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what work returns
+    """Return what work returns, done in a process of its own: what it changes is not changed."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        try:
+            answer = True, work()
+        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+            answer = False, f'{type(error).__name__}: {error}'
+        with os.fdopen(writing, 'wb') as pipe:
+            pickle.dump(answer, pipe)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, 'rb') as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    good, answer = pickle.loads(told)  # noqa: S301 - our own
+    if not good:
+        raise RuntimeError(answer)
+    return answer
+
+
+def rms(errors: Floats) -> float:
+    return float(np.sqrt(np.mean(np.square(errors)))) if len(errors) else math.nan
+
+
+def joined(recordings: Sequence[Recording], lap_s: float) -> Stream:
+    """Return recordings one after the other, stamps as they are; laps count from 0."""
+    motions = [put_together(each.positions, each.imu).motion for each in recordings]
+    found = [count_laps(each) for each in motions]
+    lengths = [each.length_m for each in found if each is not None]
+    parts, driven, samples = [], 0.0, 0
+    for recording, motion in zip(recordings, motions, strict=True):
+        imu, positions = recording.imu, recording.positions
+        since_s = (imu.stamps - imu.first_stamp) * 1e-9
+        laps = driven + since_s / lap_s
+        if lengths:
+            way = way_driven(motion) / float(np.median(lengths))
+            laps = driven + np.interp(since_s, motion.seconds, way)
+        driven = float(laps[-1])
+        order = np.argsort(positions.stamps, kind='stable')
+        fixes = positions.stamps[order], positions.positions[order]
+        given = np.searchsorted(imu.stamps, fixes[0]).clip(max=len(imu.stamps) - 1) + samples
+        samples += len(imu.stamps)
+        truths = positions_at(positions, imu.stamps)
+        parts.append((imu.stamps, imu.samples, truths, laps, *fixes, given))
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    return Stream(*columns[:-1], lap_s, columns[-1])
+
+
+def offline_accuracy(case: Case, method: str) -> dict[str, Any]:
+    """Return how a model trained on the same part follows the same drive, as the page tells it."""
+    if GAUNTLET.exists():
+        content = json.loads(GAUNTLET.read_text())
+        kept = content['cases'].get(case.name, {}).get(method, {})
+        if content['position_lag'] == 'auto' and 'accuracy' in kept:
+            accuracy_: dict[str, Any] = kept['accuracy']
+            return accuracy_
+    return run_case(case, method, ('accuracy',)).get('accuracy', {})
+
+
+def learn_live(case: Case, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Learn the training part live, then follow with the IMU alone; return both rows."""
+    stream = joined(case.training, case.lap_s)
+    began = process_time()
+    learner = make_learner(name)
+    ticks = feed(learner, stream, 0, len(stream.stamps))
+    live_s = process_time() - began
+    following = listen(learner.push, lambda: learner.running, case.followed)
+    found = accuracy(learner.running, case, following)
+    learner.close()
+    offline = offline_accuracy(case, OFFLINE[name])
+    beside = {each: offline.get(each) for each in ('rmse_m', 'told')}
+    laps = math.floor(ticks[-1, LAP] + 0.3)
+    told = np.where(ticks[:, VALID] > 0.0, ticks[:, ERROR], ticks[:, MEAN])
+    # Where a drive begins nothing can be told, however much was learned.
+    filled = ticks[:, FILLED] > 0.0
+    here = [(np.floor(ticks[:, LAP]) == lap) & filled for lap in range(laps)]
+    curve = {
+        'mean_m': rms(ticks[:, MEAN]),
+        'lap_s': case.lap_s,
+        'rmse_m': [rms(told[each]) for each in here],
+        'told': [float(ticks[each, VALID].mean()) if each.any() else 0.0 for each in here],
+    }
+    gauntlet = {'laps': float(ticks[-1, LAP]), 'accuracy': found, 'offline': beside}
+    return gauntlet | {'live_s': live_s}, curve
+
+
+def try_changes(case: str, seed: int, name: str) -> dict[str, Any]:
+    """Return what each change did after laps that were learned from nothing."""
+    trials: dict[str, Any] = {}
+    learner: StreamLearner | None = None
+    before = np.zeros((0, 5))
+    for change in ['none', *CHANGES]:
+        stream = changed_stream(case, seed, CHANGES.get(change, Change()))
+        if stream is None:
+            continue
+        branch = int(np.searchsorted(stream.laps, -BRANCH))
+        if learner is None:
+            learner = make_learner(name)
+            before = feed(learner, stream, 0, branch)
+        parts = apart(lambda live=learner, s=stream, b=branch: _go_on(live, s, b))
+        trials[change] = _judged(case, np.concatenate([before, parts[0]]), *parts[1:], trials)
+    return {'changes': trials}
+
+
+def _go_on(
+    learner: StreamLearner, stream: Stream, branch: int
+) -> tuple[Floats, Floats, Floats, float]:
+    begin, stop = stream.begin, len(stream.stamps)
+    rows = feed(learner, stream, branch, begin)
+    frozen = apart(lambda: _frozen(learner, stream, begin, stop))
+    began = process_time()
+    after = feed(learner, stream, begin, stop)
+    seconds = float(stream.stamps[-1] - stream.stamps[begin]) * 1e-9
+    return rows, after, frozen, (process_time() - began) / seconds
+
+
+def _frozen(learner: StreamLearner, stream: Stream, begin: int, stop: int) -> Floats:
+    """Follow with what was learned until then, which has seen the lap before."""
+    model = learner.model()
+    if model is None:
+        return np.zeros((0, 5))
+    live = Filter(model)
+    seen_ns = round(1e9 * max(stream.lap_s, 2.0 * model.window / model.rate_hz))
+    first = int(np.searchsorted(stream.stamps, stream.stamps[begin] - seen_ns))
+    feed(live, stream, first, begin, positions=False)
+    return feed(live, stream, begin, stop, positions=False)
+
+
+def _judged(
+    case: str,
+    before: Floats,
+    after: Floats,
+    frozen: Floats,
+    core: float,
+    trials: dict[str, Any],
+) -> dict[str, Any]:
+    laps = math.floor(after[-1, LAP] + 0.3)
+    # A short drive has hardly learned three laps before.
+    short = case in REAL_CASES and len(REAL_CASES[case][0]) == 1
+    old = rms(before[before[:, LAP] >= (-1.0 if short else -OLD_LAPS), ERROR])
+    errors, still = (
+        np.array([rms(rows[np.floor(rows[:, LAP]) == lap, ERROR]) for lap in range(laps)])
+        for rows in (after, frozen)
+    )
+    limits = np.full(laps, BACK * old)
+    if case in REAL_CASES and trials:
+        # Laps of a recording differ.
+        usual = np.array(trials['none']['errors_m'])[:laps]
+        limits[: len(usual)] = np.maximum(limits[: len(usual)], BACK * usual)
+    return {
+        'old_m': old,
+        'mean_m': rms(before[:, MEAN]),
+        'errors_m': errors.tolist(),
+        'frozen_m': still.tolist(),
+        'back': laps_until_back(errors, limits),
+        'worse': longest_run((errors > AS_GOOD * still).tolist()),
+        'core': core,
+    }
+
+
+def laps_until_back(errors: Floats, limits: Floats) -> int | None:
+    """Return after how many laps errors of two in a row are within limits."""
+    ratios = errors / limits
+    for lap in range(len(ratios)):
+        # Together, so that one that went well by chance does not count.
+        if rms(ratios[lap : lap + 2]) <= 1.0:
+            return lap
+    return None
+
+
+def longest_run(flags: list[bool]) -> int:
+    longest = run = 0
+    for flag in flags:
+        run = run + 1 if flag else 0
+        longest = max(longest, run)
+    return longest
+
+
+def measure_cost(world: str, name: str) -> dict[str, Any]:
+    """Return shares of a core and what is kept over ten minutes with positions."""
+    made = drive(world_named(world), seconds=COST_S).recording
+    laps = count_laps(put_together(made.positions, made.imu).motion)
+    stream = joined([made], laps.time_s if laps else COST_S)
+    return {'lap_s': stream.lap_s} | apart(lambda: _cost(name, stream))
+
+
+def _cost(name: str, stream: Stream) -> dict[str, Any]:
+    seconds = (stream.stamps - stream.stamps[0]) * 1e-9
+    # Compilation is once for a robot, and no part of its learning.
+    other = joined([drive(world_named('slot_car'), seconds=WARM_S).recording], WARM_S)
+    warm = make_learner(name)
+    feed(warm, other, 0, len(other.stamps))
+    warm.close()
+    del warm, other
+    empty_mb = _resident_mb()
+    busy, kept_mb, grown_mb = [], 0.0, 0.0
+    learner = make_learner(name)
+    for minute in range(round(COST_S / MINUTE_S)):
+        ends = np.searchsorted(seconds, [MINUTE_S * minute, MINUTE_S * (minute + 1)])
+        began = process_time()
+        feed(learner, stream, int(ends[0]), int(ends[1]))
+        busy.append(process_time() - began)
+        kept_mb = max(kept_mb, sum(each.nbytes for each in learner.saved()[1].values()) / 1e6)
+        grown_mb = max(grown_mb, _resident_mb() - empty_mb)
+    learner.close()
+    return {
+        'first_core': busy[0] / MINUTE_S,
+        'core': sum(busy) / COST_S,
+        'kept_mb': kept_mb,
+        'grown_mb': grown_mb,
+    }
+
+
+def _resident_mb() -> float:
+    pages = int(Path('/proc/self/statm').read_text().split()[1])
+    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+
+def try_poisons(case: str, seed: int, name: str) -> dict[str, Any]:
+    """Return errors over the second and third lap after each poison, and without one."""
+    stream = poison_stream(case, seed)
+    if np.floor(stream.laps[-1] + 0.3) < LATER_LAPS:
+        msg = f'{case}: too short for {LATER_LAPS} laps after the poisoned one'
+        raise ValueError(msg)
+    first = int(np.searchsorted(stream.laps, -1.0))
+    learner = make_learner(name)
+    feed(learner, stream, 0, first)
+    found = {}
+    for poison in ('none', *POISONS):
+        spoiled = poisoned(stream, poison, case, seed)
+        found[poison] = apart(lambda s=spoiled: _after(learner, s, first))
+    return {'poisons': found}
+
+
+def poison_stream(case: str, seed: int) -> Stream:
+    """Return a drive of which the lap before lap 0 is to be poisoned."""
+    if case in REAL_CASES:
+        real = changed_stream(case, seed, Change())
+        assert real is not None  # noqa: S101 - only rebuilt ones are none
+        return real
+    return world_stream(case, seed, Change(), before=CLEAN_LAPS + 1, after=LATER_LAPS)
+
+
+def _after(learner: StreamLearner, stream: Stream, first: int) -> dict[str, float]:
+    stop = int(np.searchsorted(stream.laps, LATER_LAPS))
+    ticks = feed(learner, stream, first, stop)
+    late = ticks[ticks[:, LAP] >= 1.0]
+    errors = {'rmse_m': rms(late[:, ERROR]), 'mean_m': rms(late[:, MEAN])}
+    return errors | {'told': float(late[:, VALID].mean())}
+
+
+def poisoned(stream: Stream, poison: str, case: str, seed: int) -> Stream:
+    """
+    Spoil the lap before lap 0.
+
+    Parameters
+    ----------
+    stream
+        Of `poison_stream`.
+    poison
+        ``stuck``: all channels stay as they are; ``NaN``: they are no numbers; ``lifted``: gravity
+        and noise, while the position stays; ``other route``: samples from elsewhere, without
+        positions; ``wrong positions``: 5 m beside, or what the mean position errs if that is
+        less; ``none``.
+    case
+        Name of the stream.
+    seed
+        Of noise, and of the direction of wrong positions.
+
+    """
+    first, stop = (int(np.searchsorted(stream.laps, lap)) for lap in (-1.0, 0.0))
+    begin_ns, end_ns = stream.stamps[first], stream.stamps[stop]
+    here = (stream.fix_stamps >= begin_ns) & (stream.fix_stamps < end_ns)
+    samples, fixes = stream.samples.copy(), stream.fixes.copy()
+    random = np.random.default_rng(seed)
+    if poison == 'stuck':
+        samples[first:stop] = samples[first - 1]
+    elif poison == 'NaN':
+        samples[first:stop] = np.nan
+    elif poison == 'lifted':
+        rough = roughness(samples, 1e9 / float(np.median(np.diff(stream.stamps))))
+        noise = rough * random.standard_normal((stop - first, 6))
+        samples[first:stop] = standing(samples) + noise
+        fixes[here] = fixes[np.flatnonzero(here)[0] - 1]
+    elif poison == 'other route':
+        since_s = (stream.stamps[first:stop] - begin_ns) * 1e-9
+        samples[first:stop] = _from_elsewhere(stream, case, seed, since_s)
+        kept = ~here
+        return replace(
+            stream, samples=samples, fix_stamps=stream.fix_stamps[kept], fixes=fixes[kept]
+        )
+    elif poison == 'wrong positions':
+        size = np.nanstd(fixes, axis=0)
+        angle = random.uniform(0.0, 2.0 * math.pi)
+        aside = min(WRONG_M, float(np.hypot(*size)))
+        fixes[here] += aside * np.array([math.cos(angle), math.sin(angle)])
+    return replace(stream, samples=samples, fixes=fixes)
+
+
+def _from_elsewhere(stream: Stream, case: str, seed: int, since_s: Floats) -> Floats:
+    """Return samples of another world with the same sensor, or else those of the mirror image."""
+    worlds = {each.name: each for each in WORLDS}
+    own = worlds.get(case)
+    for other in WORLDS:
+        alike = own is not None and (other.rate_hz, other.live) == (own.rate_hz, own.live)
+        if alike and other.name != case:
+            imu = drive(other, seconds=float(since_s[-1]) + 1.0, seed=seed).recording.imu
+            times = (imu.stamps - imu.first_stamp) * 1e-9
+            return np.column_stack([np.interp(since_s, times, each) for each in imu.samples.T])
+    first = int(np.searchsorted(stream.laps, -1.0))
+    mirrored = stream.samples[first : first + len(since_s)].copy()
+    # Left and right exchanged: of a rotation vector the other two components turn.
+    mirrored[:, [1, 3, 5]] *= -1.0
+    return mirrored

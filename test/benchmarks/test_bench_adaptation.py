@@ -1,0 +1,271 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of learning on the robot: tables, targets, poisons, and what the page says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sys
+from typing import Any, TYPE_CHECKING
+
+from adaptation_tables import BEGIN, END, judged, markdown, merged, tables, TARGETS
+from adaptation_trials import (
+    ERROR,
+    feed,
+    FILLED,
+    joined,
+    LAP,
+    laps_until_back,
+    longest_run,
+    MEAN,
+    poison_stream,
+    poisoned,
+    POISONS,
+    VALID,
+)
+from bench_adaptation import main
+from changed_streams import GRAVITY, Stream
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.stream_learner import LEARNERS, make_learner
+from two_manifold_ros.simulation.worlds import drive, world_named
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def row(
+    block: str, learner: str = 'map', seed: int | None = None, **found: object
+) -> dict[str, Any]:
+    return {'block': block, 'case': 'slot_car', 'learner': learner, 'seed': seed, **found}
+
+
+def followed(rmse_m: float | None, in_95: float = 0.95, told: float = 0.96) -> dict[str, Any]:
+    horizon = {'ticks_ahead': 0, 'rmse_m': rmse_m, 'in_68': 0.7, 'in_95': in_95}
+    found = {'ticks': 900, 'told': told, 'rmse_m': rmse_m, 'median_m': 0.02, 'mean_m': 1.5}
+    return {
+        'laps': 12.0,
+        'accuracy': {**found, 'horizons': [horizon]},
+        'offline': {'rmse_m': 0.04, 'told': 1.0},
+    }
+
+
+def change(back: int | None, worse: int = 0, old_m: float = 0.1) -> dict[str, Any]:
+    return {'back': back, 'worse': worse, 'old_m': old_m, 'mean_m': 1.0}
+
+
+def poisons(clean_m: float, **ratios: float) -> dict[str, Any]:
+    spoiled = {name: {'rmse_m': ratio * clean_m} for name, ratio in ratios.items()}
+    return {'none': {'rmse_m': clean_m, 'mean_m': 1.0}, **spoiled}
+
+
+ROWS = [
+    row('gauntlet', **followed(0.046)),
+    row('gauntlet', 'tpsr', **followed(0.046)),
+    row('curve', mean_m=2.0, rmse_m=[2.0, 1.0, 0.5, 0.3, 0.2, 0.13, 0.1, 0.1], told=[1.0] * 8),
+    row('changes', seed=0, changes={'none': change(0), 'bias': change(3), 'rebuilt': change(4)}),
+    row('cost', lap_s=7.0, first_core=0.03, core=0.015, kept_mb=5.0, grown_mb=60.0),
+    row('cost', 'tpsr', lap_s=7.0, first_core=0.2, core=0.16, kept_mb=51.0, grown_mb=10.0),
+    row('poison', seed=1, poisons=poisons(0.1, NaN=1.0, stuck=2.0)),
+]
+
+
+def verdicts(rows: list[dict[str, Any]], learner: str) -> dict[str, tuple[int, int, bool]]:
+    found = {}
+    for target in TARGETS:
+        each = judged(rows, target, learner)
+        if each.count and learner in target.learners:
+            found[target.words] = each.met, each.count, each.enough
+    return found
+
+
+def test_targets_of_the_map() -> None:
+    assert verdicts(ROWS, 'map') == {
+        'IMU alone: RMSE <= 1.15 x offline': (1, 1, True),
+        'IMU alone: told >= 95 %': (1, 1, True),
+        'IMU alone: ellipses 90-99 %, 60-78 %': (1, 1, True),
+        'lap 3: <= 0.25 x mean': (1, 1, True),
+        'lap 6: <= 1.3 x the last two': (1, 1, True),
+        'changes: back in 3 laps >= 95 %': (1, 2, False),
+        'changes: worse than frozen <= 1 lap': (2, 2, True),
+        'cost: ten minutes <= 2 % of a core': (1, 1, True),
+        'poison: later RMSE <= 1.1 x without': (1, 2, False),
+    }
+
+
+def test_targets_of_the_tpsr() -> None:
+    assert verdicts(ROWS, 'tpsr') == {
+        'IMU alone: RMSE <= 2 x spectral': (1, 1, True),
+        'IMU alone: RMSE <= 0.25 x mean': (1, 1, True),
+        'cost: ten minutes <= 15 % of a core': (0, 1, False),
+        'cost: memory <= 50 MB': (0, 1, False),
+    }
+
+
+@pytest.mark.parametrize(
+    ('found', 'missed'),
+    [
+        (followed(0.047), 'IMU alone: RMSE <= 1.15 x offline'),
+        (followed(None), 'IMU alone: RMSE <= 1.15 x offline'),
+        (followed(0.04, in_95=1.0), 'IMU alone: ellipses 90-99 %, 60-78 %'),
+        (followed(0.04, told=0.9), 'IMU alone: told >= 95 %'),
+    ],
+)
+def test_what_misses_a_target(found: dict[str, Any], missed: str) -> None:
+    assert [
+        name for name, each in verdicts([row('gauntlet', **found)], 'map').items() if not each[2]
+    ] == [missed]
+
+
+def test_a_share_of_the_changes_may_miss() -> None:
+    many = {f'change {each}': change(None if each == 0 else 1) for each in range(20)}
+    assert verdicts([row('changes', seed=0, changes=many)], 'map')[
+        'changes: back in 3 laps >= 95 %'
+    ] == (19, 20, True)
+
+
+def test_who_knew_nothing_keeps_nothing() -> None:
+    rows = [
+        row('curve', mean_m=2.0, rmse_m=[1.0] * 8, told=[1.0] * 8),
+        row('changes', seed=0, changes={'bias': change(0, old_m=0.9)}),
+        row('poison', seed=0, poisons=poisons(0.9, NaN=1.0)),
+    ]
+    found = verdicts(rows, 'map')
+    assert not found['lap 6: <= 1.3 x the last two'][2]
+    assert not found['changes: back in 3 laps >= 95 %'][2]
+    assert not found['poison: later RMSE <= 1.1 x without'][2]
+    assert 'slot_car/0 bias (knew nothing)' in tables(rows)
+
+
+def test_a_failure_misses_every_target_of_its_block() -> None:
+    rows = [row('curve', failed='ValueError: no'), row('poison', seed=0, failed='KeyError: no')]
+    assert {each[:2] for each in verdicts(rows, 'map').values()} == {(0, 1)}
+    assert len(verdicts(rows, 'map')) == 3
+    assert 'failed: ValueError: no' in tables(rows)
+
+
+def test_too_few_laps_are_not_judged() -> None:
+    short = row('curve', mean_m=2.0, rmse_m=[2.0, 1.0], told=[0.0, 1.0])
+    assert not verdicts([short], 'map')
+
+
+def test_tables_have_a_line_for_each_trial() -> None:
+    lines = tables(ROWS).splitlines()
+    assert sum(line.startswith('  slot_car') for line in lines) == 6
+    assert '  bias             map       0.10      1/1   3.0     3      0' in lines
+    assert '       not: slot_car/1 stuck' in lines
+    assert not tables([]).startswith(' ')
+
+
+def test_new_trials_take_the_place_of_old_ones() -> None:
+    old, new = row('poison', seed=0, n=1), row('poison', seed=0, n=2)
+    other = row('gauntlet', n=3)
+    assert merged([old], [new, other]) == [other, new]
+    assert merged([old], [row('poison', seed=1)]) == [old, row('poison', seed=1)]
+
+
+def test_laps_until_back_take_two_together() -> None:
+    limits = np.ones(4)
+    assert laps_until_back(np.array([0.5, 2.0, 0.9, 0.9]), limits) == 2
+    assert laps_until_back(np.array([0.9, 0.9, 2.0, 2.0]), limits) == 0
+    assert laps_until_back(np.full(4, 2.0), limits) is None
+    assert longest_run([True, False, True, True]) == 2
+
+
+@pytest.fixture(scope='module')
+def stream() -> Stream:
+    return poison_stream('slot_car', 0)
+
+
+def spoiled_part(stream: Stream) -> slice:
+    first, stop = np.searchsorted(stream.laps, (-1.0, 0.0))
+    return slice(int(first), int(stop))
+
+
+@pytest.mark.parametrize('poison', ['none', *POISONS])
+def test_a_poison_spoils_one_lap_and_nothing_else(poison: str, stream: Stream) -> None:
+    spoiled = poisoned(stream, poison, 'slot_car', 0)
+    part = spoiled_part(stream)
+    outside = np.ones(len(stream.stamps), dtype=bool)
+    outside[part] = False
+    np.testing.assert_array_equal(spoiled.stamps, stream.stamps)
+    np.testing.assert_array_equal(spoiled.truths, stream.truths)
+    np.testing.assert_array_equal(spoiled.samples[outside], stream.samples[outside])
+    begin, end = stream.stamps[part.start], stream.stamps[part.stop]
+    for name in ('fix_stamps', 'fixes'):
+        before, after = (
+            getattr(each, name)[(each.fix_stamps < begin) | (each.fix_stamps >= end)]
+            for each in (stream, spoiled)
+        )
+        np.testing.assert_array_equal(after, before)
+    same = np.array_equal(spoiled.samples[part], stream.samples[part])
+    assert same == (poison in {'none', 'wrong positions'})
+
+
+def within(stream: Stream, of: Stream) -> Floats:
+    part = spoiled_part(of)
+    begin, end = of.stamps[part.start], of.stamps[part.stop]
+    found: Floats = stream.fixes[(stream.fix_stamps >= begin) & (stream.fix_stamps < end)]
+    return found
+
+
+def test_what_poisons_do(stream: Stream) -> None:
+    part = spoiled_part(stream)
+    found = {each: poisoned(stream, each, 'slot_car', 0) for each in POISONS}
+    assert (found['stuck'].samples[part] == stream.samples[part.start - 1]).all()
+    assert np.isnan(found['NaN'].samples[part]).all()
+    lifted = found['lifted'].samples[part]
+    assert lifted.mean(axis=0)[2] == pytest.approx(GRAVITY, abs=0.05)
+    np.testing.assert_allclose(lifted.mean(axis=0)[[0, 1, 3, 4, 5]], 0.0, atol=0.1)
+    assert (np.ptp(within(found['lifted'], stream), axis=0) == 0.0).all()
+    assert not len(within(found['other route'], stream))
+    assert len(within(found['stuck'], stream))
+    off = within(found['wrong positions'], stream) - within(stream, stream)
+    # A slot car's route is smaller than five metres.
+    spread = np.linalg.norm(np.nanstd(stream.fixes, axis=0))
+    np.testing.assert_allclose(np.linalg.norm(off, axis=1), spread)
+    assert spread < 5.0
+
+
+def test_where_no_world_has_the_same_sensor_the_route_is_mirrored() -> None:
+    stream = poison_stream('kart_25hz', 0)
+    part = spoiled_part(stream)
+    mirrored = poisoned(stream, 'other route', 'kart_25hz', 0).samples[part]
+    np.testing.assert_array_equal(mirrored, stream.samples[part] * [1, -1, 1, -1, 1, -1])
+
+
+@pytest.mark.parametrize('name', LEARNERS)
+def test_what_is_told_is_judged_before_positions_are_given(name: str) -> None:
+    made = drive(world_named('slot_car'), seconds=8.0).recording
+    stream = joined([made, made], 7.0)
+    assert stream.laps[0] == pytest.approx(0.0, abs=0.1)
+    assert (np.diff(stream.laps) > -0.01).all()
+    learner = make_learner(name)
+    ticks = feed(learner, stream, 0, len(made.imu.stamps))
+    learner.close()
+    # All but the first three of eight seconds.
+    assert ticks[:, FILLED].mean() == pytest.approx(5 / 8, abs=0.02)
+    # It knows nothing yet, so that the mean position stands for it.
+    assert len(ticks) > 100
+    assert not ticks[:, VALID].any()
+    np.testing.assert_array_equal(ticks[:, ERROR], ticks[:, MEAN])
+    assert ticks[-1, LAP] <= stream.laps[-1]
+    assert learner.reference.counters['used'] > 100
+
+
+def test_the_page_has_the_tables_of_the_numbers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = CHECKOUT / 'docs/adaptation.json'
+    monkeypatch.setattr(sys, 'argv', ['bench_adaptation.py', '--tables', str(path)])
+    main()
+    assert capsys.readouterr().out.strip() in (CHECKOUT / 'docs/results.md').read_text()
+
+
+def test_the_page_has_a_place_for_the_tables() -> None:
+    page = (CHECKOUT / 'docs/results.md').read_text()
+    assert 0 < page.index(BEGIN) < page.index(END)
+    assert markdown(ROWS).splitlines()[2].startswith('    learned')

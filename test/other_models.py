@@ -1,0 +1,52 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Models that differ from a trained one in one thing, for tests of what is done with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.model.model import Model
+from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def tolerant(model: Model) -> Model:
+    """Return a model that finds nothing strange, so that it is never silent."""
+    familiarity = replace(model.familiarity, own=0.0, other=0.0, squared=1e6)
+    return replace(model, familiarity=familiarity)
+
+
+def displaced(model: Model, metres: float) -> Model:
+    """Return a tolerant model whose positions are off by so much."""
+    readout = model.readout
+    assert isinstance(readout, SharpenedReadout)
+    aside = np.zeros(readout.targets.shape[1:])
+    aside[:-1, 0] = metres
+    return replace(
+        tolerant(model), readout=SharpenedReadout(readout.targets + aside, readout.factors)
+    )
+
+
+def small_tpsr(
+    recording: Recording, horizons: tuple[int, ...], rate_hz: float = 10.0, window: int = 20
+) -> Model:
+    """Return a TPSR that is trained in a second."""
+    settings = TrainingSettings(
+        method='tpsr',
+        rate_hz=rate_hz,
+        window=window,
+        horizons=horizons,
+        states=30,
+        bandwidth_factor=1.4,
+    )
+    model = train_model([recording], settings)
+    assert isinstance(model, Model)
+    return model
