@@ -142,10 +142,50 @@ def test_from_nothing_it_tells_positions_after_some_laps_and_goes_on_alone(
     assert np.mean([each.valid for each in alone]) > 0.95
     # The mean position errs by about a metre.
     assert np.sqrt(np.mean(errors(alone) ** 2)) < 0.1
-    # All that is known was learned when there was nothing more to come.
+
+
+def test_all_that_is_known_is_learned_when_there_is_nothing_more_to_come(kept: Saved) -> None:
+    learner = restored(kept)
+    feed(learner, LEARNED, LEARNED + 100, reference=False)
     # The two seconds until it was sure of that are samples of the drive as well.
     assert learner.news[1] == pytest.approx(LEARNED / 20.0, abs=2.5)
     assert learner.values()['learned_laps'] == pytest.approx(LEARNED / 20.0 / 9.2, rel=0.1)
+
+
+def test_without_references_it_learns_from_what_it_followed_until_one_comes(kept: Saved) -> None:
+    trained_on: list[list[Recording]] = []
+
+    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        trained_on.append(list(recordings))
+        return train_model(recordings, settings)
+
+    learner = restored(kept, train=train)
+    lap = round(20.0 * learner.lap_s)
+    # It is to follow for a whole lap, and then for another.
+    feed(learner, LEARNED, LEARNED + lap // 2, reference=False)
+    trained_on.clear()
+    before = learner.models
+    feed(learner, LEARNED + lap // 2, LEARNED + 5 * lap // 2, reference=False)
+    assert learner.models == before + 2
+    for given, followed in trained_on:
+        assert given.positions is not None
+        assert followed.positions is not None
+        assert (given.positions.estimated, followed.positions.estimated) == (False, True)
+        assert given.imu.stamps[-1] < followed.imu.stamps[0] == followed.positions.stamps[0]
+    seconds = np.ptp(followed.positions.stamps) * 1e-9
+    assert seconds == pytest.approx(2.0 * learner.lap_s, rel=0.1)
+    assert f'{seconds:.0f} s of it without positions' in str(learner.values()['learning'])
+    again = restored(learner.saved())
+    assert f'{seconds:.0f} s of it without positions' in str(again.values()['learning'])
+    told = feed(again, LEARNED + 5 * lap // 2, LEARNED + 3 * lap, reference=False)
+    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
+    # Beside what is, what the filter told is worth nothing.
+    trained_on.clear()
+    feed(learner, LEARNED + 5 * lap // 2, LEARNED + 4 * lap)
+    assert learner.memory.followed(HEAD) == []
+    assert trained_on
+    assert not any(each.positions.estimated for row in trained_on for each in row)
+    assert 'of it without' not in str(learner.values()['learning'])
 
 
 def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:

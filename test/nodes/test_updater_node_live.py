@@ -62,6 +62,14 @@ class Drive:
             self._talk.spin(0.002)
         self.sent += count
 
+    def send_until(self, condition: Callable[[], bool], most: int, *, positions: bool) -> None:
+        """Send samples until the condition holds, so many at most."""
+        began = self.sent
+        while not condition():
+            assert self.sent - began < most, 'sent in vain'
+            self.send(2, positions=positions)
+            self._talk.spin(0.02)
+
     def errors(self, told: list[PoseWithCovarianceStamped]) -> np.ndarray:
         stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in told]
         places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in told]
@@ -134,11 +142,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     positions.clear()
     talk.until(lambda: health.values.get('learned_laps'), 'what it goes on from')
     # Without positions, so that it can have learned nothing since.
-    began = drive.sent
-    while len(positions) <= 100:
-        assert drive.sent - began < 60 * RATE_HZ, health.values
-        drive.send(2, positions=False)
-        talk.spin(0.02)
+    drive.send_until(lambda: len(positions) > 100, 60 * RATE_HZ, positions=False)
     assert np.median(drive.errors(positions)) < USUAL_M[learner]
     forgot = [talk.call(Trigger, 'adapting/forget').success]
     talk.until(lambda: health.values['samples_models'] == '0', 'what was learned to be forgotten')

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.adapting.followed_laps import FollowedLaps
 from two_manifold_ros.adapting.prequential import Prequential
 from two_manifold_ros.adapting.reference import Reference
 from two_manifold_ros.adapting.stream_head import make_head, NothingLearned, StreamHead
@@ -153,6 +154,8 @@ class _Candidate:
         Stamp from which on it was trained, 0 for all that is kept.
     lag_ns
         How late positions were found to be.
+    followed_s
+        Seconds of what it is trained on for which only the filter told positions.
     running, own
         Errors of what runs and of this model, over the same time.
 
@@ -161,6 +164,7 @@ class _Candidate:
     since_ns: int
     epoch_ns: int
     lag_ns: int = 0
+    followed_s: float = 0.0
     running: Prequential = field(default_factory=lambda: Prequential(math.inf))
     own: Prequential = field(default_factory=lambda: Prequential(math.inf))
 
@@ -177,6 +181,10 @@ class StreamLearner:
     errs less on its own parts. A model of which no part could be followed on the others, because
     no place was met twice, is not used. A model that was given makes room only for one that errs
     less beside it over a whole lap. What errs no less than the mean position is not told.
+
+    Without references it learns how the vehicle moves now from laps that the filter followed
+    without a doubt, at the positions that it told: from as many of them as of the newest laps with
+    references, which alone judge and calibrate. With the next reference they are forgotten.
 
     Positions are never told to the filter: what it tells is what it would tell without them.
 
@@ -268,6 +276,9 @@ class StreamLearner:
         self._risen_ns: int | None = None
         self._last_fix_ns: int | None = None
         self._ended = False
+        self._followed = FollowedLaps()
+        # Of what the model was learned from, seconds without references.
+        self._followed_s = 0.0
 
     @property
     def running(self) -> ModelHead:
@@ -321,6 +332,8 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.tell(estimate)
                 self._part.tell(estimate)
+        if self._ended and self.models:
+            self._follow(estimates)
         if self._coming is not None:
             self._go_on_beside(*self._coming, stamp_ns, sample, estimates)
         return estimates
@@ -348,6 +361,7 @@ class StreamLearner:
         """Forget the stream, but nothing that was learned; see ``Filter.reset``."""
         self.filter.reset(cause)
         self.filter.withheld, self._risen_ns = False, None
+        self._followed.stop()
         for each in self._scores():
             each.forget()
         if self._coming is not None:
@@ -390,7 +404,10 @@ class StreamLearner:
             return f'no model yet, {self.known_s:.0f} s with positions seen'
         if self.models:
             laps = self._seconds / self.lap_s
-            learned = f'model of {laps:.1f} laps ({self._seconds:.0f} s of driving)'
+            learned = f'model of {laps:.1f} laps ({self._seconds:.0f} s of driving'
+            if self._followed_s:
+                learned += f', {self._followed_s:.0f} s of it without positions'
+            learned += ')'
         else:
             learned = f'the given model, and {self.known_s:.0f} s with positions to learn from'
             learned += self._refused
@@ -429,6 +446,7 @@ class StreamLearner:
             'lag_ns': self._lag_ns,
             'epoch_ns': self._epoch_ns,
             'since_ns': self._since_ns,
+            'followed_s': self._followed_s,
             'withheld': self.filter.withheld,
             'parts': list(self._parts),
         }
@@ -450,8 +468,9 @@ class StreamLearner:
         try:
             memory = StreamMemory(len(self.head.channels.names))
             memory.restore(numbers['stretches'], arrays)
-            known_s, due_s, last_s, since_s = (
-                float(numbers[name]) for name in ('known_s', 'due_s', 'last_s', 'since_s')
+            known_s, due_s, last_s, since_s, followed_s = (
+                float(numbers[name])
+                for name in ('known_s', 'due_s', 'last_s', 'since_s', 'followed_s')
             )
             model = None
             if 'model' in numbers:
@@ -479,7 +498,9 @@ class StreamLearner:
             live = self._make(model)
             live.warm_up()
             self._run(model, live)
-            self.models = models
+            self.models, self._followed_s = models, followed_s
+            # Until a position comes, it goes on as where none come any more.
+            self._ended = bool(models)
         self.filter.withheld = withheld
         if known_s > WORTH * last_s and known_s >= FIRST_S:
             self._learn()
@@ -505,6 +526,10 @@ class StreamLearner:
             step_ns = stamp_ns - self._last_fix_ns
             if 0 < step_ns <= self._longest_step_ns:
                 self.known_s += step_ns * 1e-9
+        if self._ended:
+            # What the filter told is worth nothing beside what is.
+            self.memory.forget_followed()
+            self._followed.clear()
         self._last_fix_ns, self._ended = stamp_ns, False
 
     def _look_for_end(self, stamp_ns: int) -> None:
@@ -517,6 +542,38 @@ class StreamLearner:
             # One runs; once more after it.
             return
         self._ended = True
+
+    def _follow(self, estimates: Sequence[Estimate]) -> None:
+        """Learn how the vehicle moves where no references say where it is."""
+        for estimate in estimates:
+            for each in self._followed.take(estimate, self.lap_s):
+                self.memory.add_followed(*each)
+        if self._coming is None and self._followed.is_due(self.lap_s):
+            self._learn_followed()
+
+    def _learn_followed(self) -> None:
+        """Begin to train from the newest laps with references, and as many without."""
+        self._followed.learned()
+        most_s = MOST_NEWEST_LAPS * self.lap_s
+        step_ns = self._longest_step_ns
+        candidate = _Candidate(self._since_ns, self._epoch_ns)
+        kept = since(self.memory.recordings(self.head), candidate.epoch_ns)
+        kept = newest_part(kept, 0.5 * most_s, step_ns)
+        # Not more than with references: what is wrong would grow from one training to the next.
+        most_s = min(0.5 * most_s, sum(_known_s(each) for each in kept))
+        followed = newest_part(self.memory.followed(self.head), most_s, step_ns)
+        if not kept:
+            return
+        candidate.followed_s = sum(_known_s(each) for each in followed)
+
+        def make() -> tuple[ModelHead, Filter]:
+            model = self._trained(kept, math.inf, candidate, followed)
+            if model is None:
+                raise InputError(MET_ONCE)
+            return model, self._caught_up(model, followed[-1])
+
+        self.failure = self.details = ''
+        self._coming = Successor(make, at_once=self._at_once), candidate
 
     def _end_part(self) -> None:
         """Judge what the last half of a lap says of the model and of what is learned."""
@@ -584,11 +641,15 @@ class StreamLearner:
         return True
 
     def _trained(
-        self, recordings: Sequence[Recording], least_m: float, candidate: _Candidate
+        self,
+        recordings: Sequence[Recording],
+        least_m: float,
+        candidate: _Candidate,
+        followed: Sequence[Recording] = (),
     ) -> TrainedModel | None:
         """Return a model, if one that errs less on parts that were left out can be trained."""
         stepped = put_in_step(recordings, self._position_lag)
-        model = self._train(stepped, self._settings)
+        model = self._train([*stepped, *followed], self._settings)
         # Without, no part of the drives could be followed on the model of the others.
         if model.summary['validation'] is None or not _lap_s(model) > 0.0:
             return None
@@ -674,7 +735,7 @@ class StreamLearner:
         coming.filter.counters = counters
         self._run(coming.model, coming.filter)
         self._risen_ns = None
-        self._lag_ns = candidate.lag_ns
+        self._lag_ns, self._followed_s = candidate.lag_ns, candidate.followed_s
         # Where errors have risen again meanwhile, all is learned from once more.
         if candidate.since_ns == self._since_ns:
             self._epoch_ns = candidate.epoch_ns
@@ -704,6 +765,14 @@ def _lap_s(model: ModelHead) -> float:
     """Return how long a lap takes, as positions show it; s, NaN where no lap was driven."""
     # Not the time to visit all of the model once: one that knows two ways would take longer.
     return float(model.summary.get('lap_s') or math.nan)
+
+
+def _known_s(recording: Recording) -> float:
+    """Return the time from the first position of a recording to the last, s."""
+    positions = recording.positions
+    if positions is None or not len(positions.stamps):
+        return 0.0
+    return float(positions.stamps[-1] - positions.stamps[0]) * 1e-9
 
 
 def _lag_ns(recording: Recording) -> int:

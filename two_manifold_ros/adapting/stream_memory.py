@@ -45,7 +45,7 @@ are, and of one at 1 kHz four are one. No tick of a model is shorter than many o
 SEAM_NS = 10_000_000_000
 """Step between samples over which nothing is one drive any more, see `StreamMemory`."""
 
-NAMES = ('stamps', 'samples', 'fixes', 'places')
+NAMES = ('stamps', 'samples', 'fixes', 'places', 'followed', 'told')
 """Of the arrays in which the stream is saved."""
 
 POSE = 'geometry_msgs/msg/PoseStamped'
@@ -62,6 +62,8 @@ class _Stretch:
         Stamp of the last sample that came, also of one that is part of a mean.
     stamps, samples, fixes, places
         Stamps and values of the samples, six each, and of the positions, two each.
+    followed, told
+        The same of positions that the filter told by itself, see `FollowedLaps`.
 
     """
 
@@ -70,14 +72,17 @@ class _Stretch:
     samples: array[float] = field(default_factory=lambda: array('d'))
     fixes: array[int] = field(default_factory=lambda: array('q'))
     places: array[float] = field(default_factory=lambda: array('d'))
+    followed: array[int] = field(default_factory=lambda: array('q'))
+    told: array[float] = field(default_factory=lambda: array('d'))
 
     def trim(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
         width = len(self.samples) // len(self.stamps)
         del self.samples[: width * count]
         del self.stamps[:count]
-        gone = bisect_left(self.fixes, self.stamps[0])
-        del self.fixes[:gone], self.places[: 2 * gone]
+        for times, places in ((self.fixes, self.places), (self.followed, self.told)):
+            gone = bisect_left(times, self.stamps[0])
+            del times[:gone], places[: 2 * gone]
 
 
 class StreamMemory:
@@ -166,9 +171,26 @@ class StreamMemory:
         # Close together they are one; back, they are of another clock.
         return stamp_ns > stretch.fixes[-1]
 
+    def add_followed(self, stamp_ns: int, x: float, y: float) -> None:
+        """Keep a position that the filter told; none that is not of the drive that goes on."""
+        if not self._stretches:
+            return
+        stretch = self._stretches[-1]
+        newest = stretch.followed[-1] if stretch.followed else stretch.stamps[0] - 1
+        if newest < stamp_ns <= stretch.newest + SEAM_NS:
+            stretch.followed.append(stamp_ns)
+            stretch.told.extend((x, y))
+
+    def forget_followed(self) -> None:
+        """Forget all positions that the filter told."""
+        for each in self._stretches:
+            del each.followed[:], each.told[:]
+
     def recordings(self, head: ModelHead) -> list[Recording]:
         """
         Return copies of all drives that have positions, oldest first.
+
+        Each ends where positions that the filter told begin, if there are such.
 
         Parameters
         ----------
@@ -176,31 +198,31 @@ class StreamMemory:
             Topics, frames and origin of the stream.
 
         """
-        return [
-            Recording(
-                'live',
-                ImuStream(
-                    head.imu_topic,
-                    head.imu_frame_id,
-                    stamps,
-                    samples,
-                    stamps,
-                    head.channels.names,
-                ),
-                PositionStream(
-                    head.position_topic, head.frame_id, POSE, fixes, places, head.origin
-                ),
-            )
-            for stamps, samples, fixes, places in (
-                _arrays(each, self._width) for each in self._stretches
-            )
-            if len(fixes) > 1
-        ]
+        drives = []
+        for stretch in self._stretches:
+            stamps, samples, fixes, places, followed, _ = _arrays(stretch, self._width)
+            count = len(stamps)
+            if len(followed):
+                count = int(np.searchsorted(stamps, followed[0]))
+            if len(fixes) > 1 and count:
+                drives.append(_recording(head, stamps[:count], samples[:count], fixes, places))
+        return drives
+
+    def followed(self, head: ModelHead) -> list[Recording]:
+        """Return copies of the drives with positions that the filter told, and of these."""
+        drives = []
+        for stretch in self._stretches:
+            stamps, samples, _, _, followed, told = _arrays(stretch, self._width)
+            if len(followed) > 1:
+                here = (stamps >= followed[0]) & (stamps <= followed[-1])
+                imu = stamps[here], samples[here]
+                drives.append(_recording(head, *imu, followed, told, estimated=True))
+        return drives
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
         parts = [_arrays(each, self._width) for each in self._stretches]
-        lengths = [[len(stamps), len(fixes)] for stamps, _, fixes, _ in parts]
+        lengths = [[len(each[kind]) for kind in (0, 2, 4)] for each in parts]
         parts = parts or [_arrays(_Stretch(0), self._width)]
         columns = zip(*parts, strict=True)
         joined = [np.concatenate(each) for each in columns]
@@ -219,29 +241,30 @@ class StreamMemory:
 
         """
         columns = [arrays[name] for name in NAMES]
-        shapes = [(len(lengths) and sum(each[kind] for each in lengths)) for kind in (0, 1)]
-        wanted = [(shapes[0],), (shapes[0], self._width), (shapes[1],), (shapes[1], 2)]
+        sums = np.array(lengths, dtype=np.int64).reshape(-1, len(NAMES) // 2).sum(axis=0)
+        widths = (self._width, 2, 2)
+        wanted = [
+            shape
+            for count, width in zip(sums.tolist(), widths, strict=True)
+            for shape in ((count,), (count, width))
+        ]
         if [each.shape for each in columns] != wanted:
-            msg = f'a stream of {shapes} samples and positions does not fit its arrays'
+            msg = f'a stream of {sums} samples and positions does not fit its arrays'
             raise ValueError(msg)
         self._stretches.clear()
-        sample = fix = 0
-        for samples, fixes in lengths:
-            stamps, values, times, places = (
-                each[start : start + count]
-                for each, start, count in zip(
-                    columns, (sample, sample, fix, fix), (samples, samples, fixes, fixes),
-                    strict=True,
-                )
-            )  # fmt: skip
-            stretch = _Stretch(int(stamps[-1]))
-            stretch.stamps.frombytes(stamps.astype(np.int64).tobytes())
-            stretch.samples.frombytes(values.astype(np.float64).tobytes())
-            stretch.fixes.frombytes(times.astype(np.int64).tobytes())
-            stretch.places.frombytes(places.astype(np.float64).tobytes())
+        begins = np.zeros(len(widths), dtype=np.int64)
+        for row in lengths:
+            ends = begins + row
+            parts = [
+                each[begins[index // 2] : ends[index // 2]] for index, each in enumerate(columns)
+            ]
+            stretch = _Stretch(int(parts[0][-1]))
+            for name, part in zip(NAMES, parts, strict=True):
+                kind = np.int64 if part.ndim == 1 else np.float64
+                getattr(stretch, name).frombytes(part.astype(kind).tobytes())
             self._stretches.append(stretch)
-            sample, fix = sample + samples, fix + fixes
-        self._count = sample
+            begins = ends
+        self._count = int(begins[0])
 
     def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
         """Make a sample part of the mean that is kept last."""
@@ -308,12 +331,33 @@ def newest_part(
     return newest
 
 
-def _arrays(stretch: _Stretch, width: int) -> tuple[Ints, Floats, Ints, Floats]:
+def _recording(
+    head: ModelHead,
+    stamps: Ints,
+    samples: Floats,
+    fixes: Ints,
+    places: Floats,
+    *,
+    estimated: bool = False,
+) -> Recording:
+    names, frame = head.channels.names, head.frame_id
+    return Recording(
+        'live',
+        ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names),
+        PositionStream(
+            head.position_topic, frame, POSE, fixes, places, head.origin, estimated=estimated
+        ),
+    )
+
+
+def _arrays(stretch: _Stretch, width: int) -> tuple[Ints, Floats, Ints, Floats, Ints, Floats]:
     return (
         _copy(stretch.stamps),
         _copy(stretch.samples).reshape(-1, width),
         _copy(stretch.fixes),
         _copy(stretch.places).reshape(-1, 2),
+        _copy(stretch.followed),
+        _copy(stretch.told).reshape(-1, 2),
     )
 
 

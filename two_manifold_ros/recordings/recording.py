@@ -98,6 +98,9 @@ class PositionStream:
         Origin of the tangent plane when the positions were geodetic, else ``None``.
     earlier_s
         By how many seconds the stamps were made earlier than they were received.
+    estimated
+        Whether they are estimates: what an updater trains learns from them, but judges and
+        calibrates nothing by them.
 
     """
 
@@ -108,6 +111,7 @@ class PositionStream:
     positions: Floats
     origin: GeodeticOrigin | None = None
     earlier_s: float = 0.0
+    estimated: bool = False
 
     def select(self, mask: Bools) -> PositionStream:
         """Return the positions where the (M,) mask is true."""

@@ -167,6 +167,8 @@ def _parts(
             first = int(max(low - begins[index], 0))
             last = int(min(high - begins[index], length, first + left))
             if last - first > 2 * lead:
+                if np.isnan(tracks[index]).all():
+                    continue
                 truth = segment_targets(tracks[index], passes.horizons, passes.period_s)
                 parts.append(_Part(observations[index][first:last], truth[first:last], kept))
                 left -= last - first

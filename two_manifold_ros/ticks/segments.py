@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 import itertools
 from typing import TYPE_CHECKING
 
@@ -40,12 +40,15 @@ class Segment:
         Mean of each channel over each tick, in the units of the IMU.
     positions : (T, 2)
         Position at each stamp, metres; NaN where unknown.
+    estimated
+        Whether these are estimates, see ``PositionStream``.
 
     """
 
     stamps: Ints
     values: Floats
     positions: Floats
+    estimated: bool = field(default=False, kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of ticks."""
@@ -53,9 +56,17 @@ class Segment:
 
     def part(self, start: int, stop: int) -> Segment:
         """Return the ticks from ``start`` up to ``stop``."""
-        return Segment(
-            self.stamps[start:stop], self.values[start:stop], self.positions[start:stop]
+        return replace(
+            self,
+            stamps=self.stamps[start:stop],
+            values=self.values[start:stop],
+            positions=self.positions[start:stop],
         )
+
+    @property
+    def truths(self) -> Floats:
+        """Positions (T, 2) that estimates may be judged by, metres; NaN where unknown."""
+        return np.full_like(self.positions, np.nan) if self.estimated else self.positions
 
 
 def median_interval_ns(stamps: Ints) -> int:
@@ -147,13 +158,15 @@ def cut_segments(
         usable &= ~absurd
     stamps, samples = imu.stamps[usable], cleaned[usable]
     kept, edges = _stretches(stamps, max_gap_ns, counts)
+    estimated = recording.positions is not None and recording.positions.estimated
     stamps, samples = stamps[kept], samples[kept]
     counts['used'] = len(stamps)
     segments = []
     for start, stop in itertools.pairwise([*edges, len(stamps)]):
         ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
         if len(ends):
-            segments.append(Segment(ends, means, positions_at(recording.positions, ends)))
+            positions = positions_at(recording.positions, ends)
+            segments.append(Segment(ends, means, positions, estimated=estimated))
     return segments, counts
 
 

@@ -18,7 +18,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.route.merging import standing, usual_speed
 from two_manifold_ros.ticks.rest import RestRule, spreads_along
-from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.windows.stillness import longest_stillness, ROUNDING
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
@@ -162,4 +162,9 @@ def _limit(rest: Floats, driving: Floats) -> float:
 
 
 def _picked(segment: Segment, kept: Bools) -> Segment:
-    return Segment(segment.stamps[kept], segment.values[kept], segment.positions[kept])
+    return replace(
+        segment,
+        stamps=segment.stamps[kept],
+        values=segment.values[kept],
+        positions=segment.positions[kept],
+    )

@@ -47,7 +47,11 @@ NOT_MET_AGAIN = 'no place of the route was met twice, apart from its own lap'
 
 
 def validate_left_out(
-    structure: TpsrStructure, targets: Floats, dataset: Dataset, settings: TrainingSettings
+    structure: TpsrStructure,
+    targets: Floats,
+    truths: Floats,
+    dataset: Dataset,
+    settings: TrainingSettings,
 ) -> Validation | str:
     """
     Choose the bandwidth, and calibrate the covariances.
@@ -57,7 +61,9 @@ def validate_left_out(
     structure
         Learned from all segments.
     targets : (n, c, 2)
-        Of the training ticks, from ``training_targets``.
+        Of the training ticks, from ``training_targets``, to read from.
+    truths : (n, c, 2)
+        The same to judge by: NaN where targets are estimates.
     dataset, settings
         What the segments came from.
 
@@ -78,7 +84,7 @@ def validate_left_out(
         if candidate not in runs:
             operator = make_operator(structure.observations, candidate)
             parts = tables, warm_start, operator
-            runs[candidate] = _follow(structure, targets, parts, dataset.window)
+            runs[candidate] = _follow(structure, targets, truths, parts, dataset.window)
         errors = runs[candidate][0][:, :-1]
         score_m = capped_mean(np.square(errors).sum(axis=2), lost_m)
         return score_m if np.isfinite(score_m) else lost_m
@@ -88,16 +94,18 @@ def validate_left_out(
     if not np.isfinite(errors).any():
         return NOT_MET_AGAIN
     factors, _ = calibration_factors(errors, covariances)
-    factors = tempered(factors, len(errors) / dataset.window)
+    judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
+    factors = tempered(factors, judged / dataset.window)
     rows = tuple(each.as_json() | {'score_m': score(each)} for each in runs)
     # It has no graph.
     rows = tuple({key: row[key] for key in row if key != 'neighbours'} for row in rows)
-    return Validation(rows, len(errors), score(best), lost_m, best, factors)
+    return Validation(rows, judged, score(best), lost_m, best, factors)
 
 
 def _follow(
     structure: TpsrStructure,
     targets: Floats,
+    truths: Floats,
     parts: tuple[Tables, Extension, ObservationOperator],
     window: int,
 ) -> tuple[Floats, Floats]:
@@ -130,7 +138,7 @@ def _follow(
             state = ahead @ state
         means, spreads = readout.read(np.where(near, 0.0, weights), state)
         if tick >= begun + window:
-            errors.append(means - targets[index])
+            errors.append(means - truths[index])
             covariances.append(spreads)
     if not errors:
         return np.full((0, *targets.shape[1:]), np.nan), np.zeros((0, targets.shape[1], 2, 2))

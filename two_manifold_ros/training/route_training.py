@@ -181,7 +181,9 @@ def train_route(
     directions = structure.directions(settings.states or USUAL_STATES)
     states = structure.tables(directions).states
     tell('following each part of the drives on the map of the others', 0.4)
-    fitted = drives.fitted(settings, dataset.window)
+    # Estimates of positions are learned from, but nothing is judged by them.
+    truths = [each.truths for each in dataset.segments]
+    fitted = replace(drives, tracks=truths).fitted(settings, dataset.window)
     tuning = usual_tuning(settings)
     route = learn_route(
         drives.passes,

@@ -117,7 +117,8 @@ def train_spectral(
         dataset, structure = with_completed_positions(dataset, structure, settings)
     targets = _targets(dataset, structure, settings)
     if isinstance(structure, TpsrStructure):
-        validation = validate_left_out(structure, targets, dataset, settings)
+        truths = _targets(dataset, structure, settings, judging=True)
+        validation = validate_left_out(structure, targets, truths, dataset, settings)
     wanted, factors = settings.states, None
     if isinstance(validation, Validation):
         candidate, factors = validation.candidate, validation.factors
@@ -178,9 +179,12 @@ def _validate(
     return why
 
 
-def _targets(dataset: Dataset, structure: AnyStructure, settings: TrainingSettings) -> Floats:
+def _targets(
+    dataset: Dataset, structure: AnyStructure, settings: TrainingSettings, *, judging: bool = False
+) -> Floats:
+    """Return the targets (n, c, 2) of the training ticks; to judge by, without estimates."""
     targets = training_targets(
-        [segment.positions for segment in dataset.segments],
+        [each.truths if judging else each.positions for each in dataset.segments],
         structure.training.ticks,
         settings.horizons,
         dataset.period_ns * 1e-9,

@@ -1,0 +1,86 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which positions that a filter told without references count, and when they are learned."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.followed_laps import FollowedLaps
+from two_manifold_ros.filtering.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STEP_NS = 100_000_000
+LAP_S = 2.0
+TRACKING, UNSURE = Status.TRACKING, Status.UNSURE
+
+
+def told(tick: int, status: Status = TRACKING) -> Any:  # noqa: ANN401 - part of an estimate
+    positions = np.array([[float(tick), -float(tick)], [0.0, 0.0]])
+    return SimpleNamespace(stamp_ns=tick * STEP_NS, status=status, positions=positions)
+
+
+def taken(laps: FollowedLaps, ticks: Iterable[int]) -> list[tuple[int, float, float]]:
+    return [tuple(each) for tick in ticks for each in laps.take(told(tick), LAP_S)]
+
+
+def test_nothing_counts_before_a_whole_lap_and_then_all_of_it() -> None:
+    laps = FollowedLaps()
+    assert taken(laps, range(20)) == []
+    assert not laps.is_due(LAP_S)
+    assert taken(laps, [20]) == [(each * STEP_NS, each, -each) for each in range(21)]
+    assert taken(laps, [21]) == [(21 * STEP_NS, 21, -21)]
+    assert laps.seconds == pytest.approx(2.1)
+    assert laps.is_due(LAP_S)
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=6))
+def test_only_runs_of_a_lap_count(lengths: list[int]) -> None:
+    laps, tick, wanted, seconds = FollowedLaps(), 0, [], 0.0
+    found = []
+    for length in lengths:
+        run = list(range(tick, tick + length))
+        found += [each[0] // STEP_NS for each in taken(laps, run)]
+        assert laps.take(told(tick + length, UNSURE), LAP_S) == []
+        tick += length + 1
+        if length > 20:
+            wanted += run
+            seconds += 0.1 * (length - 1)
+    assert found == wanted
+    assert laps.seconds == pytest.approx(seconds)
+
+
+def test_a_training_is_due_after_one_lap_two_four() -> None:
+    laps, due = FollowedLaps(), []
+    for tick in range(200):
+        laps.take(told(tick), LAP_S)
+        if laps.is_due(LAP_S):
+            due.append(tick)
+            laps.learned()
+    assert due == [20, 40, 80, 160]
+
+
+def test_a_reference_or_a_reset_begins_anew() -> None:
+    laps = FollowedLaps()
+    taken(laps, range(15))
+    laps.stop()
+    assert taken(laps, range(15, 35)) == []
+    taken(laps, [36])
+    assert laps.seconds > 0.0
+    laps.clear()
+    assert laps.seconds == 0.0
+    assert taken(laps, range(40, 55)) == []
+
+
+def test_without_a_lap_nothing_counts() -> None:
+    laps = FollowedLaps()
+    for tick in range(50):
+        assert laps.take(told(tick), np.nan) == []
