@@ -102,5 +102,6 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         factors=np.array([1.0, 2.0, 3.0]),
         states=states,
         beginnings=np.array([0.7 * np.eye(PLACES)[2], 0.3 * np.eye(PLACES)[5]]),
+        shifts=np.zeros(CHANNELS),
         stops=0.1 * rng.random((2, PLACES)) * (np.arange(PLACES) % 3 == 1),
     )

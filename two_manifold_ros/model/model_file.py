@@ -49,7 +49,7 @@ _KINDS = {
     # What else version 6 held is refused when it is built.
     FORMAT: _Kind(Model, (8, 7, 6), check_model, trained_numbers, trained_arrays, trained_from),
     ROUTE_FORMAT: _Kind(
-        RouteModel, (9,), check_route_model, route_numbers, route_arrays, route_from
+        RouteModel, (10,), check_route_model, route_numbers, route_arrays, route_from
     ),
 }
 

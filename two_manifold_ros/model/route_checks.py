@@ -73,6 +73,7 @@ def route_shapes(
         'route.new_slopes': (route.new_slopes, (places, channels)),
         'route.noise': (route.noise, (places,)),
         'route.beginnings': (route.beginnings, (2, places)),
+        'route.shifts': (route.shifts, (channels,)),
         'route.stops': (route.stops, (2, places)),
         'route.rates': (route.rates, (places,)),
         'route.tick_lengths': (route.tick_lengths, (places,)),
@@ -193,6 +194,8 @@ def _check_paces(route: Route) -> None:
         values = getattr(route, name)
         if not ((values > 0.0) & (values <= LARGEST_RATE)).all():
             refuse(f'route.{name} are not positive and possible')
+    if not ((route.shifts >= 0.0) & (route.shifts <= LARGEST_RATE)).all():
+        refuse('route.shifts are no standard deviations')
     pulls = np.concatenate([route.pulls, route.forward, [route.forward_offset]])
     if not (np.abs(pulls) <= LARGEST_RATE).all():
         refuse('route.pulls and route.forward are no accelerations')

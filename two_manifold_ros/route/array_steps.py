@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.readout.reading import FLOOR
+from two_manifold_ros.route.offsets import FARTHEST_OFF
 from two_manifold_ros.route.reading import LEAST_SHARE
 from two_manifold_ros.route.steps import (
     FAINT,
@@ -47,6 +48,26 @@ def take_features(
 def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
     """Fill whitened features, see ``features.whiten``."""
     whitened[:] = root @ features
+
+
+def follow_offsets(
+    observation: Floats, chances: Floats, paces: Floats, active: Indices, usual: Floats,
+    slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
+    applied: Floats,
+) -> None:  # fmt: skip
+    """Take an observation into the offsets, see ``offsets.follow_offsets``."""
+    gain, bound = numbers
+    settled = np.where(chances[active, ON] > NOTHING, chances[active, ON], 0.0)
+    total = float(settled.sum())
+    apart = np.zeros(len(offsets))
+    if total > NOTHING:
+        paced = settled * np.clip(paces[active, ON] - 1.0, -bound, bound)
+        expected[:] = settled @ usual[active] + paced @ slopes[active]
+        apart = total * np.clip(observation - expected / total, -FARTHEST_OFF, FARTHEST_OFF)
+    offsets += gain * (apart - offsets)
+    counts = (np.abs(offsets) > shifts) & (shifts > 0.0)
+    ratios = np.divide(shifts, offsets, out=np.ones_like(offsets), where=counts)
+    applied[:] = np.where(counts, (1.0 - np.square(ratios)) * offsets, 0.0)
 
 
 def move(

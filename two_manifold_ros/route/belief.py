@@ -23,6 +23,7 @@ import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.route.features import FeatureStream
+from two_manifold_ros.route.offsets import SensorOffsets
 from two_manifold_ros.route.placeless import placeless_of
 from two_manifold_ros.route.route import JUMPED
 from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
@@ -63,6 +64,8 @@ class RouteBelief:
         pace, which is the speed over the usual one there.
     elsewhere
         Probability of being at no place.
+    offsets
+        How far the sensor is off from the one that the map was learned with.
     log_evidence
         Logarithm of the predicted density of the last observation.
     state : (k,)
@@ -73,6 +76,7 @@ class RouteBelief:
     def __init__(self, route: Route) -> None:
         self._route = route
         self._stream = FeatureStream(route.channels, route.gains)
+        self.offsets = SensorOffsets(route)
         places = len(route.noise)
         self.chances, self.paces, self.spreads = (np.zeros((places, ROWS)) for _ in range(3))
         self._tables = self.chances, self.paces, self.spreads
@@ -149,6 +153,7 @@ class RouteBelief:
     def start(self) -> None:
         """Start at the beginning of a drive or anywhere, rolling or standing."""
         self._stream.start()
+        self.offsets.start()
         route = self._route
         places = len(self.chances)
         rolls, stands = route.beginnings
@@ -217,15 +222,16 @@ class RouteBelief:
         """
         route = self._route
         evidence, shift, self._count, self._resting = update(
-            observation, self._stream.age == 0, self._tables, self._found, self._room, self._sight,
-            self._scalars, self._placeless, self._ways, route.tick_lengths, self._changes,
-            self._looks, self._motion, self._numbers, self._count, self.elsewhere, self._resting,
-            self._totals, route.states, self.state,
+            observation - self.offsets.applied, self._stream.age == 0, self._tables, self._found,
+            self._room, self._sight, self._scalars, self._placeless, self._ways,
+            route.tick_lengths, self._changes, self._looks, self._motion, self._numbers,
+            self._count, self.elsewhere, self._resting, self._totals, route.states, self.state,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
             return 0.0
         self._stream.age += 1
+        self.offsets.follow(observation, self.chances, self.paces, self._active[: self._count])
         self.elsewhere = float(self._totals[ROWS])
         self.log_evidence = math.log(evidence) + shift
         return min(evidence, 1.0)

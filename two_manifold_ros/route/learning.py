@@ -297,6 +297,7 @@ class _Learner:
             np.ones(count),
             states,
             self._beginnings(),
+            np.broadcast_to(passes.shifts, passes.channels).copy(),
             self._stops(rates),
         )
 

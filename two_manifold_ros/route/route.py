@@ -122,6 +122,9 @@ class Route:
         Mean two-manifold state at each place, the constant first.
     beginnings : (2, P)
         Chances that a drive begins at each place, rolling and standing; all sum to one.
+    shifts : (d,)
+        What an observation may be off from one day to another, standard deviation; 0 where nothing
+        is known of that.
     stops : (2, P)
         Chances per tick that a vehicle which drives as usual stops at each place, as drives of the
         training did on their way, and that one which stands there drives on.
@@ -174,4 +177,5 @@ class Route:
     factors: Floats
     states: Floats
     beginnings: Floats
+    shifts: Floats
     stops: Floats
