@@ -71,6 +71,7 @@ def test_a_model_filters_the_same_after_reading(
         ('route.rates', 0, 0.0, 'route.rates are not positive and possible'),
         ('route.tick_lengths', 0, 1e4, 'route.tick_lengths are not positive and possible'),
         ('route.forward', 0, -1e4, 'route.pulls and route.forward are no accelerations'),
+        ('route.shifts', 1, -0.1, 'route.shifts are no standard deviations'),
         ('route.moves', (0, 0), 0.9, 'route.moves are no chances that sum to one'),
         ('route.beginnings', (0, 0), 0.9, 'route.beginnings are no chances that sum to one'),
         (
@@ -138,7 +139,7 @@ def test_numbers_of_a_route_that_make_no_sense(
 def test_its_header_tells_people_what_it_is(route_path: Path, slot_car_model: RouteModel) -> None:
     header = header_of(route_path)
     assert header['format'] == 'two_manifold_ros route model'
-    assert (header['version'], header['kernel']) == (9, 'laplacian-eigenmap')
+    assert (header['version'], header['kernel']) == (10, 'laplacian-eigenmap')
     assert header['summary'] == slot_car_model.summary
 
 
