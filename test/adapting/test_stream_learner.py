@@ -72,19 +72,6 @@ def errors(estimates: list[Estimate], later_ns: int = 0) -> np.ndarray:
     return np.linalg.norm(told - drive.positions[where, :2], axis=1)
 
 
-class StubPart:
-    """A part of a lap of a given error, all of it risen."""
-
-    def __init__(self, rmse_m: float) -> None:
-        self.rmse_m, self.seconds = rmse_m, 0.0
-
-    def rise_ns(self) -> int:
-        return int(run().stamps_ns[LEARNED - 50])
-
-    def forget(self) -> None:
-        """Nothing is kept."""
-
-
 class Learned(NamedTuple):
     """What a learner told and did on the first laps, and has saved then."""
 
@@ -435,7 +422,7 @@ def test_stamps_are_judged_as_by_the_filter(kept: Saved) -> None:
     assert recording.positions is not None
     assert recording.positions.stamps.max() <= drive.stamps_ns[LEARNED + 200]
     assert learner.known_s == pytest.approx((LEARNED + 200) / 20.0, abs=0.6)
-    assert not learner._ended
+    assert not learner._schedule.ended
 
 
 def test_positions_without_samples_teach_nothing() -> None:
@@ -449,14 +436,6 @@ def test_positions_without_samples_teach_nothing() -> None:
     learner.add_reference(10**9 + 1, 0.0, 0.0)
     feed(learner, 0, 200)
     assert learner.known_s == pytest.approx(10.0, abs=0.3)
-
-
-def test_what_is_not_kept_any_more_does_not_slow_learning_down(kept: Saved) -> None:
-    learner = restored(kept)
-    learner.known_s = 1e6
-    learner._since_s = learner._last_s = 0.0
-    assert learner._learn()
-    assert learner._due_s - learner.known_s <= LEARNED / 20.0
 
 
 def test_later_maps_are_trained_on_the_newest_laps_with_positions(
@@ -478,7 +457,7 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(
     lap_s = learner.lap_s
     assert len(learner.memory.recordings(HEAD)) == 2
     trained_on.clear()
-    learner._due_s = 0.0
+    learner._schedule.due_s = 0.0
     feed(learner, 1500, 1501, later_ns=60 * 10**9)
     (one,) = trained_on[-1:]
     positions = [each.positions for each in one if each.positions is not None]
@@ -545,9 +524,9 @@ def test_what_errs_no_less_than_the_mean_position_is_not_told(kept: Saved) -> No
 
 def test_a_clock_that_is_set_back_leaves_nothing_out(kept: Saved) -> None:
     learner = restored(kept)
-    learner._since_ns = learner._epoch_ns = int(run().stamps_ns[600])
+    learner._schedule.since_ns = learner._schedule.epoch_ns = int(run().stamps_ns[600])
     feed(learner, 0, 100, later_ns=-(10**12), reference=False)
-    assert learner._since_ns == learner._epoch_ns == 0
+    assert learner._schedule.since_ns == learner._schedule.epoch_ns == 0
 
 
 def test_positions_that_end_before_there_is_a_model_are_learned_from() -> None:
@@ -580,24 +559,6 @@ def test_a_tpsr_is_learned_in_the_same_way(restart: bool) -> None:
     assert np.sqrt(np.mean(errors(alone) ** 2)) < 0.25
 
 
-def test_one_part_that_errs_begins_nothing_anew_and_two_do(kept: Saved) -> None:
-    learner = restored(kept)
-    learner._last_fix_ns = int(run().stamps_ns[LEARNED])
-    learner._parts.clear()
-    found = [(0.1, 0)] * 4 + [(1.0, 0), (0.1, 0), (1.0, 0), (1.0, 7)]
-    for error, since_ns in found:
-        learner._part = StubPart(error)
-        learner._end_part()
-        assert bool(learner._since_ns) == bool(since_ns)
-
-
-def test_of_less_than_a_lap_no_training_follows_another(kept: Saved) -> None:
-    learner = restored(kept)
-    learner._since_s = learner.known_s - 0.1
-    assert learner._learn()
-    assert learner._due_s - learner.known_s >= 0.5 * learner.lap_s
-
-
 def test_a_wrong_lag_is_refused_at_once() -> None:
     with pytest.raises(InputError, match='position lag'):
         new_learner(position_lag='late')
@@ -605,14 +566,15 @@ def test_a_wrong_lag_is_refused_at_once() -> None:
 
 def test_a_map_that_was_begun_before_errors_rose_again_leaves_nothing_out(kept: Saved) -> None:
     learner = restored(kept)
+    schedule = learner._schedule
     for meanwhile in (False, True):
-        learner._since_ns = int(run().stamps_ns[50])
+        schedule.since_ns = int(run().stamps_ns[50])
         assert learner._learn()
         assert learner._coming is not None
-        learner._coming[1].epoch_ns = learner._since_ns
+        learner._coming[1].epoch_ns = schedule.since_ns
         if meanwhile:
-            learner._since_ns, learner._epoch_ns = int(run().stamps_ns[400]), 0
+            schedule.since_ns, schedule.epoch_ns = int(run().stamps_ns[400]), 0
         begin = LEARNED + 200 * meanwhile
         feed(learner, begin, begin + 100, reference=False)
         assert learner._coming is None
-        assert learner._epoch_ns == (0 if meanwhile else int(run().stamps_ns[50]))
+        assert schedule.epoch_ns == (0 if meanwhile else int(run().stamps_ns[50]))

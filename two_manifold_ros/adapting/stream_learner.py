@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 import math
-from statistics import median
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from two_manifold_ros.adapting.followed_laps import FollowedLaps
 from two_manifold_ros.adapting.prequential import Prequential
 from two_manifold_ros.adapting.reference import Reference
+from two_manifold_ros.adapting.schedule import FIRST_S, PART_LAPS, Schedule
 from two_manifold_ros.adapting.stream_head import make_head, NothingLearned, StreamHead
 from two_manifold_ros.adapting.stream_memory import newest_part, SEAM_NS, since, StreamMemory
 from two_manifold_ros.errors import InputError
@@ -46,17 +46,6 @@ if TYPE_CHECKING:
 LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
 """Methods of training by the names of the learners, in the order of tables."""
 
-FIRST_S = 10.0
-"""Seconds with positions before the first attempt; one that fails takes a tenth of a second."""
-
-GROWTH, LATER_GROWTH = 1.3, 2.0
-"""
-Times that the drive has become as long when its model is learned again, at first and later on.
-
-All later trainings together take twice as long as the last one. What is not learned yet is learned
-when positions end.
-"""
-
 MOST_NEWEST_LAPS = 16.0
 """
 Newest laps that a model is trained on; what was not driven on any of them is forgotten.
@@ -66,22 +55,6 @@ seeds each of slot_car, rc_car, kart and figure_eight, driven for 20 to 27 laps,
 16 err by 0.7 to 1.15 times as much as those of all laps; of 12 laps up to 1.4 times, and of 10 one
 of the kart's is lost for a while (9 times). It is the least of 4, 6, 8, 10, 12 and 16 that stays
 within 1.15, whichever of the five is left out.
-"""
-
-EARLY_LAPS = 5.0
-"""Laps that are early: from there on more laps hardly make a model better, see the gauntlet."""
-
-PART_LAPS = 0.5
-"""Laps of which the error is judged together."""
-
-RISE, LEAST_PARTS, MOST_PARTS = 1.5, 4, 16
-"""
-Error of two halves of a lap in a row over the median of the newest ones that begins the trainings
-anew, and how many have to be known and are remembered.
-
-After one half a filter was mostly lost for a moment: to begin anew then cost the map of rc_car
-13 % of a core. With two whole laps the slot car was back five laps after a sign had turned, and so
-after three.
 """
 
 RELEASED = 0.9
@@ -96,26 +69,16 @@ Time without a position, or three usual steps of them if these are longer, after
 have ended: then the model is learned once more from all that there is.
 """
 
-WORTH = 1.02
-"""Times that the drive has become as long for that to be worth it."""
-
 CATCH_UP_LAPS = 1.0
 """Newest laps that a new model is shown before it is believed: a lap tells where it is."""
 
 JUDGED_LAPS = 2.0
 """Newest laps over which its error is told."""
 
-LEAST_LAPS = 2.0
+BETTER = 0.8
 """
-Laps that count as the shortest drive in that: after a rise, trainings would follow each other
-within seconds otherwise.
-"""
-
-LATELY_LAPS, BETTER = 2.0, 0.8
-"""
-Laps since a rise from which a model of them alone is tried, and its error on parts that were left
-out over that of the model that runs below which it is better: a model of few laps has to show its
-worth.
+Error, on parts that were left out, of a model of what came since a rise alone over that of the
+model that runs, below which it is better: a model of few laps has to show its worth.
 """
 
 MET_ONCE = 'no place of the route was met twice yet: drive another lap'
@@ -216,8 +179,6 @@ class StreamLearner:
         What refuses positions; its ``counters``.
     memory
         What is kept of the stream.
-    known_s
-        Seconds of the stream with positions.
     models
         How many models that were learned here have run.
     failure, details
@@ -255,7 +216,6 @@ class StreamLearner:
         self._intake = Intake(len(head.channels.names), SEAM_NS, reorder_ns)
         self.reference = Reference()
         self.score = Prequential(FIRST_S)
-        self.known_s = 0.0
         self.models = 0
         self.failure = self.details = ''
         self._model = head
@@ -267,18 +227,16 @@ class StreamLearner:
         self._coming: tuple[Successor, _Candidate] | None = None
         self._failures = 0
         self._refused = ''
-        self._since_s, self._due_s, self._last_s = 0.0, FIRST_S, 0.0
-        # From when on the stream is learned, and since when it was as it is now: 0 for all of it.
-        self._epoch_ns = self._since_ns = 0
+        self._schedule = Schedule()
         self._part = Prequential(math.inf)
-        self._parts: deque[float] = deque(maxlen=MOST_PARTS)
-        # Begin of a part of which the error had risen, if the newest was one.
-        self._risen_ns: int | None = None
-        self._last_fix_ns: int | None = None
-        self._ended = False
         self._followed = FollowedLaps()
         # Of what the model was learned from, seconds without references.
         self._followed_s = 0.0
+
+    @property
+    def known_s(self) -> float:
+        """Seconds of the stream with positions."""
+        return self._schedule.known_s
 
     @property
     def running(self) -> ModelHead:
@@ -320,9 +278,7 @@ class StreamLearner:
         # As the filter judges stamps: a wild one neither ends a drive nor positions.
         for _, used_ns, used in self._intake.push(stamp_ns, values, Counter()):
             if used_ns <= self.memory.newest_ns - SEAM_NS:
-                # Stamps of before say nothing of what comes now.
-                self._since_ns = self._epoch_ns = 0
-                self._risen_ns = None
+                self._schedule.set_back()
             self.memory.add(used_ns, used.tolist())
             self._look_for_end(used_ns)
         self._look_for_model()
@@ -332,7 +288,7 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.tell(estimate)
                 self._part.tell(estimate)
-        if self._ended and self.models:
+        if self._schedule.ended and self.models:
             self._follow(estimates)
         if self._coming is not None:
             self._go_on_beside(*self._coming, stamp_ns, sample, estimates)
@@ -350,17 +306,22 @@ class StreamLearner:
                 reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
             )
         if is_kept:
-            self._count(stamp_ns)
+            if self._schedule.ended:
+                # What the filter told is worth nothing beside what is.
+                self.memory.forget_followed()
+                self._followed.clear()
+            self._schedule.count(stamp_ns, self._longest_step_ns)
         if self._part.seconds >= PART_LAPS * self.lap_s:
             self._end_part()
-        if self.known_s >= self._due_s:
+        if self._schedule.is_due:
             self._learn()
         return True
 
     def reset(self, cause: str) -> None:
         """Forget the stream, but nothing that was learned; see ``Filter.reset``."""
         self.filter.reset(cause)
-        self.filter.withheld, self._risen_ns = False, None
+        self.filter.withheld = False
+        self._schedule.interrupt()
         self._followed.stop()
         for each in self._scores():
             each.forget()
@@ -416,7 +377,7 @@ class StreamLearner:
                 f'; over the last {score.seconds:.0f} s with positions it erred by '
                 f'{score.rmse_m:.2g} m, the mean position by {score.mean_rmse_m:.2g} m'
             )
-        if self._ended and not self.filter.withheld:
+        if self._schedule.ended and not self.filter.withheld:
             return f'{learned}; no positions come any more, it goes on with what it has learned'
         if self.filter.withheld:
             return f'{learned}, so nothing is told: more laps with positions would help'
@@ -438,17 +399,11 @@ class StreamLearner:
         lengths, arrays = self.memory.saved()
         numbers: dict[str, Any] = {
             'stretches': lengths,
-            'known_s': self.known_s,
-            'due_s': self._due_s,
-            'last_s': self._last_s,
-            'since_s': self._since_s,
             'models': self.models,
             'lag_ns': self._lag_ns,
-            'epoch_ns': self._epoch_ns,
-            'since_ns': self._since_ns,
             'followed_s': self._followed_s,
             'withheld': self.filter.withheld,
-            'parts': list(self._parts),
+            **self._schedule.saved(),
         }
         if self.models:
             numbers['model'], own = model_parts(self._model)
@@ -468,19 +423,13 @@ class StreamLearner:
         try:
             memory = StreamMemory(len(self.head.channels.names))
             memory.restore(numbers['stretches'], arrays)
-            known_s, due_s, last_s, since_s, followed_s = (
-                float(numbers[name])
-                for name in ('known_s', 'due_s', 'last_s', 'since_s', 'followed_s')
-            )
+            schedule, followed_s = Schedule.restored(numbers), float(numbers['followed_s'])
             model = None
             if 'model' in numbers:
                 own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
                 model = model_from('the model', dict(numbers['model']), own)
             withheld = bool(numbers['withheld'])
-            parts = [float(each) for each in numbers['parts']]
-            models, lag_ns, epoch_ns, since_ns = (
-                int(numbers[name]) for name in ('models', 'lag_ns', 'epoch_ns', 'since_ns')
-            )
+            models, lag_ns = (int(numbers[name]) for name in ('models', 'lag_ns'))
         # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
         except Exception as error:
             if isinstance(error, InputError):
@@ -490,19 +439,16 @@ class StreamLearner:
                 f'({error!r}); begin anew in another folder'
             )
             raise InputError(msg) from error
-        self.memory, self.known_s = memory, known_s
-        self._parts = deque(parts, maxlen=MOST_PARTS)
-        self._due_s, self._last_s, self._since_s = due_s, last_s, since_s
-        self._lag_ns, self._epoch_ns, self._since_ns = lag_ns, epoch_ns, since_ns
+        self.memory, self._schedule, self._lag_ns = memory, schedule, lag_ns
         if model is not None:
             live = self._make(model)
             live.warm_up()
             self._run(model, live)
             self.models, self._followed_s = models, followed_s
             # Until a position comes, it goes on as where none come any more.
-            self._ended = bool(models)
+            schedule.ended = bool(models)
         self.filter.withheld = withheld
-        if known_s > WORTH * last_s and known_s >= FIRST_S:
+        if schedule.has_grown:
             self._learn()
 
     def close(self) -> None:
@@ -521,27 +467,13 @@ class StreamLearner:
     def _longest_step_ns(self) -> int:
         return max(self.reference.hole_ns, ENDED_NS)
 
-    def _count(self, stamp_ns: int) -> None:
-        if self._last_fix_ns is not None:
-            step_ns = stamp_ns - self._last_fix_ns
-            if 0 < step_ns <= self._longest_step_ns:
-                self.known_s += step_ns * 1e-9
-        if self._ended:
-            # What the filter told is worth nothing beside what is.
-            self.memory.forget_followed()
-            self._followed.clear()
-        self._last_fix_ns, self._ended = stamp_ns, False
-
     def _look_for_end(self, stamp_ns: int) -> None:
-        if self._ended or self._last_fix_ns is None:
+        if not self._schedule.has_stopped(stamp_ns, self._longest_step_ns):
             return
-        if stamp_ns - self._last_fix_ns <= self._longest_step_ns:
-            return
-        worth_it = self.known_s > max(WORTH * self._last_s, FIRST_S)
-        if worth_it and not self._learn():
+        if self._schedule.has_grown and not self._learn():
             # One runs; once more after it.
             return
-        self._ended = True
+        self._schedule.ended = True
 
     def _follow(self, estimates: Sequence[Estimate]) -> None:
         """Learn how the vehicle moves where no references say where it is."""
@@ -556,7 +488,7 @@ class StreamLearner:
         self._followed.learned()
         most_s = MOST_NEWEST_LAPS * self.lap_s
         step_ns = self._longest_step_ns
-        candidate = _Candidate(self._since_ns, self._epoch_ns)
+        candidate = _Candidate(self._schedule.since_ns, self._schedule.epoch_ns)
         kept = since(self.memory.recordings(self.head), candidate.epoch_ns)
         kept = newest_part(kept, 0.5 * most_s, step_ns)
         # Not more than with references: what is wrong would grow from one training to the next.
@@ -582,39 +514,22 @@ class StreamLearner:
         if score.seconds >= self.lap_s:
             limit = RELEASED if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
-        error, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
+        error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
         self._part.forget()
-        if len(self._parts) < LEAST_PARTS or error <= RISE * median(self._parts):
-            self._parts.append(error)
-            self._risen_ns = None
-        elif self._risen_ns is None:
-            self._risen_ns = rise_ns
-        else:
-            # Something has changed, and what is usual now is not known yet.
-            self._parts.clear()
-            rise_ns, self._risen_ns = self._risen_ns, None
-            self._since_ns, self._epoch_ns = rise_ns, 0
-            ago_s = ((self._last_fix_ns or rise_ns) - rise_ns) * 1e-9
-            self._since_s = self.known_s - max(ago_s, 0.0)
-            self._due_s = min(self._due_s, self._since_s + GROWTH * self.lap_s)
+        self._schedule.judge(error_m, rise_ns, self.lap_s)
 
     def _learn(self) -> bool:
         """Begin to train a model from the newest laps; return whether that can be done now."""
         if self._coming is not None and not self._is_judged(*self._coming):
             return False
-        # What is not kept any more is not learned again.
-        grown_s = min(self.known_s - self._since_s, self.memory.seconds)
-        late = grown_s > EARLY_LAPS * self.lap_s
-        growth = LATER_GROWTH if late else GROWTH
-        # A little more than a lap or two is no reason for a training.
-        least_s = LEAST_LAPS * self.lap_s if self.models else 0.0
-        self._due_s = self.known_s + (growth - 1.0) * max(grown_s, least_s)
-        self._last_s = self.known_s
+        schedule = self._schedule
+        lately = schedule.begin_training(
+            self.lap_s, self.memory.seconds, learned=bool(self.models)
+        )
         kept = self.memory.recordings(self.head)
         if self.models:
             kept = newest_part(kept, MOST_NEWEST_LAPS * self.lap_s, self._longest_step_ns)
-        candidate = _Candidate(self._since_ns, self._epoch_ns)
-        lately = self._since_ns > self._epoch_ns and grown_s > LATELY_LAPS * self.lap_s
+        candidate = _Candidate(schedule.since_ns, schedule.epoch_ns)
         first, least_m = not self.has_model, BETTER * self.score.capped_mean_m(LOST_SHARE)
 
         def make() -> tuple[ModelHead, Filter]:
@@ -734,11 +649,8 @@ class StreamLearner:
         counters['used'] += self.filter.waiting - coming.filter.waiting
         coming.filter.counters = counters
         self._run(coming.model, coming.filter)
-        self._risen_ns = None
         self._lag_ns, self._followed_s = candidate.lag_ns, candidate.followed_s
-        # Where errors have risen again meanwhile, all is learned from once more.
-        if candidate.since_ns == self._since_ns:
-            self._epoch_ns = candidate.epoch_ns
+        self._schedule.end_training(candidate.since_ns, candidate.epoch_ns)
         self.models += 1
         self._coming = None
 

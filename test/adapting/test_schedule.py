@@ -1,0 +1,164 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""When a model is trained: as the drive grows, when positions end, and when errors rise."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+import json
+import math
+
+import pytest
+
+from two_manifold_ros.adapting.schedule import FIRST_S, MOST_PARTS, Schedule
+
+STEP_NS = 100_000_000
+HOLE_NS = 1_000_000_000
+LAP_S = 8.0
+
+
+def driven(schedule: Schedule, seconds: float) -> int:
+    """Drive on with positions; return the stamp of the newest."""
+    newest_ns = schedule.newest_ns or 10**18
+    if schedule.newest_ns is None:
+        schedule.count(newest_ns, HOLE_NS)
+    for _ in range(round(seconds * 1e9 / STEP_NS)):
+        newest_ns += STEP_NS
+        schedule.count(newest_ns, HOLE_NS)
+    return newest_ns
+
+
+def trainings(schedule: Schedule, until_s: float, lap_s: float = math.nan) -> list[float]:
+    """Return of how many seconds the models are that are trained until then."""
+    found = []
+    while schedule.known_s < until_s:
+        driven(schedule, 0.1)
+        if schedule.is_due:
+            found.append(round(schedule.known_s, 1))
+            schedule.begin_training(lap_s, schedule.known_s, learned=lap_s > 0.0)
+    return found
+
+
+def test_what_is_not_given_positions_does_not_count() -> None:
+    schedule = Schedule()
+    newest_ns = driven(schedule, 5.0)
+    schedule.count(newest_ns + 60 * 10**9, HOLE_NS)
+    # Nor does a clock that is set back.
+    schedule.count(newest_ns, HOLE_NS)
+    driven(schedule, 2.0)
+    assert schedule.known_s == pytest.approx(7.0)
+
+
+def test_trainings_follow_as_the_drive_grows_and_later_more_rarely() -> None:
+    found = trainings(Schedule(), 40.0)
+    assert found[0] == pytest.approx(FIRST_S, abs=0.15)
+    ratios = [late / early for early, late in pairwise(found)]
+    assert ratios == pytest.approx([1.3] * len(ratios), abs=0.02)
+    found = trainings(Schedule(), 400.0, LAP_S)
+    assert found[-1] / found[-2] == pytest.approx(2.0, abs=0.02)
+
+
+def test_what_is_not_kept_any_more_does_not_slow_learning_down() -> None:
+    schedule = Schedule()
+    schedule.known_s = 1e6
+    schedule.begin_training(LAP_S, 70.0, learned=True)
+    assert schedule.due_s - schedule.known_s == pytest.approx(70.0)
+
+
+def test_positions_end_once_and_what_was_learned_already_is_not_worth_another_training() -> None:
+    schedule = Schedule()
+    assert not schedule.has_stopped(10**18, HOLE_NS)
+    newest_ns = driven(schedule, FIRST_S + 1.0)
+    assert not schedule.has_stopped(newest_ns + HOLE_NS, HOLE_NS)
+    assert schedule.has_stopped(newest_ns + HOLE_NS + 1, HOLE_NS)
+    assert schedule.has_grown
+    schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    assert not schedule.has_grown
+    schedule.ended = True
+    assert not schedule.has_stopped(newest_ns + 2 * HOLE_NS, HOLE_NS)
+    driven(schedule, 1.0)
+    assert not schedule.ended
+    assert schedule.has_grown
+
+
+def test_too_little_is_not_worth_a_training_when_positions_end() -> None:
+    schedule = Schedule()
+    driven(schedule, FIRST_S - 1.0)
+    assert not schedule.has_grown
+
+
+def risen(schedule: Schedule) -> int:
+    """Let errors rise after some usual ones; return since when."""
+    begin_ns = driven(schedule, 5 * LAP_S)
+    schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    for _ in range(4):
+        schedule.judge(0.1, 0, LAP_S)
+    driven(schedule, LAP_S)
+    schedule.judge(1.0, begin_ns, LAP_S)
+    schedule.judge(1.0, begin_ns + 1, LAP_S)
+    return begin_ns
+
+
+def test_one_part_that_errs_begins_nothing_anew_and_two_in_a_row_do() -> None:
+    schedule = Schedule()
+    begin_ns = driven(schedule, 5 * LAP_S)
+    found = [(0.1, 0)] * 4 + [(1.0, begin_ns), (0.1, 0), (1.0, begin_ns)]
+    for error_m, rise_ns in found:
+        schedule.judge(error_m, rise_ns, LAP_S)
+    schedule.interrupt()
+    schedule.judge(1.0, begin_ns, LAP_S)
+    assert schedule.since_ns == 0
+    schedule.judge(1.0, begin_ns, LAP_S)
+    assert schedule.since_ns == begin_ns
+
+
+def test_after_a_rise_laps_count_from_there() -> None:
+    schedule = Schedule()
+    begin_ns = risen(schedule)
+    assert schedule.since_ns == begin_ns
+    assert schedule.due_s == pytest.approx(5 * LAP_S + 1.3 * LAP_S, abs=0.2)
+    # Not each other within seconds.
+    driven(schedule, 0.3 * LAP_S)
+    assert schedule.is_due
+    assert not schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    assert schedule.due_s - schedule.known_s >= 0.5 * LAP_S
+
+
+def test_what_came_since_a_rise_is_tried_alone_after_two_laps_and_until_it_is_learned() -> None:
+    schedule = Schedule()
+    begin_ns = risen(schedule)
+    driven(schedule, 1.1 * LAP_S)
+    assert schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    schedule.end_training(begin_ns, begin_ns)
+    assert schedule.epoch_ns == begin_ns
+    assert not schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+
+
+def test_a_model_that_was_begun_before_errors_rose_again_leaves_nothing_out() -> None:
+    schedule = Schedule()
+    begin_ns = risen(schedule)
+    schedule.end_training(begin_ns - 1, begin_ns - 1)
+    assert schedule.epoch_ns == 0
+
+
+def test_a_clock_that_is_set_back_leaves_nothing_out() -> None:
+    schedule = Schedule()
+    begin_ns = risen(schedule)
+    schedule.end_training(begin_ns, begin_ns)
+    schedule.set_back()
+    assert schedule.since_ns == schedule.epoch_ns == 0
+
+
+def test_it_goes_on_after_a_restart() -> None:
+    schedule = Schedule()
+    risen(schedule)
+    for _ in range(2 * MOST_PARTS):
+        schedule.judge(0.1, 0, LAP_S)
+    numbers = json.loads(json.dumps(schedule.saved()))
+    again = Schedule.restored(numbers)
+    assert again.saved() == numbers
+    assert len(numbers['parts']) == MOST_PARTS
+    assert trainings(again, 200.0, LAP_S) == trainings(schedule, 200.0, LAP_S)
+    for name in numbers:
+        with pytest.raises(KeyError):
+            Schedule.restored({key: numbers[key] for key in numbers if key != name})

@@ -1,0 +1,231 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""When a model of a route is trained while the route is driven, and since when laps count."""
+
+from __future__ import annotations
+
+from collections import deque
+from statistics import median
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FIRST_S = 10.0
+"""Seconds with positions before the first attempt; one that fails takes a tenth of a second."""
+
+GROWTH, LATER_GROWTH = 1.3, 2.0
+"""
+Times that the drive has become as long when its model is learned again, at first and later on.
+
+All later trainings together take twice as long as the last one. What is not learned yet is learned
+when positions end.
+"""
+
+EARLY_LAPS = 5.0
+"""Laps that are early: from there on more laps hardly make a model better, see the gauntlet."""
+
+PART_LAPS = 0.5
+"""Laps of which the error is judged together."""
+
+RISE, LEAST_PARTS, MOST_PARTS = 1.5, 4, 16
+"""
+Error of two halves of a lap in a row over the median of the newest ones that begins the trainings
+anew, and how many have to be known and are remembered.
+
+After one half a filter was mostly lost for a moment: to begin anew then cost the map of rc_car
+13 % of a core. With two whole laps the slot car was back five laps after a sign had turned, and so
+after three.
+"""
+
+WORTH = 1.02
+"""Times that the drive has become as long for that to be worth it."""
+
+LEAST_LAPS = 2.0
+"""
+Laps that count as the shortest drive in that: after a rise, trainings would follow each other
+within seconds otherwise.
+"""
+
+LATELY_LAPS = 2.0
+"""Laps since a rise from which a model of them alone is tried."""
+
+
+class Schedule:
+    """
+    When a model is trained from a stream, and from when on the stream is learned.
+
+    The drive is as long as positions were given on it. A training is due when it has become longer
+    by a part of what it was, and once more when positions end. Where errors have risen for a lap,
+    the drive begins there: what has changed is learned as soon as a new route would be.
+
+    Attributes
+    ----------
+    known_s
+        Seconds with positions.
+    due_s
+        Of them, when a training is due.
+    since_ns
+        Stamp since when the stream was as it is now, 0 for all of it.
+    epoch_ns
+        Stamp from which on the stream is learned, 0 for all of it.
+    newest_ns
+        Stamp of the newest position; ``None`` before the first.
+    ended
+        Whether positions have ended.
+
+    """
+
+    def __init__(self) -> None:
+        self.known_s, self.due_s = 0.0, FIRST_S
+        self.since_ns = self.epoch_ns = 0
+        self.newest_ns: int | None = None
+        self.ended = False
+        # Of the seconds with positions: where laps begin to count, and when training began last.
+        self._since_s = self._last_s = 0.0
+        self._parts: deque[float] = deque(maxlen=MOST_PARTS)
+        # Begin of a part of which the error had risen, if the newest was one.
+        self._risen_ns: int | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the drive has become long enough for a training."""
+        return self.known_s >= self.due_s
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether it has become longer at all, so that a last training is worth it."""
+        return self.known_s >= FIRST_S and self.known_s > WORTH * self._last_s
+
+    def count(self, stamp_ns: int, longest_step_ns: int) -> None:
+        """
+        Count the time since the position before.
+
+        Parameters
+        ----------
+        stamp_ns
+            Of a position.
+        longest_step_ns
+            Between two positions, above which there are none.
+
+        """
+        if self.newest_ns is not None:
+            step_ns = stamp_ns - self.newest_ns
+            if 0 < step_ns <= longest_step_ns:
+                self.known_s += step_ns * 1e-9
+        self.newest_ns, self.ended = stamp_ns, False
+
+    def has_stopped(self, stamp_ns: int, longest_step_ns: int) -> bool:
+        """Return whether positions have just ended, which is to be noted in ``ended``."""
+        if self.ended or self.newest_ns is None:
+            return False
+        return stamp_ns - self.newest_ns > longest_step_ns
+
+    def begin_training(self, lap_s: float, kept_s: float, *, learned: bool) -> bool:
+        """
+        Note that a training begins; return whether to try a model of what came lately alone.
+
+        Parameters
+        ----------
+        lap_s
+            How long a lap takes; NaN if that is not known.
+        kept_s
+            How long the drives are that are kept: others are not learned again.
+        learned
+            Whether a model was learned before.
+
+        """
+        grown_s = min(self.known_s - self._since_s, kept_s)
+        growth = LATER_GROWTH if grown_s > EARLY_LAPS * lap_s else GROWTH
+        # A little more than a lap or two is no reason for a training.
+        least_s = LEAST_LAPS * lap_s if learned else 0.0
+        self.due_s = self.known_s + (growth - 1.0) * max(grown_s, least_s)
+        self._last_s = self.known_s
+        return self.since_ns > self.epoch_ns and grown_s > LATELY_LAPS * lap_s
+
+    def end_training(self, since_ns: int, epoch_ns: int) -> None:
+        """
+        Note that a model runs.
+
+        Parameters
+        ----------
+        since_ns
+            As it was when its training began.
+        epoch_ns
+            From when on it was trained.
+
+        """
+        self._risen_ns = None
+        # Where errors have risen again meanwhile, all is learned from once more.
+        if since_ns == self.since_ns:
+            self.epoch_ns = epoch_ns
+
+    def judge(self, error_m: float, rise_ns: int, lap_s: float) -> None:
+        """
+        Begin the drive anew if errors have risen over two parts in a row.
+
+        Parameters
+        ----------
+        error_m
+            Of the newest part.
+        rise_ns
+            Since when it was as large, if it has risen.
+        lap_s
+            How long a lap takes.
+
+        """
+        if len(self._parts) < LEAST_PARTS or error_m <= RISE * median(self._parts):
+            self._parts.append(error_m)
+            self._risen_ns = None
+        elif self._risen_ns is None:
+            self._risen_ns = rise_ns
+        else:
+            # Something has changed, and what is usual now is not known yet.
+            self._parts.clear()
+            rise_ns, self._risen_ns = self._risen_ns, None
+            self.since_ns, self.epoch_ns = rise_ns, 0
+            ago_s = ((self.newest_ns or rise_ns) - rise_ns) * 1e-9
+            self._since_s = self.known_s - max(ago_s, 0.0)
+            self.due_s = min(self.due_s, self._since_s + GROWTH * lap_s)
+
+    def interrupt(self) -> None:
+        """Forget a part of which the error had risen: what follows is not the next one."""
+        self._risen_ns = None
+
+    def set_back(self) -> None:
+        """Take all of the stream for as it is now: stamps of before say nothing any more."""
+        self.since_ns = self.epoch_ns = 0
+        self.interrupt()
+
+    def saved(self) -> dict[str, Any]:
+        """Return what is to be kept, as JSON values."""
+        return {
+            'known_s': self.known_s,
+            'due_s': self.due_s,
+            'last_s': self._last_s,
+            'since_s': self._since_s,
+            'epoch_ns': self.epoch_ns,
+            'since_ns': self.since_ns,
+            'parts': list(self._parts),
+        }
+
+    @classmethod
+    def restored(cls, numbers: Mapping[str, Any]) -> Schedule:
+        """
+        Return one that goes on with what ``saved`` gave, in any mapping.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If a number is missing, or is none.
+
+        """
+        schedule = cls()
+        schedule.known_s, schedule.due_s, schedule._last_s, schedule._since_s = (
+            float(numbers[name]) for name in ('known_s', 'due_s', 'last_s', 'since_s')
+        )
+        schedule.since_ns, schedule.epoch_ns = (
+            int(numbers[name]) for name in ('since_ns', 'epoch_ns')
+        )
+        schedule._parts.extend(float(each) for each in numbers['parts'])
+        return schedule
