@@ -10,7 +10,7 @@ import math
 
 import pytest
 
-from two_manifold_ros.adapting.schedule import FIRST_S, MOST_PARTS, Schedule
+from two_manifold_ros.adapting.schedule import FIRST_S, GROWTH, MOST_PARTS, Schedule, TURNS
 
 STEP_NS = 100_000_000
 HOLE_NS = 1_000_000_000
@@ -35,7 +35,7 @@ def trainings(schedule: Schedule, until_s: float, lap_s: float = math.nan) -> li
         driven(schedule, 0.1)
         if schedule.is_due:
             found.append(round(schedule.known_s, 1))
-            schedule.begin_training(lap_s, schedule.known_s, learned=lap_s > 0.0)
+            schedule.begin_training(lap_s, schedule.known_s)
     return found
 
 
@@ -49,19 +49,37 @@ def test_what_is_not_given_positions_does_not_count() -> None:
     assert schedule.known_s == pytest.approx(7.0)
 
 
-def test_trainings_follow_as_the_drive_grows_and_later_more_rarely() -> None:
+def test_looks_follow_as_the_drive_grows_as_long_as_no_lap_is_known() -> None:
     found = trainings(Schedule(), 40.0)
     assert found[0] == pytest.approx(FIRST_S, abs=0.15)
     ratios = [late / early for early, late in pairwise(found)]
-    assert ratios == pytest.approx([1.3] * len(ratios), abs=0.02)
-    found = trainings(Schedule(), 400.0, LAP_S)
-    assert found[-1] / found[-2] == pytest.approx(2.0, abs=0.02)
+    assert ratios == pytest.approx([GROWTH] * len(ratios), abs=0.02)
+
+
+@pytest.mark.parametrize('rest_s', [0.0, 5.0])
+def test_models_are_trained_at_turns_and_later_more_rarely(rest_s: float) -> None:
+    """Laps count from where the first one would have begun without a rest."""
+    schedule = Schedule()
+    driven(schedule, 1.2 * LAP_S + rest_s)
+    schedule.begin_training(math.nan, schedule.known_s)
+    schedule.count_laps(1.2, LAP_S)
+    found = trainings(schedule, 25.0 * LAP_S, LAP_S)
+    laps = [(each - rest_s) / LAP_S for each in found]
+    assert laps == pytest.approx([*TURNS, 10.0, 20.0], abs=0.05)
+
+
+def test_a_training_a_little_early_is_the_one_of_its_turn() -> None:
+    schedule = Schedule()
+    for driven_laps, turn in ((1.4, 2.0), (1.7, 2.0), (1.8, 3.0), (4.9, 9.8)):
+        driven(schedule, driven_laps * LAP_S - schedule.known_s)
+        schedule.begin_training(LAP_S, schedule.known_s)
+        assert schedule.due_s == pytest.approx(turn * LAP_S, abs=0.3)
 
 
 def test_what_is_not_kept_any_more_does_not_slow_learning_down() -> None:
     schedule = Schedule()
     schedule.known_s = 1e6
-    schedule.begin_training(LAP_S, 70.0, learned=True)
+    schedule.begin_training(LAP_S, 70.0)
     assert schedule.due_s - schedule.known_s == pytest.approx(70.0)
 
 
@@ -72,7 +90,7 @@ def test_positions_end_once_and_what_was_learned_already_is_not_worth_another_tr
     assert not schedule.has_stopped(newest_ns + HOLE_NS, HOLE_NS)
     assert schedule.has_stopped(newest_ns + HOLE_NS + 1, HOLE_NS)
     assert schedule.has_grown
-    schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    schedule.begin_training(LAP_S, schedule.known_s)
     assert not schedule.has_grown
     schedule.ended = True
     assert not schedule.has_stopped(newest_ns + 2 * HOLE_NS, HOLE_NS)
@@ -90,7 +108,7 @@ def test_too_little_is_not_worth_a_training_when_positions_end() -> None:
 def risen(schedule: Schedule) -> int:
     """Let errors rise after some usual ones; return since when."""
     begin_ns = driven(schedule, 5 * LAP_S)
-    schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    schedule.begin_training(LAP_S, schedule.known_s)
     for _ in range(4):
         schedule.judge(0.1, 0, LAP_S)
     driven(schedule, LAP_S)
@@ -116,22 +134,22 @@ def test_after_a_rise_laps_count_from_there() -> None:
     schedule = Schedule()
     begin_ns = risen(schedule)
     assert schedule.since_ns == begin_ns
-    assert schedule.due_s == pytest.approx(5 * LAP_S + 1.3 * LAP_S, abs=0.2)
+    assert schedule.due_s == pytest.approx((5.0 + TURNS[0]) * LAP_S, abs=0.2)
     # Not each other within seconds.
-    driven(schedule, 0.3 * LAP_S)
+    driven(schedule, 0.5 * LAP_S)
     assert schedule.is_due
-    assert not schedule.begin_training(LAP_S, schedule.known_s, learned=True)
-    assert schedule.due_s - schedule.known_s >= 0.5 * LAP_S
+    assert not schedule.begin_training(LAP_S, schedule.known_s)
+    assert schedule.due_s - schedule.known_s == pytest.approx(0.5 * LAP_S, abs=0.1)
 
 
 def test_what_came_since_a_rise_is_tried_alone_after_two_laps_and_until_it_is_learned() -> None:
     schedule = Schedule()
     begin_ns = risen(schedule)
     driven(schedule, 1.1 * LAP_S)
-    assert schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    assert schedule.begin_training(LAP_S, schedule.known_s)
     schedule.end_training(begin_ns, begin_ns)
     assert schedule.epoch_ns == begin_ns
-    assert not schedule.begin_training(LAP_S, schedule.known_s, learned=True)
+    assert not schedule.begin_training(LAP_S, schedule.known_s)
 
 
 def test_a_model_that_was_begun_before_errors_rose_again_leaves_nothing_out() -> None:

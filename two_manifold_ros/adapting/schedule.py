@@ -14,16 +14,33 @@ if TYPE_CHECKING:
 FIRST_S = 10.0
 """Seconds with positions before the first attempt; one that fails takes a tenth of a second."""
 
-GROWTH, LATER_GROWTH = 1.3, 2.0
+GROWTH = 1.3
 """
-Times that the drive has become as long when its model is learned again, at first and later on.
+Times that the drive has become as long at each look at it as long as no lap is known.
+
+A route that closes right after a look is then known to be closed at 1.3 laps, before the first
+training is due; a look takes some milliseconds.
+"""
+
+TURNS = (1.5, 2.0, 3.0, 4.0, 5.0)
+"""
+Laps after which a model is trained, as long as there are few.
+
+At the first one half of the route was met twice, which is the least to judge a model by. At the
+second all of it was: before, a filter is mostly lost where it was met once. From the last one on
+more laps hardly make a model better, see the gauntlet.
+"""
+
+NEAR = 0.25
+"""Laps before a turn from which on a training is the one of that turn: laps vary by some of it."""
+
+LATER_GROWTH = 2.0
+"""
+Times that the drive has become as long when its model is learned again, after these turns.
 
 All later trainings together take twice as long as the last one. What is not learned yet is learned
 when positions end.
 """
-
-EARLY_LAPS = 5.0
-"""Laps that are early: from there on more laps hardly make a model better, see the gauntlet."""
 
 PART_LAPS = 0.5
 """Laps of which the error is judged together."""
@@ -40,12 +57,6 @@ after three.
 
 WORTH = 1.02
 """Times that the drive has become as long for that to be worth it."""
-
-LEAST_LAPS = 2.0
-"""
-Laps that count as the shortest drive in that: after a rise, trainings would follow each other
-within seconds otherwise.
-"""
 
 LATELY_LAPS = 2.0
 """Laps since a rise from which a model of them alone is tried."""
@@ -121,7 +132,7 @@ class Schedule:
             return False
         return stamp_ns - self.newest_ns > longest_step_ns
 
-    def begin_training(self, lap_s: float, kept_s: float, *, learned: bool) -> bool:
+    def begin_training(self, lap_s: float, kept_s: float) -> bool:
         """
         Note that a training begins; return whether to try a model of what came lately alone.
 
@@ -131,17 +142,22 @@ class Schedule:
             How long a lap takes; NaN if that is not known.
         kept_s
             How long the drives are that are kept: others are not learned again.
-        learned
-            Whether a model was learned before.
 
         """
         grown_s = min(self.known_s - self._since_s, kept_s)
-        growth = LATER_GROWTH if grown_s > EARLY_LAPS * lap_s else GROWTH
-        # A little more than a lap or two is no reason for a training.
-        least_s = LEAST_LAPS * lap_s if learned else 0.0
-        self.due_s = self.known_s + (growth - 1.0) * max(grown_s, least_s)
+        self.due_s = self.known_s + _left_s(grown_s, lap_s)
         self._last_s = self.known_s
-        return self.since_ns > self.epoch_ns and grown_s > LATELY_LAPS * lap_s
+        return self.since_ns > self.epoch_ns and grown_s >= LATELY_LAPS * lap_s
+
+    def count_laps(self, laps: float, lap_s: float) -> None:
+        """
+        Note how many laps were driven when the last training began, and how long one takes.
+
+        A start from rest or a stop make a drive longer, but not more laps.
+        """
+        driven_s = laps * lap_s
+        self._since_s = self._last_s - driven_s
+        self.due_s = self._last_s + _left_s(driven_s, lap_s)
 
     def end_training(self, since_ns: int, epoch_ns: int) -> None:
         """
@@ -186,7 +202,7 @@ class Schedule:
             self.since_ns, self.epoch_ns = rise_ns, 0
             ago_s = ((self.newest_ns or rise_ns) - rise_ns) * 1e-9
             self._since_s = self.known_s - max(ago_s, 0.0)
-            self.due_s = min(self.due_s, self._since_s + GROWTH * lap_s)
+            self.due_s = min(self.due_s, self._since_s + TURNS[0] * lap_s)
 
     def interrupt(self) -> None:
         """Forget a part of which the error had risen: what follows is not the next one."""
@@ -229,3 +245,12 @@ class Schedule:
         )
         schedule._parts.extend(float(each) for each in numbers['parts'])
         return schedule
+
+
+def _left_s(driven_s: float, lap_s: float) -> float:
+    """Return how much longer a drive is to become until its model is learned again."""
+    for turn in TURNS:
+        if turn * lap_s > driven_s + NEAR * lap_s:
+            return turn * lap_s - driven_s
+    growth = LATER_GROWTH if lap_s > 0.0 else GROWTH
+    return (growth - 1.0) * driven_s

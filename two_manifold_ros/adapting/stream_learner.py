@@ -15,7 +15,7 @@ import numpy as np
 from two_manifold_ros.adapting.followed_laps import FollowedLaps
 from two_manifold_ros.adapting.prequential import Prequential
 from two_manifold_ros.adapting.reference import Reference
-from two_manifold_ros.adapting.schedule import FIRST_S, PART_LAPS, Schedule
+from two_manifold_ros.adapting.schedule import FIRST_S, NEAR, PART_LAPS, Schedule, TURNS
 from two_manifold_ros.adapting.stream_head import make_head, NothingLearned, StreamHead
 from two_manifold_ros.adapting.stream_memory import newest_part, SEAM_NS, since, StreamMemory
 from two_manifold_ros.errors import InputError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.inspection.laps import Laps
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
@@ -119,6 +120,8 @@ class _Candidate:
         How late positions were found to be.
     followed_s
         Seconds of what it is trained on for which only the filter told positions.
+    laps
+        That were driven, if that was looked for and found.
     running, own
         Errors of what runs and of this model, over the same time.
 
@@ -128,6 +131,7 @@ class _Candidate:
     epoch_ns: int
     lag_ns: int = 0
     followed_s: float = 0.0
+    laps: Laps | None = None
     running: Prequential = field(default_factory=lambda: Prequential(math.inf))
     own: Prequential = field(default_factory=lambda: Prequential(math.inf))
 
@@ -520,12 +524,12 @@ class StreamLearner:
 
     def _learn(self) -> bool:
         """Begin to train a model from the newest laps; return whether that can be done now."""
+        # One that was judged just now is not to be lost.
+        self._look_for_model()
         if self._coming is not None and not self._is_judged(*self._coming):
             return False
         schedule = self._schedule
-        lately = schedule.begin_training(
-            self.lap_s, self.memory.seconds, learned=bool(self.models)
-        )
+        lately = schedule.begin_training(self.lap_s, self.memory.seconds)
         kept = self.memory.recordings(self.head)
         if self.models:
             kept = newest_part(kept, MOST_NEWEST_LAPS * self.lap_s, self._longest_step_ns)
@@ -536,8 +540,11 @@ class StreamLearner:
             if not kept:
                 msg = 'no drive with positions is kept any more'
                 raise InputError(msg)
-            if first and len(kept) == 1 and not _meets_again(kept[0]):
-                raise InputError(MET_ONCE)
+            if first and len(kept) == 1:
+                # It takes far less time to see than to train.
+                candidate.laps = laps = _laps(kept[0])
+                if laps is None or laps.count < TURNS[0] - NEAR:
+                    raise InputError(MET_ONCE)
             model = None
             if lately:
                 # Too little for a model of its own, perhaps.
@@ -624,6 +631,8 @@ class StreamLearner:
             return
         coming.catch_up()
         self.failure, self.details = coming.failure, coming.details
+        if candidate.laps is not None:
+            self._schedule.count_laps(candidate.laps.count, candidate.laps.time_s)
         if coming.failure:
             # Before the first model there was just too little, unless it is a bug.
             self._failures += bool(self.models) or bool(coming.details)
@@ -691,7 +700,7 @@ def _lag_ns(recording: Recording) -> int:
     return round(1e9 * recording.positions.earlier_s) if recording.positions is not None else 0
 
 
-def _meets_again(recording: Recording) -> bool:
-    """Return whether the positions come by a place twice, which takes far less time to see."""
+def _laps(recording: Recording) -> Laps | None:
+    """Return the laps that were driven, if the positions come by a place twice."""
     together = put_together(recording.positions, recording.imu) if recording.positions else None
-    return together is not None and count_laps(together.motion) is not None
+    return None if together is None else count_laps(together.motion)

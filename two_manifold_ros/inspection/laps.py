@@ -11,7 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from two_manifold_ros.inspection.motion import Motion
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 _GATES = 16
 _GATE_WIDTH = 0.1
@@ -28,7 +28,7 @@ class Laps:
     count
         Distance driven divided by the length of a lap.
     time_s, length_m
-        Medians over the whole laps between gaps.
+        Medians over the whole laps between gaps; over all laps where each has a gap.
 
     """
 
@@ -50,10 +50,12 @@ def count_laps(motion: Motion) -> Laps | None:
     targets = (np.arange(_GATES) + 0.5) / _GATES * way[-1]
     gates = np.searchsorted(way, targets)
     width = _GATE_WIDTH * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
-    laps = np.concatenate([_laps_through(motion, way, int(gate), width) for gate in gates])
+    found = [_laps_through(motion, way, int(gate), width) for gate in gates]
+    laps, whole = (np.concatenate(each) for each in zip(*found, strict=True))
     if not len(laps):
         return None
-    time_s, length_m = np.median(laps, axis=0).tolist()
+    # Over a gap the way is known to be no shorter than a straight line.
+    time_s, length_m = np.median(laps[whole] if whole.any() else laps, axis=0).tolist()
     return Laps(float(way[-1]) / length_m, time_s, length_m)
 
 
@@ -66,15 +68,14 @@ def way_driven(motion: Motion) -> Floats:
     return way
 
 
-def _laps_through(motion: Motion, way: Floats, gate: int, width: float) -> Floats:
-    """Return time and way (L, 2) between passages of the gate with nothing unknown between."""
+def _laps_through(motion: Motion, way: Floats, gate: int, width: float) -> tuple[Floats, Bools]:
+    """Return time and way (L, 2) between passages of the gate, and which have no gap between."""
     passages = _passages(motion, way, gate, width)
     unknown = np.cumsum(~motion.known)
     first, last = passages[:-1], passages[1:]
-    whole = unknown[last] == unknown[first]
+    whole: Bools = unknown[last] == unknown[first]
     laps = np.stack([motion.seconds[last] - motion.seconds[first], way[last] - way[first]], axis=1)
-    chosen: Floats = laps[whole]
-    return chosen
+    return laps, whole
 
 
 def _passages(motion: Motion, way: Floats, gate: int, width: float) -> Ints:
