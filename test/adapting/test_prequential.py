@@ -66,7 +66,11 @@ def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
     places = {second * SECOND_NS: (3.0 * (second % 2), 0.0) for second in range(3)}
     score.settle(2 * SECOND_NS, places.get)
     most = 0.5 * score.mean_rmse_m
-    assert score.capped_mean_m(0.5) == pytest.approx((0.0 + min(2.0, most) + most) / 3.0)
+    capped = [0.0, min(2.0, most), most]
+    assert score.capped_mean_m(0.5, 2.0) == pytest.approx(np.mean(capped))
+    assert score.capped_mean_m(0.5, math.nan) == score.capped_mean_m(0.5, 2.0)
+    # The newest seconds alone.
+    assert score.capped_mean_m(0.5, 1.0) == pytest.approx(np.mean(capped[1:]))
 
 
 def test_what_was_withheld_for_being_no_better_is_judged_as_told() -> None:

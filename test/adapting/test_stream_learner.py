@@ -468,6 +468,33 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(
     assert len(one) == 2
 
 
+def test_a_lap_that_is_like_no_other_is_not_trained_on(kept: Saved) -> None:
+    """The sensor is stuck for a lap; then all is as before, and nothing has to be forgotten."""
+    trained_on: list[list[Recording]] = []
+
+    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        trained_on.append(list(recordings))
+        return train_model(recordings, settings)
+
+    learner, drive = restored(kept, train=train), run()
+    lap = round(20.0 * learner.lap_s)
+    begin = LEARNED + lap
+    feed(learner, LEARNED, begin)
+    stuck = drive.imu[begin]
+    for index in range(begin, begin + lap):
+        learner.push(int(drive.stamps_ns[index]), stuck)
+        learner.add_reference(int(drive.stamps_ns[index]), *drive.positions[index, :2].tolist())
+    feed(learner, begin + lap, begin + 3 * lap)
+    stamps = [int(each) for each in drive.stamps_ns[[begin, begin + lap]]]
+    learner._due_s = 0.0
+    feed(learner, begin + 3 * lap, begin + 3 * lap + 1)
+    (one,) = trained_on[-1]
+    inside = (one.imu.stamps >= stamps[0]) & (one.imu.stamps < stamps[1])
+    assert inside.sum() < 0.2 * lap
+    assert one.imu.first_stamp == drive.stamps_ns[0]
+    assert learner._epoch_ns == 0
+
+
 def test_newest_laps_reach_back_over_drives_and_holes() -> None:
     whole = run_to_recording(run())
     early, late = whole.between(None, 40.0), whole.between(50.0, 60.0)

@@ -64,12 +64,25 @@ class Prequential:
         """The same of who always says the mean position."""
         return math.sqrt(self._mean_of(2))
 
-    def capped_mean_m(self, share: float) -> float:
-        """Return the mean error, metres, each at most a share of ``mean_rmse_m``; NaN at first."""
+    def capped_mean_m(self, share: float, newest_s: float) -> float:
+        """
+        Return the mean error, metres, each at most a share of ``mean_rmse_m``; NaN at first.
+
+        Parameters
+        ----------
+        share
+            What somebody errs at most who is lost.
+        newest_s
+            Newest seconds that count; NaN for all.
+
+        """
         if not self._scored:
             return math.nan
-        most_m = share * self.mean_rmse_m
-        return math.fsum(min(math.sqrt(each[1]), most_m) for each in self._scored) / len(self)
+        most_m, since_ns = share * self.mean_rmse_m, self._scored[-1][0] - 1e9 * newest_s
+        errors = [
+            min(math.sqrt(each[1]), most_m) for each in self._scored if not each[0] < since_ns
+        ]
+        return math.fsum(errors) / len(errors)
 
     @property
     def told(self) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from two_manifold_ros.adapting.followed_laps import FollowedLaps
 from two_manifold_ros.adapting.prequential import Prequential
+from two_manifold_ros.adapting.probation import that_counts
 from two_manifold_ros.adapting.reference import Reference
 from two_manifold_ros.adapting.schedule import FIRST_S, NEAR, PART_LAPS, Schedule, TURNS
 from two_manifold_ros.adapting.stream_head import make_head, NothingLearned, StreamHead
@@ -145,9 +146,11 @@ class StreamLearner:
     ``two-manifold train`` does, shown the newest one, and takes the place of the one before as
     soon as it tells a position. Where errors rise for a lap, laps count from there: what has
     changed is learned as soon as a new route would be, and from what came since alone if that
-    errs less on its own parts. A model of which no part could be followed on the others, because
-    no place was met twice, is not used. A model that was given makes room only for one that errs
-    less beside it over a whole lap. What errs no less than the mean position is not told.
+    errs less on its own parts. A lap that is like no other one, because a sensor was stuck or
+    positions were wrong, is not learned until a second one is like it. A model of which no part
+    could be followed on the others, because no place was met twice, is not used. A model that was
+    given makes room only for one that errs less beside it over a whole lap. What errs no less than
+    the mean position is not told.
 
     Without references it learns how the vehicle moves now from laps that the filter followed
     without a doubt, at the positions that it told: from as many of them as of the newest laps with
@@ -531,10 +534,13 @@ class StreamLearner:
         schedule = self._schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds)
         kept = self.memory.recordings(self.head)
+        lap_s, longest_step_ns = self.lap_s if self.models else math.nan, self._longest_step_ns
         if self.models:
-            kept = newest_part(kept, MOST_NEWEST_LAPS * self.lap_s, self._longest_step_ns)
+            # One lap more, because where they begin no other lap can be disagreed with.
+            kept = newest_part(kept, (MOST_NEWEST_LAPS + 1.0) * lap_s, longest_step_ns)
         candidate = _Candidate(schedule.since_ns, schedule.epoch_ns)
-        first, least_m = not self.has_model, BETTER * self.score.capped_mean_m(LOST_SHARE)
+        first = not self.has_model
+        least_m = BETTER * self.score.capped_mean_m(LOST_SHARE, self.lap_s)
 
         def make() -> tuple[ModelHead, Filter]:
             if not kept:
@@ -545,15 +551,18 @@ class StreamLearner:
                 candidate.laps = laps = _laps(kept[0])
                 if laps is None or laps.count < TURNS[0] - NEAR:
                     raise InputError(MET_ONCE)
+            counting = that_counts(kept, lap_s)
+            if lap_s > 0.0:
+                counting = newest_part(counting, MOST_NEWEST_LAPS * lap_s, longest_step_ns)
             model = None
             if lately:
                 # Too little for a model of its own, perhaps.
                 with suppress(InputError):
-                    model = self._trained(since(kept, candidate.since_ns), least_m, candidate)
+                    model = self._trained(since(counting, candidate.since_ns), least_m, candidate)
             if model is not None:
                 candidate.epoch_ns = candidate.since_ns
             else:
-                model = self._trained(since(kept, candidate.epoch_ns), math.inf, candidate)
+                model = self._trained(since(counting, candidate.epoch_ns), math.inf, candidate)
             if model is None:
                 raise InputError(MET_ONCE)
             return model, self._caught_up(model, kept[-1])
