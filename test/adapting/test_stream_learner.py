@@ -571,6 +571,15 @@ def test_positions_that_end_before_there_is_a_model_are_learned_from() -> None:
     assert learner.has_model
 
 
+def test_positions_that_end_for_a_while_put_no_training_off(kept: Saved) -> None:
+    learner = restored(kept)
+    due_s = learner._due_s
+    feed(learner, LEARNED, LEARNED + 60)
+    feed(learner, LEARNED + 60, LEARNED + 160, reference=False)
+    assert learner._last_s == pytest.approx(learner.known_s)
+    assert learner._due_s == due_s
+
+
 @pytest.mark.parametrize('restart', [False, True])
 def test_a_tpsr_is_learned_in_the_same_way(restart: bool) -> None:
     settings = TrainingSettings(method='tpsr', horizons=(0, 10))

@@ -477,10 +477,14 @@ class StreamLearner:
     def _look_for_end(self, stamp_ns: int) -> None:
         if not self._schedule.has_stopped(stamp_ns, self._longest_step_ns):
             return
-        if self._schedule.has_grown and not self._learn():
+        schedule = self._schedule
+        due_s = schedule.due_s
+        if schedule.has_grown and not self._learn():
             # One runs; once more after it.
             return
-        self._schedule.ended = True
+        # If they come back, the next training comes no later for it.
+        schedule.due_s = min(due_s, schedule.due_s)
+        schedule.ended = True
 
     def _follow(self, estimates: Sequence[Estimate]) -> None:
         """Learn how the vehicle moves where no references say where it is."""
