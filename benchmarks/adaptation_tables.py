@@ -157,6 +157,9 @@ def _unspoiled(row: Row) -> Checks:
     clean = row['poisons']['none']
     knew = _at_most(_over(clean['rmse_m'], clean['mean_m']), USEFUL)
     for name, ratio in _poisons(row):
+        if name == 'cut out':
+            # No poison, but what the others can be held against.
+            continue
         yield name if knew else f'{name} (knew nothing)', knew and _at_most(ratio, 1.1)
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 GAUNTLET = Path(__file__).resolve().parents[1] / 'docs' / 'gauntlet.json'
 OFFLINE = {'map': 'route', 'tpsr': 'spectral'}
@@ -59,6 +59,9 @@ CLEAN_LAPS, LATER_LAPS = 5, 3
 WRONG_M = 5.0
 
 POISONS = ('stuck', 'NaN', 'lifted', 'other route', 'wrong positions')
+
+CUT_OUT = 'cut out'
+"""Nothing comes of the lap: what is worse than without poison for that lap is missing."""
 
 WINDOW_S, PAUSE_NS = 3.0, 1_000_000_000
 """What the default filter sees before it tells anything, and a step after which it begins anew."""
@@ -358,7 +361,11 @@ def _resident_mb() -> float:
 
 
 def try_poisons(case: str, seed: int, name: str) -> dict[str, Any]:
-    """Return errors over the second and third lap after each poison, and without one."""
+    """
+    Return errors over the second and third lap after each poison, and without one.
+
+    And after nothing came for a lap: who learned nothing from a poisoned lap can do as well.
+    """
     stream = poison_stream(case, seed)
     if np.floor(stream.laps[-1] + 0.3) < LATER_LAPS:
         msg = f'{case}: too short for {LATER_LAPS} laps after the poisoned one'
@@ -367,7 +374,7 @@ def try_poisons(case: str, seed: int, name: str) -> dict[str, Any]:
     learner = make_learner(name)
     feed(learner, stream, 0, first)
     found = {}
-    for poison in ('none', *POISONS):
+    for poison in ('none', CUT_OUT, *POISONS):
         spoiled = poisoned(stream, poison, case, seed)
         found[poison] = apart(lambda s=spoiled: _after(learner, s, first))
     return {'poisons': found}
@@ -402,7 +409,7 @@ def poisoned(stream: Stream, poison: str, case: str, seed: int) -> Stream:
         ``stuck``: all channels stay as they are; ``NaN``: they are no numbers; ``lifted``: gravity
         and noise, while the position stays; ``other route``: samples from elsewhere, without
         positions; ``wrong positions``: 5 m beside, or what the mean position errs if that is
-        less; ``none``.
+        less; ``cut out``: there are neither; ``none``.
     case
         Name of the stream.
     seed
@@ -412,6 +419,8 @@ def poisoned(stream: Stream, poison: str, case: str, seed: int) -> Stream:
     first, stop = (int(np.searchsorted(stream.laps, lap)) for lap in (-1.0, 0.0))
     begin_ns, end_ns = stream.stamps[first], stream.stamps[stop]
     here = (stream.fix_stamps >= begin_ns) & (stream.fix_stamps < end_ns)
+    if poison == CUT_OUT:
+        return _cut_out(stream, first, stop, here)
     samples, fixes = stream.samples.copy(), stream.fixes.copy()
     random = np.random.default_rng(seed)
     if poison == 'stuck':
@@ -436,6 +445,21 @@ def poisoned(stream: Stream, poison: str, case: str, seed: int) -> Stream:
         aside = min(WRONG_M, float(np.hypot(*size)))
         fixes[here] += aside * np.array([math.cos(angle), math.sin(angle)])
     return replace(stream, samples=samples, fixes=fixes)
+
+
+def _cut_out(stream: Stream, first: int, stop: int, fixed: Bools) -> Stream:
+    """Return a stream without some samples, and without fixes (M,)."""
+    kept = np.ones(len(stream.stamps), dtype=np.bool_)
+    kept[first:stop] = False
+    return replace(
+        stream,
+        stamps=stream.stamps[kept],
+        samples=stream.samples[kept],
+        truths=stream.truths[kept],
+        laps=stream.laps[kept],
+        fix_stamps=stream.fix_stamps[~fixed],
+        fixes=stream.fixes[~fixed],
+    )
 
 
 def _from_elsewhere(stream: Stream, case: str, seed: int, since_s: Floats) -> Floats:

@@ -69,7 +69,7 @@ ROWS = [
     row('changes', seed=0, changes={'none': change(0), 'bias': change(3), 'rebuilt': change(4)}),
     row('cost', lap_s=7.0, first_core=0.03, core=0.015, kept_mb=5.0, grown_mb=60.0),
     row('cost', 'tpsr', lap_s=7.0, first_core=0.2, core=0.16, kept_mb=51.0, grown_mb=10.0),
-    row('poison', seed=1, poisons=poisons(0.1, NaN=1.0, stuck=2.0)),
+    row('poison', seed=1, poisons=poisons(0.1, NaN=1.0, stuck=2.0, **{'cut out': 3.0})),
 ]
 
 
@@ -228,6 +228,15 @@ def test_what_poisons_do(stream: Stream) -> None:
     spread = np.linalg.norm(np.nanstd(stream.fixes, axis=0))
     np.testing.assert_allclose(np.linalg.norm(off, axis=1), spread)
     assert spread < 5.0
+
+
+def test_of_a_lap_that_is_cut_out_nothing_comes(stream: Stream) -> None:
+    part, cut = spoiled_part(stream), poisoned(stream, 'cut out', 'slot_car', 0)
+    np.testing.assert_array_equal(cut.stamps, np.delete(stream.stamps, part))
+    np.testing.assert_array_equal(cut.samples, np.delete(stream.samples, part, axis=0))
+    assert len(cut.truths) == len(cut.laps) == len(cut.stamps)
+    assert not len(within(cut, stream))
+    assert len(cut.fixes) == len(stream.fixes) - len(within(stream, stream))
 
 
 def test_where_no_world_has_the_same_sensor_the_route_is_mirrored() -> None:
