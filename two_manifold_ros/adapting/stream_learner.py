@@ -497,20 +497,20 @@ class StreamLearner:
     def _learn_followed(self) -> None:
         """Begin to train from the newest laps with references, and as many without."""
         self._followed.learned()
-        most_s = MOST_NEWEST_LAPS * self.lap_s
-        step_ns = self._longest_step_ns
+        laps, lap_s, step_ns = 0.5 * MOST_NEWEST_LAPS, self.lap_s, self._longest_step_ns
         candidate = _Candidate(self._schedule.since_ns, self._schedule.epoch_ns)
-        kept = since(self.memory.recordings(self.head), candidate.epoch_ns)
-        kept = newest_part(kept, 0.5 * most_s, step_ns)
+        kept = self._kept(laps)
         # Not more than with references: what is wrong would grow from one training to the next.
-        most_s = min(0.5 * most_s, sum(_known_s(each) for each in kept))
+        most_s = min(laps * lap_s, sum(_known_s(each) for each in kept))
         followed = newest_part(self.memory.followed(self.head), most_s, step_ns)
         if not kept:
             return
         candidate.followed_s = sum(_known_s(each) for each in followed)
 
         def make() -> tuple[ModelHead, Filter]:
-            model = self._trained(kept, math.inf, candidate, followed)
+            counting = _that_count(kept, laps, lap_s, step_ns)
+            counting = since(counting, candidate.epoch_ns)
+            model = self._trained(counting, math.inf, candidate, followed)
             if model is None:
                 raise InputError(MET_ONCE)
             return model, self._caught_up(model, followed[-1])
@@ -537,11 +537,8 @@ class StreamLearner:
             return False
         schedule = self._schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds)
-        kept = self.memory.recordings(self.head)
-        lap_s, longest_step_ns = self.lap_s if self.models else math.nan, self._longest_step_ns
-        if self.models:
-            # One lap more, because where they begin no other lap can be disagreed with.
-            kept = newest_part(kept, (MOST_NEWEST_LAPS + 1.0) * lap_s, longest_step_ns)
+        kept = self._kept(MOST_NEWEST_LAPS)
+        lap_s, step_ns = self.lap_s if self.models else math.nan, self._longest_step_ns
         candidate = _Candidate(schedule.since_ns, schedule.epoch_ns)
         first = not self.has_model
         least_m = BETTER * self.score.capped_mean_m(LOST_SHARE, self.lap_s)
@@ -552,12 +549,9 @@ class StreamLearner:
                 raise InputError(msg)
             if first and len(kept) == 1:
                 # It takes far less time to see than to train.
-                candidate.laps = laps = _laps(kept[0])
-                if laps is None or laps.count < TURNS[0] - NEAR:
-                    raise InputError(MET_ONCE)
-            counting = that_counts(kept, lap_s)
-            if lap_s > 0.0:
-                counting = newest_part(counting, MOST_NEWEST_LAPS * lap_s, longest_step_ns)
+                candidate.laps = _laps(kept[0])
+                _check_enough(candidate.laps)
+            counting = _that_count(kept, MOST_NEWEST_LAPS, lap_s, step_ns)
             model = None
             if lately:
                 # Too little for a model of its own, perhaps.
@@ -574,6 +568,14 @@ class StreamLearner:
         self.failure = self.details = ''
         self._coming = Successor(make, at_once=self._at_once), candidate
         return True
+
+    def _kept(self, laps: float) -> list[Recording]:
+        """Return copies of the newest drives with references, of so many laps if these are known."""
+        kept = self.memory.recordings(self.head)
+        if not self.models:
+            return kept
+        # One lap more, because where they begin no other lap can be disagreed with.
+        return newest_part(kept, (laps + 1.0) * self.lap_s, self._longest_step_ns)
 
     def _trained(
         self,
@@ -701,6 +703,14 @@ def _lap_s(model: ModelHead) -> float:
     return float(model.summary.get('lap_s') or math.nan)
 
 
+def _that_count(
+    kept: Sequence[Recording], laps: float, lap_s: float, longest_step_ns: int
+) -> list[Recording]:
+    """Return the newest laps of drives without what agrees with no other lap."""
+    counting = that_counts(kept, lap_s)
+    return newest_part(counting, laps * lap_s, longest_step_ns) if lap_s > 0.0 else counting
+
+
 def _known_s(recording: Recording) -> float:
     """Return the time from the first position of a recording to the last, s."""
     positions = recording.positions
@@ -717,3 +727,8 @@ def _laps(recording: Recording) -> Laps | None:
     """Return the laps that were driven, if the positions come by a place twice."""
     together = put_together(recording.positions, recording.imu) if recording.positions else None
     return None if together is None else count_laps(together.motion)
+
+
+def _check_enough(laps: Laps | None) -> None:
+    if laps is None or laps.count < TURNS[0] - NEAR:
+        raise InputError(MET_ONCE)
