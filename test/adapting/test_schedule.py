@@ -94,8 +94,11 @@ def test_positions_end_once_and_what_was_learned_already_is_not_worth_another_tr
     assert not schedule.has_grown
     schedule.ended = True
     assert not schedule.has_stopped(newest_ns + 2 * HOLE_NS, HOLE_NS)
-    driven(schedule, 1.0)
+    # Half of what is planned.
+    driven(schedule, 0.4 * (schedule.due_s - schedule.known_s))
     assert not schedule.ended
+    assert not schedule.has_grown
+    driven(schedule, 0.3 * (schedule.due_s - schedule.known_s))
     assert schedule.has_grown
 
 
@@ -142,6 +145,45 @@ def test_after_a_rise_laps_count_from_there() -> None:
     assert schedule.due_s - schedule.known_s == pytest.approx(0.5 * LAP_S, abs=0.1)
 
 
+def test_a_rise_that_is_over_by_itself_causes_no_training() -> None:
+    schedule = Schedule()
+    risen(schedule)
+    for _ in range(2):
+        driven(schedule, LAP_S / 2 - 0.3)
+        assert not schedule.is_due
+        schedule.judge(0.1, 0, LAP_S)
+    # As planned after five laps.
+    assert schedule.due_s == pytest.approx(10 * LAP_S, abs=0.2)
+    assert schedule.since_ns == 0
+
+
+def test_one_quiet_half_of_a_lap_only_puts_a_training_off() -> None:
+    schedule = Schedule()
+    begin_ns = risen(schedule)
+    driven(schedule, LAP_S / 2)
+    assert schedule.is_due
+    schedule.judge(0.1, 0, LAP_S)
+    assert not schedule.is_due
+    driven(schedule, LAP_S / 2)
+    schedule.judge(1.0, 0, LAP_S)
+    assert schedule.is_due
+    assert schedule.since_ns == begin_ns
+
+
+def test_what_was_learned_alone_stays_alone_when_errors_are_as_usual_again() -> None:
+    schedule = Schedule()
+    begin_ns = risen(schedule)
+    driven(schedule, LAP_S)
+    assert schedule.begin_training(LAP_S, schedule.known_s)
+    schedule.end_training(begin_ns, begin_ns)
+    for _ in range(2):
+        driven(schedule, LAP_S / 2)
+        schedule.judge(0.1, 0, LAP_S)
+    assert schedule.since_ns == schedule.epoch_ns == begin_ns
+    # As far from that training as was planned before the rise.
+    assert schedule.due_s == pytest.approx(7 * LAP_S + 5 * LAP_S, abs=0.2)
+
+
 def test_what_came_since_a_rise_is_tried_alone_after_two_laps_and_until_it_is_learned() -> None:
     schedule = Schedule()
     begin_ns = risen(schedule)
@@ -175,8 +217,12 @@ def test_it_goes_on_after_a_restart() -> None:
     numbers = json.loads(json.dumps(schedule.saved()))
     again = Schedule.restored(numbers)
     assert again.saved() == numbers
+    assert numbers['before'] is None
     assert len(numbers['parts']) == MOST_PARTS
     assert trainings(again, 200.0, LAP_S) == trainings(schedule, 200.0, LAP_S)
+    risen(schedule)
+    numbers = json.loads(json.dumps(schedule.saved()))
+    assert Schedule.restored(numbers).saved() == numbers
     for name in numbers:
         with pytest.raises(KeyError):
             Schedule.restored({key: numbers[key] for key in numbers if key != name})

@@ -295,12 +295,12 @@ def test_a_training_that_fails_is_told_and_the_next_one_is_tried(
         return train_model(recordings, settings)
 
     learner = new_learner(train=fails_once)
-    feed(learner, 0, 230)
+    feed(learner, 0, 290)
     assert words in learner.failure
     assert words in learner.values()['learning_trouble']
     assert ('Traceback' in learner.details) == is_bug
     assert learner.counters['failures'] == is_bug
-    feed(learner, 230, 450)
+    feed(learner, 290, 450)
     assert learner.failure == learner.details == ''
     assert learner.has_model
 

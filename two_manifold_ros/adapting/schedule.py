@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from statistics import median
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,11 +55,48 @@ After one half a filter was mostly lost for a moment: to begin anew then cost th
 after three.
 """
 
-WORTH = 1.02
-"""Times that the drive has become as long for that to be worth it."""
+WORTH = 0.5
+"""
+Share of the drive until the next training after which one is worth it when positions end.
+
+Mostly they come back: on the slot car, where they fail every minute, trainings of a fiftieth more
+took a third of all. So there are twice as many trainings as were planned at the most.
+"""
+
+QUIET_PARTS = 2
+"""
+Halves of a lap in a row of which the error is as usual again after which a rise is over.
+
+As many as begin one: after one half, a filter that is lost in the other half of each lap would
+never have its model trained soon.
+"""
 
 LATELY_LAPS = 2.0
 """Laps since a rise from which a model of them alone is tried."""
+
+
+class _Usual(NamedTuple):
+    """
+    What was usual before errors had risen.
+
+    Parameters
+    ----------
+    error_m
+        Of a part.
+    since_s
+        Of the seconds with positions, where laps began to count.
+    since_ns, epoch_ns
+        As of `Schedule`.
+    left_s
+        From the training before until the next one that was planned.
+
+    """
+
+    error_m: float
+    since_s: float
+    since_ns: int
+    epoch_ns: int
+    left_s: float
 
 
 class Schedule:
@@ -68,7 +105,9 @@ class Schedule:
 
     The drive is as long as positions were given on it. A training is due when it has become longer
     by a part of what it was, and once more when positions end. Where errors have risen for a lap,
-    the drive begins there: what has changed is learned as soon as a new route would be.
+    the drive begins there: what has changed is learned as soon as a new route would be. Where they
+    are as usual again, be it by a new model or because a filter was just lost for a while, it goes
+    on as if they had not risen.
 
     Attributes
     ----------
@@ -97,6 +136,9 @@ class Schedule:
         self._parts: deque[float] = deque(maxlen=MOST_PARTS)
         # Begin of a part of which the error had risen, if the newest was one.
         self._risen_ns: int | None = None
+        # Before a rise that is not over, and how many parts in a row were as usual since.
+        self._before: _Usual | None = None
+        self._quiet = 0
 
     @property
     def is_due(self) -> bool:
@@ -105,8 +147,9 @@ class Schedule:
 
     @property
     def has_grown(self) -> bool:
-        """Whether it has become longer at all, so that a last training is worth it."""
-        return self.known_s >= FIRST_S and self.known_s > WORTH * self._last_s
+        """Whether it has become long enough for a training that may be the last."""
+        least_s = WORTH * (self.due_s - self._last_s)
+        return self.known_s >= max(FIRST_S, self._last_s + least_s)
 
     def count(self, stamp_ns: int, longest_step_ns: int) -> None:
         """
@@ -190,6 +233,7 @@ class Schedule:
             How long a lap takes.
 
         """
+        self._look_for_calm(error_m, lap_s)
         if len(self._parts) < LEAST_PARTS or error_m <= RISE * median(self._parts):
             self._parts.append(error_m)
             self._risen_ns = None
@@ -197,12 +241,40 @@ class Schedule:
             self._risen_ns = rise_ns
         else:
             # Something has changed, and what is usual now is not known yet.
+            self._before = self._usual(median(self._parts))
+            self._quiet = 0
             self._parts.clear()
             rise_ns, self._risen_ns = self._risen_ns, None
             self.since_ns, self.epoch_ns = rise_ns, 0
             ago_s = ((self.newest_ns or rise_ns) - rise_ns) * 1e-9
             self._since_s = self.known_s - max(ago_s, 0.0)
             self.due_s = min(self.due_s, self._since_s + TURNS[0] * lap_s)
+
+    def _usual(self, error_m: float) -> _Usual:
+        """Return what was usual before errors have risen now."""
+        if self._before is not None and self.epoch_ns != self.since_ns:
+            # Not yet as before the last rise, but that is where it is to go on.
+            return self._before._replace(error_m=error_m)
+        left_s = self.due_s - self._last_s
+        return _Usual(error_m, self._since_s, self.since_ns, self.epoch_ns, left_s)
+
+    def _look_for_calm(self, error_m: float, lap_s: float) -> None:
+        """Go on as before a rise if the newest parts err no more than those before it."""
+        before = self._before
+        if before is None:
+            return
+        self._quiet = self._quiet + 1 if error_m <= RISE * before.error_m else 0
+        if not self._quiet:
+            return
+        if self._quiet < QUIET_PARTS:
+            # No training before it is known whether one is wanted.
+            self.due_s = max(self.due_s, self.known_s + PART_LAPS * lap_s)
+            return
+        self._since_s, self._before = before.since_s, None
+        self.due_s = self._last_s + before.left_s
+        # Unless what came since is learned alone, and what was before is forgotten.
+        if self.epoch_ns != self.since_ns:
+            self.since_ns, self.epoch_ns = before.since_ns, before.epoch_ns
 
     def interrupt(self) -> None:
         """Forget a part of which the error had risen: what follows is not the next one."""
@@ -211,6 +283,7 @@ class Schedule:
     def set_back(self) -> None:
         """Take all of the stream for as it is now: stamps of before say nothing any more."""
         self.since_ns = self.epoch_ns = 0
+        self._before = None
         self.interrupt()
 
     def saved(self) -> dict[str, Any]:
@@ -223,6 +296,8 @@ class Schedule:
             'epoch_ns': self.epoch_ns,
             'since_ns': self.since_ns,
             'parts': list(self._parts),
+            'before': self._before and list(self._before),
+            'quiet': self._quiet,
         }
 
     @classmethod
@@ -243,6 +318,12 @@ class Schedule:
         schedule.since_ns, schedule.epoch_ns = (
             int(numbers[name]) for name in ('since_ns', 'epoch_ns')
         )
+        if numbers['before'] is not None:
+            error_m, since_s, since_ns, epoch_ns, left_s = numbers['before']
+            schedule._before = _Usual(
+                float(error_m), float(since_s), int(since_ns), int(epoch_ns), float(left_s)
+            )
+        schedule._quiet = int(numbers['quiet'])
         schedule._parts.extend(float(each) for each in numbers['parts'])
         return schedule
 
