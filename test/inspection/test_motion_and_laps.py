@@ -127,6 +127,18 @@ def test_a_stop_and_a_gap_do_not_spoil_the_lap_time() -> None:
     assert laps.count == pytest.approx(38 / 8, rel=0.05)
 
 
+def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
+    seconds = np.arange(0, 20, 0.04)
+    # Of laps of eight seconds none is without a second that is not seen.
+    seen = seconds % 7.0 < 6.0
+    motion = measure_motion(seconds[seen], ellipse(seconds[seen], 8.0), GAP_S)
+    assert motion is not None
+    laps = count_laps(motion)
+    assert laps is not None
+    assert laps.time_s == pytest.approx(8.0, rel=0.02)
+    assert laps.count == pytest.approx(20 / 8, rel=0.1)
+
+
 def test_a_route_that_never_closes_has_no_laps() -> None:
     seconds = np.arange(0, 20, 0.04)
     spiral = seconds[:, None] * ellipse(seconds)

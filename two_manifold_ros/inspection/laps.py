@@ -54,7 +54,7 @@ def count_laps(motion: Motion) -> Laps | None:
     laps, whole = (np.concatenate(each) for each in zip(*found, strict=True))
     if not len(laps):
         return None
-    # Over a gap the way is known to be no shorter than a straight line.
+    # No way is counted over a gap, so the length is a bit short then, and the time is not.
     time_s, length_m = np.median(laps[whole] if whole.any() else laps, axis=0).tolist()
     return Laps(float(way[-1]) / length_m, time_s, length_m)
 
