@@ -264,9 +264,12 @@ def test_samples_do_not_wait_for_a_training() -> None:
 
     learner = new_learner(at_once=False, train=slow)
     # It comes by the same place for the second time, and drives on.
-    feed(learner, 0, 350)
-    while not began:
-        sleep(0.01)
+    for first in range(0, 350, 10):
+        feed(learner, first, first + 10)
+        # A look at the positions alone is soon over.
+        while not (began or learner._coming is None or learner._coming[0].prepared):
+            sleep(0.01)
+    assert began
     feed(learner, 350, 600)
     assert len(began) == 1
     assert not learner.has_model
@@ -486,13 +489,13 @@ def test_a_lap_that_is_like_no_other_is_not_trained_on(kept: Saved) -> None:
         learner.add_reference(int(drive.stamps_ns[index]), *drive.positions[index, :2].tolist())
     feed(learner, begin + lap, begin + 3 * lap)
     stamps = [int(each) for each in drive.stamps_ns[[begin, begin + lap]]]
-    learner._due_s = 0.0
+    learner._schedule.due_s = 0.0
     feed(learner, begin + 3 * lap, begin + 3 * lap + 1)
     (one,) = trained_on[-1]
     inside = (one.imu.stamps >= stamps[0]) & (one.imu.stamps < stamps[1])
     assert inside.sum() < 0.2 * lap
     assert one.imu.first_stamp == drive.stamps_ns[0]
-    assert learner._epoch_ns == 0
+    assert learner._schedule.epoch_ns == 0
 
 
 def test_newest_laps_reach_back_over_drives_and_holes() -> None:
@@ -573,11 +576,11 @@ def test_positions_that_end_before_there_is_a_model_are_learned_from() -> None:
 
 def test_positions_that_end_for_a_while_put_no_training_off(kept: Saved) -> None:
     learner = restored(kept)
-    due_s = learner._due_s
+    due_s = learner._schedule.due_s
     feed(learner, LEARNED, LEARNED + 60)
     feed(learner, LEARNED + 60, LEARNED + 160, reference=False)
-    assert learner._last_s == pytest.approx(learner.known_s)
-    assert learner._due_s == due_s
+    assert learner._schedule._last_s == pytest.approx(learner.known_s)
+    assert learner._schedule.due_s == due_s
 
 
 @pytest.mark.parametrize('restart', [False, True])

@@ -570,7 +570,7 @@ class StreamLearner:
         return True
 
     def _kept(self, laps: float) -> list[Recording]:
-        """Return copies of the newest drives with references, of so many laps if these are known."""
+        """Return copies of the newest drives with references, of so many laps if known."""
         kept = self.memory.recordings(self.head)
         if not self.models:
             return kept
