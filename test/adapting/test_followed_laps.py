@@ -23,9 +23,14 @@ LAP_S = 2.0
 TRACKING, UNSURE = Status.TRACKING, Status.UNSURE
 
 
-def told(tick: int, status: Status = TRACKING) -> Any:  # noqa: ANN401 - part of an estimate
-    positions = np.array([[float(tick), -float(tick)], [0.0, 0.0]])
-    return SimpleNamespace(stamp_ns=tick * STEP_NS, status=status, positions=positions)
+def told(tick: int, status: Status = TRACKING, speed: float = 2.0) -> Any:  # noqa: ANN401 - a part
+    return SimpleNamespace(
+        stamp_ns=tick * STEP_NS,
+        status=status,
+        positions=np.array([[float(tick), -float(tick)], [0.0, 0.0]]),
+        velocity=np.array([0.0, -speed]),
+        velocity_covariance=np.diag([0.25, 0.25]),
+    )
 
 
 def taken(laps: FollowedLaps, ticks: Iterable[int]) -> list[tuple[int, float, float]]:
@@ -78,6 +83,18 @@ def test_a_reference_or_a_reset_begins_anew() -> None:
     laps.clear()
     assert laps.seconds == 0.0
     assert taken(laps, range(40, 55)) == []
+
+
+def test_who_stands_is_not_learned_and_goes_on_where_it_was() -> None:
+    laps = FollowedLaps()
+    taken(laps, range(15))
+    for tick in range(15, 5000):
+        assert laps.take(told(tick, speed=0.5), LAP_S) == []
+    assert laps.seconds == 0.0
+    # Six ticks more, the first of which begins.
+    found = taken(laps, range(5000, 5007))
+    assert [each[0] // STEP_NS for each in found] == [*range(15), *range(5000, 5007)]
+    assert laps.seconds == pytest.approx(2.0)
 
 
 def test_without_a_lap_nothing_counts() -> None:

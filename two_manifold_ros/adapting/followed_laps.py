@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.filtering.status import Status
 
 if TYPE_CHECKING:
@@ -47,17 +49,23 @@ class Told(NamedTuple):
 
 
 class FollowedLaps:
-    """Collect positions that a filter tells without references, where it is sure for a lap."""
+    """
+    Collect positions that a filter tells without references, where it is sure for a lap.
+
+    Ticks at which the vehicle may stand, for all that is known of its velocity, neither count nor
+    end anything: who is parked for hours is not to be learned for hours.
+    """
 
     def __init__(self) -> None:
         self._counted_ns = self._learned_ns = 0
+        # Since the filter was last unsure: how long it drove, and what does not count yet.
+        self._run_ns = 0
         self._run: list[Told] = []
-        self._sure = False
         self._newest_ns: int | None = None
 
     @property
     def seconds(self) -> float:
-        """How long the laps lasted that count, since references ended."""
+        """How long was driven on laps that count, since references ended."""
         return self._counted_ns * 1e-9
 
     def clear(self) -> None:
@@ -67,7 +75,7 @@ class FollowedLaps:
     def stop(self) -> None:
         """End a run of sure positions: what comes has to be sure for a lap again."""
         self._run.clear()
-        self._sure = False
+        self._run_ns = 0
         self._newest_ns = None
 
     def take(self, estimate: Estimate, lap_s: float) -> list[Told]:
@@ -90,19 +98,28 @@ class FollowedLaps:
         if estimate.status is not Status.TRACKING or not lap_s > 0.0:
             self.stop()
             return []
-        self._run.append(Told(estimate.stamp_ns, *estimate.positions[0].tolist()))
-        run = self._run
-        if not self._sure and (run[-1].stamp_ns - run[0].stamp_ns) * 1e-9 < SURE_LAPS * lap_s:
+        stamp_ns, velocity = estimate.stamp_ns, estimate.velocity
+        if not velocity @ velocity > np.trace(estimate.velocity_covariance):
+            self._newest_ns = None
             return []
-        begin_ns = run[0].stamp_ns if self._newest_ns is None else self._newest_ns
-        self._counted_ns += run[-1].stamp_ns - begin_ns
-        self._sure, self._newest_ns, self._run = True, run[-1].stamp_ns, []
-        return run
+        self._run.append(Told(stamp_ns, *estimate.positions[0].tolist()))
+        step_ns = 0 if self._newest_ns is None else stamp_ns - self._newest_ns
+        was_sure = self._is_sure(lap_s)
+        self._run_ns += step_ns
+        self._newest_ns = stamp_ns
+        if not self._is_sure(lap_s):
+            return []
+        self._counted_ns += step_ns if was_sure else self._run_ns
+        counting, self._run = self._run, []
+        return counting
 
     def is_due(self, lap_s: float) -> bool:
         """Return whether so much more counts now that it is worth a training."""
         least_ns = max(GROWTH * self._learned_ns, 1e9 * SURE_LAPS * lap_s)
         return self._counted_ns >= least_ns
+
+    def _is_sure(self, lap_s: float) -> bool:
+        return self._run_ns * 1e-9 >= SURE_LAPS * lap_s
 
     def learned(self) -> None:
         """Note that a training has begun from all that counts."""
