@@ -218,7 +218,7 @@ def test_its_errors_are_told_beside_those_of_the_mean_position(learned: Learned)
 def test_it_is_told_that_no_positions_come_any_more(kept: Saved) -> None:
     learner = restored(kept)
     feed(learner, LEARNED, LEARNED + 20)
-    feed(learner, LEARNED + 20, LEARNED + 100, reference=False)
+    feed(learner, LEARNED + 20, LEARNED + 220, reference=False)
     assert 'no positions come any more' in str(learner.values()['learning'])
 
 
@@ -569,7 +569,7 @@ def test_positions_that_end_before_there_is_a_model_are_learned_from() -> None:
     learner = new_learner(train=train)
     feed(learner, 0, 330)
     tried = len(trained_on)
-    feed(learner, 330, 450, reference=False)
+    feed(learner, 330, 530, reference=False)
     assert len(trained_on) > tried
     assert learner.has_model
 
@@ -578,7 +578,7 @@ def test_positions_that_end_for_a_while_put_no_training_off(kept: Saved) -> None
     learner = restored(kept)
     due_s = learner._schedule.due_s
     feed(learner, LEARNED, LEARNED + 60)
-    feed(learner, LEARNED + 60, LEARNED + 160, reference=False)
+    feed(learner, LEARNED + 60, LEARNED + 260, reference=False)
     assert learner._schedule._last_s == pytest.approx(learner.known_s)
     assert learner._schedule.due_s == due_s
 

@@ -55,12 +55,18 @@ After one half a filter was mostly lost for a moment: to begin anew then cost th
 after three.
 """
 
-WORTH = 0.5
+WORTH = 1.02
 """
-Share of the drive until the next training after which one is worth it when positions end.
+Times that the drive has become as long since the last training for one to be worth it when
+positions end: what was not learned by then would never be.
+"""
 
-Mostly they come back: on the slot car, where they fail every minute, trainings of a fiftieth more
-took a third of all. So there are twice as many trainings as were planned at the most.
+ENDED_LAPS = 1.0
+"""
+Laps without a position after which positions have ended.
+
+In a tunnel, or where a camera does not see, they fail on each lap: on the slot car, where they fail
+every minute, trainings after each such time took a third of all.
 """
 
 QUIET_PARTS = 2
@@ -148,8 +154,7 @@ class Schedule:
     @property
     def has_grown(self) -> bool:
         """Whether it has become long enough for a training that may be the last."""
-        least_s = WORTH * (self.due_s - self._last_s)
-        return self.known_s >= max(FIRST_S, self._last_s + least_s)
+        return self.known_s >= FIRST_S and self.known_s > WORTH * self._last_s
 
     def count(self, stamp_ns: int, longest_step_ns: int) -> None:
         """
@@ -169,11 +174,16 @@ class Schedule:
                 self.known_s += step_ns * 1e-9
         self.newest_ns, self.ended = stamp_ns, False
 
-    def has_stopped(self, stamp_ns: int, longest_step_ns: int) -> bool:
+    def is_silent(self, stamp_ns: int, longest_step_ns: int) -> bool:
+        """Return whether no position has come for longer than a step between two."""
+        return self.newest_ns is None or stamp_ns - self.newest_ns > longest_step_ns
+
+    def has_stopped(self, stamp_ns: int, longest_step_ns: int, lap_s: float) -> bool:
         """Return whether positions have just ended, which is to be noted in ``ended``."""
         if self.ended or self.newest_ns is None:
             return False
-        return stamp_ns - self.newest_ns > longest_step_ns
+        lap_ns = round(1e9 * ENDED_LAPS * lap_s) if lap_s > 0.0 else 0
+        return self.is_silent(stamp_ns, max(longest_step_ns, lap_ns))
 
     def begin_training(self, lap_s: float, kept_s: float) -> bool:
         """
@@ -283,6 +293,7 @@ class Schedule:
     def set_back(self) -> None:
         """Take all of the stream for as it is now: stamps of before say nothing any more."""
         self.since_ns = self.epoch_ns = 0
+        self.newest_ns = None
         self._before = None
         self.interrupt()
 

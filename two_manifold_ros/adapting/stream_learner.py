@@ -295,7 +295,7 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.tell(estimate)
                 self._part.tell(estimate)
-        if self._schedule.ended and self.models:
+        if self.models:
             self._follow(estimates)
         if self._coming is not None:
             self._go_on_beside(*self._coming, stamp_ns, sample, estimates)
@@ -313,10 +313,9 @@ class StreamLearner:
                 reference.newest_ns - lag_ns, lambda told_ns: reference.at(told_ns + lag_ns)
             )
         if is_kept:
-            if self._schedule.ended:
-                # What the filter told is worth nothing beside what is.
-                self.memory.forget_followed()
-                self._followed.clear()
+            # What the filter told is worth nothing beside what is.
+            self.memory.forget_followed()
+            self._followed.clear()
             self._schedule.count(stamp_ns, self._longest_step_ns)
         if self._part.seconds >= PART_LAPS * self.lap_s:
             self._end_part()
@@ -452,8 +451,6 @@ class StreamLearner:
             live.warm_up()
             self._run(model, live)
             self.models, self._followed_s = models, followed_s
-            # Until a position comes, it goes on as where none come any more.
-            schedule.ended = bool(models)
         self.filter.withheld = withheld
         if schedule.has_grown:
             self._learn()
@@ -475,7 +472,7 @@ class StreamLearner:
         return max(self.reference.hole_ns, ENDED_NS)
 
     def _look_for_end(self, stamp_ns: int) -> None:
-        if not self._schedule.has_stopped(stamp_ns, self._longest_step_ns):
+        if not self._schedule.has_stopped(stamp_ns, self._longest_step_ns, self.lap_s):
             return
         schedule = self._schedule
         due_s = schedule.due_s
@@ -489,6 +486,8 @@ class StreamLearner:
     def _follow(self, estimates: Sequence[Estimate]) -> None:
         """Learn how the vehicle moves where no references say where it is."""
         for estimate in estimates:
+            if not self._schedule.is_silent(estimate.stamp_ns, self._longest_step_ns):
+                return
             for each in self._followed.take(estimate, self.lap_s):
                 self.memory.add_followed(*each)
         if self._coming is None and self._followed.is_due(self.lap_s):
