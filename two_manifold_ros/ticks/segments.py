@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 import itertools
 from typing import TYPE_CHECKING
 
@@ -56,11 +56,11 @@ class Segment:
 
     def part(self, start: int, stop: int) -> Segment:
         """Return the ticks from ``start`` up to ``stop``."""
-        return replace(
-            self,
-            stamps=self.stamps[start:stop],
-            values=self.values[start:stop],
-            positions=self.positions[start:stop],
+        return Segment(
+            self.stamps[start:stop],
+            self.values[start:stop],
+            self.positions[start:stop],
+            estimated=self.estimated,
         )
 
     @property
