@@ -203,7 +203,7 @@ def test_what_a_value_cannot_tell_is_told_in_words(
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     write_container(tmp_path / 'car.000007.npz', {'format': 'something'}, {})
-    with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint 1"; choose'):
+    with pytest.raises(InputError, match='this is no "two_manifold_ros checkpoint 2"; choose'):
         Checkpoints(tmp_path, 'car', IDENTITY)
 
 

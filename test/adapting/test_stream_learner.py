@@ -206,6 +206,27 @@ def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_told_twice(
     assert live.counters['received'] == LEARNED == live.counters['used'] + live.waiting
 
 
+def test_a_reference_during_a_training_of_followed_laps_makes_it_void(kept: Saved) -> None:
+    drive, voided = run(), []
+
+    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        positions = [each.positions for each in recordings if each.positions is not None]
+        if any(each.estimated for each in positions):
+            voided.append(learner.models)
+            learner.add_reference(
+                learner.memory.newest_ns, *drive.positions[LEARNED + 2 * lap, :2].tolist()
+            )
+        return train_model(recordings, settings)
+
+    learner = restored(kept, train=train)
+    lap = round(20.0 * learner.lap_s)
+    feed(learner, LEARNED, LEARNED + 2 * lap, reference=False)
+    assert voided
+    assert learner.models == voided[-1]
+    assert 'of it without' not in str(learner.values()['learning'])
+    assert learner.failure == ''
+
+
 def test_its_errors_are_told_beside_those_of_the_mean_position(learned: Learned) -> None:
     learner = learned.learner
     values = learner.values()

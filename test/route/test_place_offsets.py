@@ -14,8 +14,8 @@ from small_route import PLACES, small_route
 
 from two_manifold_ros.route import array_steps, offsets
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.offsets import FARTHEST_OFF, SensorOffsets
-from two_manifold_ros.route.steps import ON, ON_NEW
+from two_manifold_ros.route.offsets import SensorOffsets
+from two_manifold_ros.route.steps import FARTHEST_OFF, ON, ON_NEW, STANDS
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
@@ -26,8 +26,9 @@ EVERY = np.arange(PLACES, dtype=np.uint32)
 @pytest.fixture(params=['compiled', 'arrays'])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run compiled, and as where there is no compiler."""
-    if request.param == 'arrays':
-        monkeypatch.setattr(offsets, 'follow_offsets', array_steps.follow_offsets)
+    arrays = request.param == 'arrays'
+    chosen = array_steps.follow_offsets if arrays else offsets.follow_in_loops
+    monkeypatch.setattr(offsets, 'follow_offsets', chosen)
 
 
 def small(shift: float = 0.1) -> Route:
@@ -57,7 +58,7 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
         chances = rng.random((PLACES, 6)) * (rng.random((PLACES, 1)) > 0.3)
         chances /= chances.sum()
         paces = 1.0 + 0.5 * rng.normal(size=(PLACES, 6))
-        active = np.flatnonzero(chances[:, ON]).astype(np.uint32)
+        active = np.flatnonzero(chances.sum(axis=1)).astype(np.uint32)
         followed.follow(observation, chances, paces, active)
         weight = chances[:, ON].sum()
         within = np.clip(paces[:, ON], 1.0 - 3.0 * here.pace_spread, 1.0 + 3.0 * here.pace_spread)
@@ -65,7 +66,8 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
             chances[place, ON] * usual(here, place, within[place]) for place in range(PLACES)
         )
         apart = np.clip(observation - expected / weight, -FARTHEST_OFF, FARTHEST_OFF)
-        mean += gain * (weight * apart - mean)
+        away = 1.0 - weight - chances[:, STANDS].sum()
+        mean += gain * (weight * (apart - mean) - away * mean)
         wanted = [
             value * (1.0 - (0.1 / value) ** 2) if abs(value) > 0.1 else 0.0 for value in mean
         ]
@@ -95,6 +97,13 @@ def test_who_is_not_on_the_route_forgets_and_a_blow_is_no_offset() -> None:
     followed.follow(usual(here, 0) + 1e6, *settled(0), EVERY)
     lap = (1.0 / here.rates).sum()
     assert (followed.applied - before).max() <= 1.1 * FARTHEST_OFF / lap
+    # Who stands keeps what is known.
+    before = followed.applied.copy()
+    chances, paces = settled(0)
+    chances[0] = np.eye(6)[STANDS]
+    for _ in range(1000):
+        followed.follow(usual(here, 0) + 5.0, chances, paces, EVERY)
+    np.testing.assert_array_equal(followed.applied, before)
     for _ in range(1000):
         followed.follow(usual(here, 0) + 1.0, *settled(0, chance=0.0), EVERY)
     assert not followed.applied.any()

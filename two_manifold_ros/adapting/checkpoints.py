@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FORMAT = f'{CHECKPOINT_FORMAT} 1'
+FORMAT = f'{CHECKPOINT_FORMAT} 2'
 
 
 class Checkpoints:

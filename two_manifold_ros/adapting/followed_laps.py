@@ -52,8 +52,8 @@ class FollowedLaps:
     """
     Collect positions that a filter tells without references, where it is sure for a lap.
 
-    Ticks at which the vehicle may stand, for all that is known of its velocity, neither count nor
-    end anything: who is parked for hours is not to be learned for hours.
+    Ticks at which the vehicle may stand, because its velocity is no larger than its spread,
+    neither count nor end anything: who is parked for hours is not to be learned for hours.
     """
 
     def __init__(self) -> None:
@@ -67,10 +67,6 @@ class FollowedLaps:
     def seconds(self) -> float:
         """How long was driven on laps that count, since references ended."""
         return self._counted_ns * 1e-9
-
-    def clear(self) -> None:
-        """Begin anew: references have come, or what is told comes from another model."""
-        self.__init__()  # type: ignore[misc]
 
     def stop(self) -> None:
         """End a run of sure positions: what comes has to be sure for a lap again."""
@@ -99,14 +95,13 @@ class FollowedLaps:
             self.stop()
             return []
         stamp_ns, velocity = estimate.stamp_ns, estimate.velocity
+        step_ns = 0 if self._newest_ns is None else stamp_ns - self._newest_ns
+        self._newest_ns = stamp_ns
         if not velocity @ velocity > np.trace(estimate.velocity_covariance):
-            self._newest_ns = None
             return []
         self._run.append(Told(stamp_ns, *estimate.positions[0].tolist()))
-        step_ns = 0 if self._newest_ns is None else stamp_ns - self._newest_ns
         was_sure = self._is_sure(lap_s)
         self._run_ns += step_ns
-        self._newest_ns = stamp_ns
         if not self._is_sure(lap_s):
             return []
         self._counted_ns += step_ns if was_sure else self._run_ns

@@ -65,8 +65,8 @@ ENDED_LAPS = 1.0
 """
 Laps without a position after which positions have ended.
 
-In a tunnel, or where a camera does not see, they fail on each lap: on the slot car, where they fail
-every minute, trainings after each such time took a third of all.
+In a tunnel, or where a camera does not see, they fail on each lap: on the slot car, where they
+fail every minute, trainings after each such time took a third of all.
 """
 
 QUIET_PARTS = 2

@@ -16,9 +16,15 @@ from two_manifold_ros.adapting.followed_laps import FollowedLaps
 from two_manifold_ros.adapting.prequential import Prequential
 from two_manifold_ros.adapting.probation import that_counts
 from two_manifold_ros.adapting.reference import Reference
-from two_manifold_ros.adapting.schedule import FIRST_S, NEAR, PART_LAPS, Schedule, TURNS
+from two_manifold_ros.adapting.schedule import FIRST_S, NEAR, PART_LAPS, RISE, Schedule, TURNS
 from two_manifold_ros.adapting.stream_head import make_head, NothingLearned, StreamHead
-from two_manifold_ros.adapting.stream_memory import newest_part, SEAM_NS, since, StreamMemory
+from two_manifold_ros.adapting.stream_memory import (
+    known_seconds,
+    newest_part,
+    SEAM_NS,
+    since,
+    StreamMemory,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.intake import Intake
@@ -82,6 +88,16 @@ BETTER = 0.8
 Error, on parts that were left out, of a model of what came since a rise alone over that of the
 model that runs, below which it is better: a model of few laps has to show its worth.
 """
+
+LEAST_GIVEN_LAPS = 2.0
+"""
+Laps with references without which nothing is learned from followed ones.
+
+With all of the route met twice it is judged all along. They are forgotten after some time without
+references, see `StreamMemory`: then the model stays as it is.
+"""
+
+NO_BETTER_ALONE = 'what was followed without positions gives no model that errs as little'
 
 MET_ONCE = 'no place of the route was met twice yet: drive another lap'
 
@@ -315,7 +331,7 @@ class StreamLearner:
         if is_kept:
             # What the filter told is worth nothing beside what is.
             self.memory.forget_followed()
-            self._followed.clear()
+            self._followed = FollowedLaps()
             self._schedule.count(stamp_ns, self._longest_step_ns)
         if self._part.seconds >= PART_LAPS * self.lap_s:
             self._end_part()
@@ -452,7 +468,7 @@ class StreamLearner:
             self._run(model, live)
             self.models, self._followed_s = models, followed_s
         self.filter.withheld = withheld
-        if schedule.has_grown:
+        if schedule.has_grown and not followed_s:
             self._learn()
 
     def close(self) -> None:
@@ -496,22 +512,26 @@ class StreamLearner:
     def _learn_followed(self) -> None:
         """Begin to train from the newest laps with references, and as many without."""
         self._followed.learned()
+        # Half of what is trained from, and not more than there is with references: what is wrong
+        # would grow from one training to the next.
         laps, lap_s, step_ns = 0.5 * MOST_NEWEST_LAPS, self.lap_s, self._longest_step_ns
         candidate = _Candidate(self._schedule.since_ns, self._schedule.epoch_ns)
         kept = self._kept(laps)
-        # Not more than with references: what is wrong would grow from one training to the next.
-        most_s = min(laps * lap_s, sum(_known_s(each) for each in kept))
-        followed = newest_part(self.memory.followed(self.head), most_s, step_ns)
-        if not kept:
+        given_s = sum(known_seconds(each, step_ns) for each in kept)
+        if given_s < LEAST_GIVEN_LAPS * lap_s:
             return
-        candidate.followed_s = sum(_known_s(each) for each in followed)
+        followed = newest_part(
+            self.memory.followed(self.head), min(laps * lap_s, given_s), step_ns
+        )
+        candidate.followed_s = sum(known_seconds(each, step_ns) for each in followed)
+        least_m = RISE * _held_m(self._model)
 
         def make() -> tuple[ModelHead, Filter]:
             counting = _that_count(kept, laps, lap_s, step_ns)
             counting = since(counting, candidate.epoch_ns)
-            model = self._trained(counting, math.inf, candidate, followed)
+            model = self._trained(counting, least_m, candidate, followed)
             if model is None:
-                raise InputError(MET_ONCE)
+                raise InputError(NO_BETTER_ALONE)
             return model, self._caught_up(model, followed[-1])
 
         self.failure = self.details = ''
@@ -584,6 +604,9 @@ class StreamLearner:
         followed: Sequence[Recording] = (),
     ) -> TrainedModel | None:
         """Return a model, if one that errs less on parts that were left out can be trained."""
+        if not recordings:
+            msg = 'no drive with positions is left to learn from'
+            raise InputError(msg)
         stepped = put_in_step(recordings, self._position_lag)
         model = self._train([*stepped, *followed], self._settings)
         # Without, no part of the drives could be followed on the model of the others.
@@ -591,8 +614,7 @@ class StreamLearner:
             return None
         candidate.lag_ns = max(_lag_ns(each) for each in stepped)
         # Means of errors, each at most as large as one who is lost errs, as of what runs.
-        held_m = min(each['score_m'] for each in model.summary['validation']['compared'])
-        return model if held_m < least_m else None
+        return model if _held_m(model) < least_m else None
 
     def _caught_up(self, model: TrainedModel, drive: Recording) -> Filter:
         """Return a filter that has seen the newest lap."""
@@ -647,7 +669,12 @@ class StreamLearner:
         self.failure, self.details = coming.failure, coming.details
         if candidate.laps is not None:
             self._schedule.count_laps(candidate.laps.count, candidate.laps.time_s)
-        if coming.failure:
+        if candidate.followed_s and not self._is_of_use(coming):
+            # It goes on with the model that it has.
+            self.failure = coming.failure if coming.details else ''
+            self._failures += bool(coming.details)
+            self._coming = None
+        elif coming.failure:
             # Before the first model there was just too little, unless it is a bug.
             self._failures += bool(self.models) or bool(coming.details)
             self._coming = None
@@ -662,6 +689,12 @@ class StreamLearner:
         elif coming.tracks or not self.has_model:
             self._take_over(coming, candidate)
 
+    def _is_of_use(self, coming: Successor) -> bool:
+        """Return whether a model of followed laps tracks at once, and no references came since."""
+        if coming.failure or not self._followed.seconds:
+            return False
+        return coming.filter.status is Status.TRACKING
+
     def _take_over(self, coming: Successor, candidate: _Candidate) -> None:
         if not self.has_model or self.filter.withheld:
             # It says nothing of the new one.
@@ -674,6 +707,8 @@ class StreamLearner:
         self._run(coming.model, coming.filter)
         self._lag_ns, self._followed_s = candidate.lag_ns, candidate.followed_s
         self._schedule.end_training(candidate.since_ns, candidate.epoch_ns)
+        # What another filter tells has to be sure for a lap as well.
+        self._followed.stop()
         self.models += 1
         self._coming = None
 
@@ -710,12 +745,9 @@ def _that_count(
     return newest_part(counting, laps * lap_s, longest_step_ns) if lap_s > 0.0 else counting
 
 
-def _known_s(recording: Recording) -> float:
-    """Return the time from the first position of a recording to the last, s."""
-    positions = recording.positions
-    if positions is None or not len(positions.stamps):
-        return 0.0
-    return float(positions.stamps[-1] - positions.stamps[0]) * 1e-9
+def _held_m(model: ModelHead) -> float:
+    """Return the mean error on parts that were left out, none larger than of one who is lost."""
+    return float(min(each['score_m'] for each in model.summary['validation']['compared']))
 
 
 def _lag_ns(recording: Recording) -> int:

@@ -296,7 +296,19 @@ def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
         for each in recordings
         if each.positions is not None
     ]
-    return [each for each in parts if each.positions is not None and len(each.positions.stamps)]
+    return [
+        each
+        for each in parts
+        if each.positions is not None and len(each.positions.stamps) and len(each.imu.stamps)
+    ]
+
+
+def known_seconds(recording: Recording, longest_step_ns: int) -> float:
+    """Return for how long positions were known, without steps that are longer, s."""
+    if recording.positions is None:
+        return 0.0
+    steps = np.diff(recording.positions.stamps)
+    return float(steps[steps <= longest_step_ns].sum()) * 1e-9
 
 
 def newest_part(

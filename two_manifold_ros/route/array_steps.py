@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.readout.reading import FLOOR
-from two_manifold_ros.route.offsets import FARTHEST_OFF
 from two_manifold_ros.route.reading import LEAST_SHARE
 from two_manifold_ros.route.steps import (
     FAINT,
     FARTHEST,
+    FARTHEST_OFF,
     FASTEST,
     LEAST_CHANCE,
     LEAST_STEP_VARIANCE,
@@ -55,16 +55,17 @@ def follow_offsets(
     slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
     applied: Floats,
 ) -> None:  # fmt: skip
-    """Take an observation into the offsets, see ``offsets.follow_offsets``."""
+    """Take an observation into the offsets, see ``offsets.follow_in_loops``."""
     gain, bound = numbers
     settled = np.where(chances[active, ON] > NOTHING, chances[active, ON], 0.0)
     total = float(settled.sum())
-    apart = np.zeros(len(offsets))
+    change = -max(1.0 - total - float(chances[active, STANDS].sum()), 0.0) * offsets
     if total > NOTHING:
         paced = settled * np.clip(paces[active, ON] - 1.0, -bound, bound)
         expected[:] = settled @ usual[active] + paced @ slopes[active]
-        apart = total * np.clip(observation - expected / total, -FARTHEST_OFF, FARTHEST_OFF)
-    offsets += gain * (apart - offsets)
+        apart = np.clip(observation - expected / total, -FARTHEST_OFF, FARTHEST_OFF)
+        change += total * (apart - offsets)
+    offsets += gain * change
     counts = (np.abs(offsets) > shifts) & (shifts > 0.0)
     ratios = np.divide(shifts, offsets, out=np.ones_like(offsets), where=counts)
     applied[:] = np.where(counts, (1.0 - np.square(ratios)) * offsets, 0.0)

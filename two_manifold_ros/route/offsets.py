@@ -18,25 +18,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.route.steps import NOTHING, ON, USUAL_PACES
+from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.route import array_steps
+from two_manifold_ros.route.steps import FARTHEST_OFF, NOTHING, ON, STANDS, USUAL_PACES
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.typing import Floats, Indices
 
-FARTHEST_OFF = 1.0
-"""
-Standard deviations of a channel beyond which a difference counts no more.
-
-Who brakes differs from what is usual for a second, and that is no offset. With 3 the vehicle that
-stands for a minute in a test is told to be half a metre farther; with .5 half of the improvement
-on the figure of eight is lost.
-"""
-
 
 @compiled
-def follow_offsets(
+def follow_in_loops(
     observation: Floats, chances: Floats, paces: Floats, active: Indices, usual: Floats,
     slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
     applied: Floats,
@@ -66,21 +58,22 @@ def follow_offsets(
     """
     gain, bound = numbers
     expected[:] = 0.0
-    total = 0.0
+    total, standing = 0.0, 0.0
     for i in active:
         chance = chances[i, ON]
+        standing += chances[i, STANDS]
         if chance > NOTHING:
             total += chance
             pace = min(max(paces[i, ON] - 1.0, -bound), bound)
             for k in range(len(expected)):
                 expected[k] += chance * (usual[i, k] + pace * slopes[i, k])
     for k in range(len(expected)):
-        # What is not believed to drive on the route forgets as slowly as it learned.
-        apart = 0.0
+        # Who is not on the route forgets as slowly as it learned; who stands keeps what it knows.
+        change = -max(1.0 - total - standing, 0.0) * offsets[k]
         if total > NOTHING:
             apart = observation[k] - expected[k] / total
-            apart = total * min(max(apart, -FARTHEST_OFF), FARTHEST_OFF)
-        offsets[k] += gain * (apart - offsets[k])
+            change += total * (min(max(apart, -FARTHEST_OFF), FARTHEST_OFF) - offsets[k])
+        offsets[k] += gain * change
         beyond = 0.0
         if abs(offsets[k]) > shifts[k] > 0.0:
             # Shrunk as by James and Stein: all of it where it is many times what is usual.
@@ -88,9 +81,12 @@ def follow_offsets(
         applied[k] = beyond * offsets[k]
 
 
+follow_offsets = follow_in_loops if HAVE_NUMBA else array_steps.follow_offsets
+
+
 class SensorOffsets:
     """
-    How far each channel is off on this drive, see above.
+    How far each channel is off on this drive, see above; each start of the belief forgets it.
 
     Parameters
     ----------

@@ -45,6 +45,15 @@ LEAST_VARIANCE, LEAST_STEP_VARIANCE = 1e-6, 1e-2
 USUAL_PACES = 3.0
 """Spreads of the usual paces within which what a place looks like is linear in the pace."""
 
+FARTHEST_OFF = 1.0
+"""
+Standard deviations of a channel beyond which a difference counts no more.
+
+Who brakes differs from what is usual for a second, and that is no offset. With 3 the vehicle that
+stands for a minute in a test is told to be half a metre farther; with .5 half of the improvement
+on the figure of eight is lost.
+"""
+
 ROWS = len(PLACED)
 ON, ON_NEW, OWN_PACE, STANDS, OFF, OFF_NEW = range(ROWS)
 
