@@ -73,8 +73,8 @@ the limit itself they would come and go.
 
 ENDED_NS = 2_000_000_000
 """
-Time without a position, or three usual steps of them if these are longer, after which positions
-have ended: then the model is learned once more from all that there is.
+Time without a position, or three usual steps of them if these are longer, after which they are
+taken for absent: it does not count as driven with positions, and what the filter tells is kept.
 """
 
 CATCH_UP_LAPS = 1.0
@@ -157,8 +157,8 @@ class StreamLearner:
     """
     A filter whose model of the route is learned while it filters.
 
-    Samples and reference positions are kept. Each time that the drive has become longer by a
-    third, and after some laps twice as long, a model is trained from the newest laps, as
+    Samples and reference positions are kept. After some first laps, and later each time that the
+    drive has become twice as long, see `Schedule`, a model is trained from the newest laps, as
     ``two-manifold train`` does, shown the newest one, and takes the place of the one before as
     soon as it tells a position. Where errors rise for a lap, laps count from there: what has
     changed is learned as soon as a new route would be, and from what came since alone if that
