@@ -34,10 +34,18 @@ laps are as far apart because of their ticks.
 """
 
 WINDOW_LAPS = 0.12
-"""Laps in a window, in which two laps hardly drift apart."""
+"""
+Laps in a window.
+
+Longer ones drift apart where one of two laps is quicker; of shorter ones many look alike anywhere.
+"""
 
 STEPS = 6
-"""Windows in the length of one that are judged; each is held against those at all ticks."""
+"""
+Windows in the length of one that are judged; each is held against those at all ticks.
+
+The cost grows with it, and where a stretch begins and ends is known to a sixth of a window.
+"""
 
 LEAST_WINDOW = 4
 """Ticks in a window, below which the sensor is too slow for the lap."""
@@ -46,7 +54,11 @@ MOST_TICKS = 6_000
 """In all drives; where they last longer, as without positions they may, ticks are longer."""
 
 OTHER_LAPS = 0.9
-"""Laps from one window to another from which on it is of another lap: some are quicker."""
+"""
+Laps from one window to another from which on it is of another lap.
+
+Laps vary by a tenth; at .5 the other half of a figure of eight would be another lap.
+"""
 
 UNLIKE = 1.9
 """
@@ -60,16 +72,29 @@ other roads and lifted sensors mostly count.
 """
 
 LEAST_LAPS = 0.25
-"""Laps that have to disagree, and over which the unlikeness is a median: a skid is no lap."""
+"""
+Laps that have to disagree, and over which the unlikeness is a median.
+
+A skid, or a bend taken wide, is shorter and is learned; what is wrong for less spoils less.
+"""
 
 MOST_LAPS = 1.25
-"""Laps with positions from which on what disagrees is a second lap: then it counts."""
+"""
+Laps with positions from which on what disagrees is a second lap: then it counts.
+
+A quarter more than one, so that what is wrong for just a lap does not count; what has changed for
+good is learned as much later.
+"""
 
 LEAST_KNOWN_LAPS = 3.0
 """Laps with positions that are needed: where two disagree nobody knows which one is wrong."""
 
 FARTHEST = 4.0
-"""Spreads from the median beyond which a sample is no farther away."""
+"""
+Spreads from the median beyond which a sample is no farther away.
+
+So one blow does not make a window unlike all others; a normal sensor is beyond it once in 16,000.
+"""
 
 BLOCK = 256
 """Windows that are compared with all others at once, to bound the memory."""

@@ -32,7 +32,13 @@ more laps hardly make a model better, see the gauntlet.
 """
 
 NEAR = 0.25
-"""Laps before a turn from which on a training is the one of that turn: laps vary by some of it."""
+"""
+Laps before a turn from which on a training is the one of that turn.
+
+The time of a lap is known from one or two of them, and laps of a drive vary by a tenth. At 0 two
+trainings would follow each other where the first came just before its turn; at .5 that of two laps
+might be one of one and a half.
+"""
 
 LATER_GROWTH = 2.0
 """
@@ -78,7 +84,12 @@ never have its model trained soon.
 """
 
 LATELY_LAPS = 2.0
-"""Laps since a rise from which a model of them alone is tried."""
+"""
+Laps since a rise from which a model of them alone is tried.
+
+With less nothing could be judged, as all of it was met once; each lap more is a lap longer until
+what changed is learned.
+"""
 
 
 class _Usual(NamedTuple):
