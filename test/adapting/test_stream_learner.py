@@ -288,16 +288,14 @@ def test_samples_do_not_wait_for_a_training() -> None:
     for first in range(0, 350, 10):
         feed(learner, first, first + 10)
         # A look at the positions alone is soon over.
-        while not (began or learner._coming is None or learner._coming[0].prepared):
-            sleep(0.01)
+        wait_for(lambda: began or learner._coming is None or learner._coming[0].prepared)
     assert began
     feed(learner, 350, 600)
     assert len(began) == 1
     assert not learner.has_model
     assert 'a model is being learned' in str(learner.lacking('/fix'))
     ends.append(True)
-    while not learner._coming[0].prepared:
-        sleep(0.01)
+    wait_for(lambda: learner._coming[0].prepared)
     assert learner.failure == ''
 
 
