@@ -27,7 +27,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import TrainedModel
@@ -70,6 +70,15 @@ def errors(estimates: list[Estimate], later_ns: int = 0) -> np.ndarray:
     where = np.searchsorted(drive.stamps_ns, [each.stamp_ns - later_ns for each in valid])
     told = np.array([each.positions[0] for each in valid])
     return np.linalg.norm(told - drive.positions[where, :2], axis=1)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait for another thread; a minute is far more than it needs."""
+    for _ in range(6000):
+        if condition():
+            return
+        sleep(0.01)
+    pytest.fail('waited in vain')
 
 
 class Learned(NamedTuple):
