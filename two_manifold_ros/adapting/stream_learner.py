@@ -71,7 +71,7 @@ Error over that of the mean position below which positions are told again that w
 the limit itself they would come and go.
 """
 
-ENDED_NS = 2_000_000_000
+ABSENT_NS = 2_000_000_000
 """
 Time without a position, or three usual steps of them if these are longer, after which they are
 taken for absent: it does not count as driven with positions, and what the filter tells is kept.
@@ -485,7 +485,7 @@ class StreamLearner:
 
     @property
     def _longest_step_ns(self) -> int:
-        return max(self.reference.hole_ns, ENDED_NS)
+        return max(self.reference.hole_ns, ABSENT_NS)
 
     def _look_for_end(self, stamp_ns: int) -> None:
         if not self._schedule.has_stopped(stamp_ns, self._longest_step_ns, self.lap_s):
