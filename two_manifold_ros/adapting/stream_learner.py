@@ -515,20 +515,19 @@ class StreamLearner:
         # At most half as many laps as with references, and no longer than these: what is wrong
         # would grow from one training to the next. With eight laps of these, not sixteen, ipz20
         # errs by .39 m (.34).
-        laps, lap_s, step_ns = MOST_NEWEST_LAPS, self.lap_s, self._longest_step_ns
+        lap_s, step_ns = self.lap_s, self._longest_step_ns
         candidate = _Candidate(self._schedule.since_ns, self._schedule.epoch_ns)
-        kept = self._kept(laps)
+        kept = self._kept()
         given_s = sum(known_seconds(each, step_ns) for each in kept)
         if given_s < LEAST_GIVEN_LAPS * lap_s:
             return
-        followed = newest_part(
-            self.memory.followed(self.head), min(0.5 * laps * lap_s, given_s), step_ns
-        )
+        most_s = min(0.5 * MOST_NEWEST_LAPS * lap_s, given_s)
+        followed = newest_part(self.memory.followed(self.head), most_s, step_ns)
         candidate.followed_s = sum(known_seconds(each, step_ns) for each in followed)
         least_m = RISE * _held_m(self._model)
 
         def make() -> tuple[ModelHead, Filter]:
-            counting = _that_count(kept, laps, lap_s, step_ns)
+            counting = _that_count(kept, lap_s, step_ns)
             counting = since(counting, candidate.epoch_ns)
             model = self._trained(counting, least_m, candidate, followed)
             if model is None:
@@ -557,7 +556,7 @@ class StreamLearner:
             return False
         schedule = self._schedule
         lately = schedule.begin_training(self.lap_s, self.memory.seconds)
-        kept = self._kept(MOST_NEWEST_LAPS)
+        kept = self._kept()
         lap_s, step_ns = self.lap_s if self.models else math.nan, self._longest_step_ns
         candidate = _Candidate(schedule.since_ns, schedule.epoch_ns)
         first = not self.has_model
@@ -571,7 +570,7 @@ class StreamLearner:
                 # It takes far less time to see than to train.
                 candidate.laps = _laps(kept[0])
                 _check_enough(candidate.laps)
-            counting = _that_count(kept, MOST_NEWEST_LAPS, lap_s, step_ns)
+            counting = _that_count(kept, lap_s, step_ns)
             model = None
             if lately:
                 # Too little for a model of its own, perhaps.
@@ -589,13 +588,13 @@ class StreamLearner:
         self._coming = Successor(make, at_once=self._at_once), candidate
         return True
 
-    def _kept(self, laps: float) -> list[Recording]:
+    def _kept(self) -> list[Recording]:
         """Return copies of the newest drives with references, of so many laps if known."""
         kept = self.memory.recordings(self.head)
         if not self.models:
             return kept
         # One lap more, because where they begin no other lap can be disagreed with.
-        return newest_part(kept, (laps + 1.0) * self.lap_s, self._longest_step_ns)
+        return newest_part(kept, (MOST_NEWEST_LAPS + 1.0) * self.lap_s, self._longest_step_ns)
 
     def _trained(
         self,
@@ -738,12 +737,12 @@ def _lap_s(model: ModelHead) -> float:
     return float(model.summary.get('lap_s') or math.nan)
 
 
-def _that_count(
-    kept: Sequence[Recording], laps: float, lap_s: float, longest_step_ns: int
-) -> list[Recording]:
+def _that_count(kept: Sequence[Recording], lap_s: float, longest_step_ns: int) -> list[Recording]:
     """Return the newest laps of drives without what agrees with no other lap."""
     counting = that_counts(kept, lap_s)
-    return newest_part(counting, laps * lap_s, longest_step_ns) if lap_s > 0.0 else counting
+    if not lap_s > 0.0:
+        return counting
+    return newest_part(counting, MOST_NEWEST_LAPS * lap_s, longest_step_ns)
 
 
 def _held_m(model: ModelHead) -> float:
