@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.adapting.followed_laps import FollowedLaps
+from two_manifold_ros.adapting.outlier_laps import without_outliers
 from two_manifold_ros.adapting.prequential import Prequential
-from two_manifold_ros.adapting.probation import that_counts
 from two_manifold_ros.adapting.reference import Reference
 from two_manifold_ros.adapting.schedule import FIRST_S, NEAR, PART_LAPS, RISE, Schedule, TURNS
 from two_manifold_ros.adapting.stream_head import make_head, NothingLearned, StreamHead
@@ -739,7 +739,7 @@ def _lap_s(model: ModelHead) -> float:
 
 def _that_count(kept: Sequence[Recording], lap_s: float, longest_step_ns: int) -> list[Recording]:
     """Return the newest laps of drives without what agrees with no other lap."""
-    counting = that_counts(kept, lap_s)
+    counting = without_outliers(kept, lap_s)
     if not lap_s > 0.0:
         return counting
     return newest_part(counting, MOST_NEWEST_LAPS * lap_s, longest_step_ns)

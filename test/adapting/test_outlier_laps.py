@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting import probation
-from two_manifold_ros.adapting.probation import find_doubtful, that_counts
+from two_manifold_ros.adapting import outlier_laps
+from two_manifold_ros.adapting.outlier_laps import find_outliers, without_outliers
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Drive:
     def out(self, *drives: Drive, until: float = math.inf) -> Floats:
         """Return how much of each lap does not count, in laps, of the last of some drives."""
         recordings = [each.recording() for each in drives] + [self.recording(until)]
-        left = that_counts(recordings, LAP_S)[-1]
+        left = without_outliers(recordings, LAP_S)[-1]
         gone = ~np.isin(recordings[-1].imu.stamps, left.imu.stamps)
         return np.asarray(
             np.bincount(self.laps[: len(gone)].astype(int), gone) / (LAP_S * RATE_HZ)
@@ -113,9 +113,9 @@ SPOILED = (stuck, lifted, elsewhere, aside, turned)
 def test_all_of_a_drive_of_like_laps_counts(seed: int) -> None:
     drive = Drive(seed=seed)
     recording = drive.recording()
-    (left,) = that_counts([recording], LAP_S)
+    (left,) = without_outliers([recording], LAP_S)
     np.testing.assert_array_equal(left.imu.samples, recording.imu.samples)
-    assert not find_doubtful([recording], LAP_S)
+    assert not find_outliers([recording], LAP_S)
 
 
 @pytest.mark.parametrize('spoil', SPOILED)
@@ -200,7 +200,7 @@ def test_positions_stay() -> None:
     drive = Drive()
     aside(drive, 3.0, 4.0)
     recording = drive.recording()
-    (left,) = that_counts([recording], LAP_S)
+    (left,) = without_outliers([recording], LAP_S)
     assert len(left.imu.stamps) < len(recording.imu.stamps)
     assert left.positions is recording.positions
 
@@ -219,24 +219,24 @@ def test_what_cannot_be_used_is_no_reason_to_fail(spoiled: str) -> None:
     recordings = [] if spoiled == 'nothing' else [drive.recording(until=0.0), drive.recording()]
     if spoiled == 'no samples':
         recordings = recordings[:1]
-    assert len(that_counts(recordings, LAP_S)) == len(recordings)
-    assert not find_doubtful(recordings, math.nan)
-    assert not find_doubtful(recordings, LAP_S)
+    assert len(without_outliers(recordings, LAP_S)) == len(recordings)
+    assert not find_outliers(recordings, math.nan)
+    assert not find_outliers(recordings, LAP_S)
 
 
 def test_long_drives_have_longer_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probation, 'MOST_TICKS', 360)
+    monkeypatch.setattr(outlier_laps, 'MOST_TICKS', 360)
     drive = Drive()
     turned(drive, 3.0, 4.0)
     assert drive.out()[3] > 0.8
-    monkeypatch.setattr(probation, 'MOST_TICKS', 60)
+    monkeypatch.setattr(outlier_laps, 'MOST_TICKS', 60)
     assert not drive.out().any()
 
 
 def test_blocks_are_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     drive = Drive()
     aside(drive, 3.0, 4.0)
-    found = find_doubtful([drive.recording()], LAP_S)
-    monkeypatch.setattr(probation, 'BLOCK', 7)
-    assert find_doubtful([drive.recording()], LAP_S) == found
+    found = find_outliers([drive.recording()], LAP_S)
+    monkeypatch.setattr(outlier_laps, 'BLOCK', 7)
+    assert find_outliers([drive.recording()], LAP_S) == found
     assert len(found) == 1

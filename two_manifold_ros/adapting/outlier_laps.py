@@ -138,7 +138,7 @@ class _Ticks:
         return laps
 
 
-def that_counts(recordings: Sequence[Recording], lap_s: float) -> list[Recording]:
+def without_outliers(recordings: Sequence[Recording], lap_s: float) -> list[Recording]:
     """
     Return recordings without the samples of stretches that agree with no other lap.
 
@@ -153,7 +153,7 @@ def that_counts(recordings: Sequence[Recording], lap_s: float) -> list[Recording
 
     """
     counting = []
-    stretches = find_doubtful(recordings, lap_s)
+    stretches = find_outliers(recordings, lap_s)
     for index, each in enumerate(recordings):
         kept = np.ones(len(each.imu.stamps), dtype=np.bool_)
         for drive, begin_ns, end_ns in stretches:
@@ -163,7 +163,7 @@ def that_counts(recordings: Sequence[Recording], lap_s: float) -> list[Recording
     return counting
 
 
-def find_doubtful(recordings: Sequence[Recording], lap_s: float) -> list[tuple[int, int, int]]:
+def find_outliers(recordings: Sequence[Recording], lap_s: float) -> list[tuple[int, int, int]]:
     """
     Return which stretches agree with no other lap: the recording, begin and end in ns.
 
@@ -174,7 +174,7 @@ def find_doubtful(recordings: Sequence[Recording], lap_s: float) -> list[tuple[i
     Parameters
     ----------
     recordings, lap_s
-        See `that_counts`.
+        See `without_outliers`.
 
     """
     ticks = _lay_out(recordings, lap_s) if lap_s > 0.0 else None
