@@ -19,7 +19,7 @@ from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Rec
 from two_manifold_ros.recordings.time_base import time_base
 
 if TYPE_CHECKING:
-    from two_manifold_ros.recordings.bag import Bag, Topic
+    from two_manifold_ros.recordings.bag import Bag, Topic as BagTopic
     from two_manifold_ros.typing import Ints
 
 
@@ -123,7 +123,7 @@ def _positions(reference: Collected, stamps: Ints) -> tuple[PositionStream, list
 
 def _collected(name: str, msgtype: str) -> Collected:
     # Importing the classes of bags needs rosbags, which a robot does not have.
-    topic = cast('Topic', LiveTopic(name, msgtype))
+    topic = cast('BagTopic', LiveTopic(name, msgtype))
     if msgtype == 'sensor_msgs/msg/Imu':
         return Collected(Path('live'), topic, decode_imu_cdr)
     decoder = fix_decoder if msgtype == GEODETIC else position_decoder

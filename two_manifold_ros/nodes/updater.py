@@ -42,7 +42,7 @@ from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU, STATUS
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
-    from two_manifold_ros.nodes.updater_session import Decode
+    from two_manifold_ros.nodes.updater_session import Decode as DecodeImu
 
 
 class UpdaterNode(Node):
@@ -100,7 +100,7 @@ class UpdaterNode(Node):
 
     def _make_session(self) -> UpdaterSession:
         chosen = self.chosen
-        decode: Decode = decode_imu_cdr
+        decode: DecodeImu = decode_imu_cdr
         if chosen['input'] == IMAGE_INPUT:
             decode = ImageValues(chosen['image_width'], chosen['image_height']).decode
         clock = self.get_clock()

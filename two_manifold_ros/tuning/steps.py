@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.kernels.selection import has_neighbours
-from two_manifold_ros.route.learning import Tuning
+from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.settings import OBSERVATIONS
 from two_manifold_ros.training.validation import usual_candidate
 from two_manifold_ros.two_manifold.couplings import COUPLINGS
@@ -118,7 +118,7 @@ class Steps:
 
 
 def settle(
-    settings: TrainingSettings, dataset: Dataset, chosen: Candidate | Tuning
+    settings: TrainingSettings, dataset: Dataset, chosen: Candidate | RouteTuning
 ) -> TrainingSettings:
     """
     Return settings that leave nothing open.
@@ -134,7 +134,7 @@ def settle(
 
     """
     settled = replace(settings, rate_hz=dataset.rate_hz, window=dataset.window)
-    if isinstance(chosen, Tuning):
+    if isinstance(chosen, RouteTuning):
         return replace(settled, sharpness=chosen.sharpness, persistence=chosen.persistence)
     return replace(
         settled,
