@@ -12,7 +12,8 @@ import numpy as np
 from other_models import displaced
 import pytest
 
-from two_manifold_ros.adapting.contest import Contest, ContestSettings, Side, Verdict
+from two_manifold_ros.adapting.contest import Contest, Side, Verdict
+from two_manifold_ros.adapting.contest_settings import ContestSettings
 from two_manifold_ros.adapting.rivals import make_rival, Rivals
 
 if TYPE_CHECKING:

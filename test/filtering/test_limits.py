@@ -14,7 +14,8 @@ import pytest
 from two_manifold_ros.adapting.stream_head import make_head
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.limits import EllipseLimits, limits_of
+from two_manifold_ros.filtering.limits import limits_of
+from two_manifold_ros.filtering.signs import EllipseLimits
 from two_manifold_ros.filtering.soundness import half_axis
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tick_filter import make_tick_filter

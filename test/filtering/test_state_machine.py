@@ -13,8 +13,7 @@ from naive_states import naive_statuses, ORDER
 import pytest
 
 from two_manifold_ros.filtering.causes import CAUSES
-from two_manifold_ros.filtering.limits import EllipseLimits
-from two_manifold_ros.filtering.signs import Signs
+from two_manifold_ros.filtering.signs import EllipseLimits, Signs
 from two_manifold_ros.filtering.state_machine import DOUBTS, StateMachine, STEADY, Verdict
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.monitoring.finding import Finding

@@ -12,7 +12,7 @@ import numpy as np
 from other_models import displaced, tolerant
 import pytest
 
-from two_manifold_ros.adapting.contest import ContestSettings
+from two_manifold_ros.adapting.contest_settings import ContestSettings
 from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.nodes.promotion import Promotion

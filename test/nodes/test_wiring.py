@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from two_manifold_ros.filtering.limits import EllipseLimits
+from two_manifold_ros.filtering.signs import EllipseLimits
 from two_manifold_ros.nodes.wiring import wiring
 from two_manifold_ros.outputs.frames import Frames
 

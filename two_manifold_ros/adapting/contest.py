@@ -16,7 +16,6 @@ says the mean position, and no error counts as worse than being lost.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from enum import Enum
 import math
 from typing import TYPE_CHECKING
@@ -30,6 +29,7 @@ from two_manifold_ros.adapting.paired_errors import PairedErrors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.adapting.contest_settings import ContestSettings
     from two_manifold_ros.typing import Floats
 
 MOVED = 0.1
@@ -37,36 +37,6 @@ MOVED = 0.1
 
 SEEN = 0.5
 """Share of the slots of a block, at each horizon, of which both errors have to be known."""
-
-
-@dataclass(frozen=True)
-class ContestSettings:
-    """
-    When one filter is better than another.
-
-    Parameters
-    ----------
-    block_s
-        Seconds that count as one observation, 2 at least; errors so far apart should be unlike.
-    fewest, most
-        Blocks before a decision, and blocks that are remembered.
-    margin
-        Share of the other's error that has to be undercut.
-    useful
-        Share of the error of the mean position that has to be undercut to be handed over: a
-        filter that rightly says nothing is better than one that knows next to nothing.
-    sure
-        Of the t distribution: how surely the mean gain of a block has to be above zero. As it is
-        asked block after block for days, near one.
-
-    """
-
-    block_s: float = 5.0
-    fewest: int = 8
-    most: int = 48
-    margin: float = 0.9
-    useful: float = 0.5
-    sure: float = 0.9999
 
 
 class Side(Enum):

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.adapting.contest import Contest, ContestSettings, Side, Verdict
+from two_manifold_ros.adapting.contest import Contest, Side, Verdict
 from two_manifold_ros.filtering.filter import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.adapting.contest_settings import ContestSettings
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.limits import EllipseLimits
+    from two_manifold_ros.filtering.signs import EllipseLimits
     from two_manifold_ros.filtering.tick_filter import TickFilter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.monitoring.finding import Finding

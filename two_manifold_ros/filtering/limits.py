@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.signs import EllipseLimits
 from two_manifold_ros.filtering.soundness import half_axis
 from two_manifold_ros.filtering.tick_filter import make_tick_filter
 from two_manifold_ros.model.model import Model
@@ -27,24 +27,6 @@ Shares of the ellipse of one who knows nothing but the route.
 Above the second, hardly more is known. Held-out drives of three slot cars and two real cars stay
 below the first but for stretches where they are indeed wrong.
 """
-
-
-@dataclass(frozen=True)
-class EllipseLimits:
-    """
-    How far the 95 % ellipse of the present position may reach.
-
-    Parameters
-    ----------
-    warn_m
-        Half its long axis above which the position is unsure, metres.
-    error_m
-        And above which it is not told.
-
-    """
-
-    warn_m: float
-    error_m: float
 
 
 def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> EllipseLimits:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -50,3 +51,21 @@ class Signs(NamedTuple):
     off_route: float = math.nan
     unlike: float = math.nan
     standing: bool = False
+
+
+@dataclass(frozen=True)
+class EllipseLimits:
+    """
+    How far the 95 % ellipse of the present position may reach.
+
+    Parameters
+    ----------
+    warn_m
+        Half its long axis above which the position is unsure, metres.
+    error_m
+        And above which it is not told.
+
+    """
+
+    warn_m: float
+    error_m: float

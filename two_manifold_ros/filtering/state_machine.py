@@ -14,8 +14,7 @@ from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART
 from two_manifold_ros.windows.familiarity import STRANGE, UNFAMILIAR
 
 if TYPE_CHECKING:
-    from two_manifold_ros.filtering.limits import EllipseLimits
-    from two_manifold_ros.filtering.signs import Signs
+    from two_manifold_ros.filtering.signs import EllipseLimits, Signs
 
 DOUBTS = 3
 """Contradictions in a row that make an estimate unsure: one may be a pothole."""

@@ -15,7 +15,7 @@ from two_manifold_ros.filtering.state_machine import StateMachine
 if TYPE_CHECKING:
     from collections import Counter
 
-    from two_manifold_ros.filtering.limits import EllipseLimits
+    from two_manifold_ros.filtering.signs import EllipseLimits
     from two_manifold_ros.filtering.state_machine import Verdict
     from two_manifold_ros.filtering.step import Step
     from two_manifold_ros.filtering.tick_filter import TickFilter

@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 
-from two_manifold_ros.adapting.contest import ContestSettings
+from two_manifold_ros.adapting.contest_settings import ContestSettings
 from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.filter_client import FilterClient

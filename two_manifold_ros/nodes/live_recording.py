@@ -19,7 +19,8 @@ from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Rec
 from two_manifold_ros.recordings.time_base import time_base
 
 if TYPE_CHECKING:
-    from two_manifold_ros.recordings.bag import Bag, Topic as BagTopic
+    from two_manifold_ros.recordings.bag import Bag
+    from two_manifold_ros.recordings.bag import Topic as BagTopic
     from two_manifold_ros.typing import Ints
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from two_manifold_ros.adapting.contest import ContestSettings
+    from two_manifold_ros.adapting.contest_settings import ContestSettings
     from two_manifold_ros.adapting.rivals import Rival
     from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
     from two_manifold_ros.model.head import ModelHead

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameters of the updater node."""
 
-from two_manifold_ros.adapting.contest import ContestSettings
+from two_manifold_ros.adapting.contest_settings import ContestSettings
 from two_manifold_ros.nodes.parameter import Parameter, Settable
 from two_manifold_ros.nodes.watching_parameters import watching_parameters
 from two_manifold_ros.outputs.frames import USUAL_TRACK

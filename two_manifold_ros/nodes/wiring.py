@@ -13,7 +13,7 @@ from two_manifold_ros.outputs.diagnostics import as_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from two_manifold_ros.filtering.limits import EllipseLimits
+    from two_manifold_ros.filtering.signs import EllipseLimits
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.outputs.frames import Frames
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
     from typing_extensions import Self
 
-    from two_manifold_ros.recordings.opening import Reader
+    from two_manifold_ros.recordings.counting import Reader
 
 _LONGEST_NAME = 500
 _ZSTD_FRAME = b'\x28\xb5\x2f\xfd'

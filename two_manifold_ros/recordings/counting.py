@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
+    from rosbags import rosbag1, rosbag2
     from rosbags.interfaces import Connection
 
     from two_manifold_ros.recordings.metadata import Metadata
-    from two_manifold_ros.recordings.opening import Reader
+    from two_manifold_ros.recordings.salvaged import SalvagedFile
+
+    Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
 
 
 def counted_messages(
@@ -56,3 +59,6 @@ def shortfall_notes(path: Path, found: int, metadata: Metadata | None) -> list[s
         f'by its recorder or lost since; copy it again if that is new.'
     )
     return [note]
+
+
+"""What tells the topics and the messages of one file."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 from contextlib import contextmanager, ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from rosbags import rosbag1, rosbag2
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.counting import counted_messages
+from two_manifold_ros.recordings.counting import counted_messages, Reader
 from two_manifold_ros.recordings.database_check import check_database
 from two_manifold_ros.recordings.salvaging import SalvagedFile
 from two_manifold_ros.recordings.storage_files import COMPRESSED, storage_kind, UNMERGED
@@ -21,8 +21,6 @@ from two_manifold_ros.recordings.unpacking import unpack_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
-"""What tells the topics and the messages of one file."""
 
 _SALVAGE = 'copy it again, or read what is left of it with --salvage'
 _CURES = {

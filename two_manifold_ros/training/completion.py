@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.readout.mkdr import cross_validated, fit_position_map, within_reach
+from two_manifold_ros.training.settings import estimates_positions
 from two_manifold_ros.training.surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -43,11 +44,6 @@ class Completion:
 
     positions: list[Floats]
     note: str | None
-
-
-def estimates_positions(settings: TrainingSettings) -> bool:
-    """Whether positions are to be estimated where none is known."""
-    return settings.readout == 'mkdr'
 
 
 def complete_positions(structure: Structure, positions: Sequence[Floats]) -> Completion:

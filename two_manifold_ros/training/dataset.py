@@ -15,8 +15,8 @@ from two_manifold_ros.ticks.channels import fit_channels
 from two_manifold_ros.ticks.fixes import only_near_fixes
 from two_manifold_ros.ticks.segments import cut_segments, median_interval_ns
 from two_manifold_ros.ticks.usable import largest_believable, unmeasured_axes
-from two_manifold_ros.training.completion import estimates_positions
 from two_manifold_ros.training.lap_scales import weighted_by_persistence
+from two_manifold_ros.training.settings import estimates_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,8 @@ from two_manifold_ros.readout.sharpened import SharpenedReadout
 from two_manifold_ros.readout.targets import segment_targets, training_targets
 from two_manifold_ros.training.assembly import assemble, USUAL_NEIGHBOURS
 from two_manifold_ros.training.closed_loop import run_closed_loop
-from two_manifold_ros.training.completion import complete_positions, estimates_positions
+from two_manifold_ros.training.completion import complete_positions
+from two_manifold_ros.training.settings import estimates_positions
 from two_manifold_ros.training.structure import learn_states, Structure
 from two_manifold_ros.windows.sliding import SlidingWindow
 

@@ -12,8 +12,9 @@ from two_manifold_ros.readout.targets import segment_targets
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
-from two_manifold_ros.training.completion import complete_positions, estimates_positions
+from two_manifold_ros.training.completion import complete_positions
 from two_manifold_ros.training.route_training import lay_out_drives
+from two_manifold_ros.training.settings import estimates_positions
 from two_manifold_ros.training.structure import learn_structure
 
 if TYPE_CHECKING:

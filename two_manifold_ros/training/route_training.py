@@ -15,7 +15,7 @@ from two_manifold_ros.route.fitting import fit
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.passes import lay_out, memory_of, motionless
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
-from two_manifold_ros.training.completion import estimates_positions, with_completed_positions
+from two_manifold_ros.training.completion import with_completed_positions
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.head_fields import (
     check_horizons,
@@ -25,6 +25,7 @@ from two_manifold_ros.training.head_fields import (
 )
 from two_manifold_ros.training.held_out import HeldOut
 from two_manifold_ros.training.route_states import states_at_places
+from two_manifold_ros.training.settings import estimates_positions
 from two_manifold_ros.training.stretches import choose_stretches, MOST_TICKS
 from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.summary import Learned, summarise

@@ -122,3 +122,8 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
         raise InputError(msg)
+
+
+def estimates_positions(settings: TrainingSettings) -> bool:
+    """Whether positions are to be estimated where none is known."""
+    return settings.readout == 'mkdr'
