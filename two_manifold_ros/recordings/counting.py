@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
 
     from two_manifold_ros.recordings.metadata import Metadata
-    from two_manifold_ros.recordings.salvaged import SalvagedFile
+    from two_manifold_ros.recordings.salvaging import SalvagedFile
 
     Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
 
