@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.methods import methods_named, NAMES
+from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car, SLOT_CAR
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

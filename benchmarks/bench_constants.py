@@ -32,7 +32,7 @@ from gauntlet_drives import case_names, make_case
 from gauntlet_scores import elsewhere, follow
 import numpy as np
 
-from two_manifold_ros.route import belief, learning, motion
+from two_manifold_ros.route import belief, learning, route
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.route_training import lay_out_drives, usual_tuning
@@ -40,7 +40,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.train import train_model
 
-MODULES = (motion, learning, belief)
+MODULES = (route, learning, belief)
 """Where the constants are looked up when a route is learned or a drive begins."""
 
 CONSTANTS = (

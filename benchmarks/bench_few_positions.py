@@ -23,9 +23,8 @@ import numpy as np
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings

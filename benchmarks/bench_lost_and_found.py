@@ -30,7 +30,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.readout.calibration import CHI_SQUARE
+from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

@@ -21,24 +21,22 @@ from unittest.mock import patch
 
 import numpy as np
 
-from two_manifold_ros.monitoring.input_watch import InputWatch
-from two_manifold_ros.monitoring.likeness import LikenessToTraining
-from two_manifold_ros.monitoring.mistakes import known_mistakes
+from two_manifold_ros.filtering.input_watch import InputWatch
+from two_manifold_ros.filtering.likeness import LikenessToTraining
+from two_manifold_ros.filtering.mistakes import known_mistakes
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation import slot_car
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.simulation.track import Track
-from two_manifold_ros.simulation.track_layout import CONTROL_POINTS
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from two_manifold_ros.filtering.mistakes import Mistake
     from two_manifold_ros.model.model import Model
-    from two_manifold_ros.monitoring.mistakes import Mistake
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 

@@ -43,9 +43,9 @@ def relay() -> int:
     from rclpy.serialization import serialize_message  # noqa: PLC0415 - as above
     from sensor_msgs.msg import Imu  # noqa: PLC0415 - as above
 
-    from two_manifold_ros.nodes.quality import quality  # noqa: PLC0415 - as above
+    from two_manifold_ros.interface.topics import IMU, ODOMETRY  # noqa: PLC0415 - as above
+    from two_manifold_ros.nodes.publishing import quality  # noqa: PLC0415 - as above
     from two_manifold_ros.nodes.running import run  # noqa: PLC0415 - as above
-    from two_manifold_ros.outputs.topics import IMU, ODOMETRY  # noqa: PLC0415 - as above
     from two_manifold_ros.stopping import Stopping  # noqa: PLC0415 - as above
 
     class Relay(Node):
@@ -135,10 +135,12 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - a generated class
 
 def drive(rate_hz: float, seconds: float) -> list[Any]:
     """Return the IMU messages of a slot car."""
-    from two_manifold_ros.nodes.translating import to_message  # noqa: PLC0415 - needs ROS
-    from two_manifold_ros.simulation.slot_car_messages import imu_message  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import simulate  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.nodes.publishing import to_message  # noqa: PLC0415 - needs ROS
+    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
+        imu_message,
+        simulate,
+    )
 
     run = simulate(SlotCarSettings(rate_hz=rate_hz), samples=round(rate_hz * seconds))
     pairs = zip(run.stamps_ns.tolist(), run.imu, strict=True)
@@ -152,9 +154,11 @@ def drive(rate_hz: float, seconds: float) -> list[Any]:
 def train(path: Path) -> None:
     """Train a model of the usual size: 20 Hz, windows of 60 ticks, 20 states."""
     from two_manifold_ros.model.model_file import save_model  # noqa: PLC0415 - not for the relay
-    from two_manifold_ros.simulation.slot_car_bag import run_to_recording  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import simulate  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
+        run_to_recording,
+        simulate,
+    )
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from two_manifold_ros.evaluation.filter_run import estimates_along
+from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.state_machine import OFF
 from two_manifold_ros.recordings.reading import read_recording

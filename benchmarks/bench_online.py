@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.features.fourier import fourier_features
 from two_manifold_ros.tpsr.exact import ExactLearner
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-from two_manifold_ros.tpsr.orthonormal import PENDING
+from two_manifold_ros.tpsr.random_features import fourier_features
+from two_manifold_ros.tpsr.thin_svd import PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.tpsr.base_learner import Learner
+    from two_manifold_ros.tpsr.learner import Learner
     from two_manifold_ros.typing import Floats
 
 STATES, RIDGE, MEMORY = 20, 0.3, 5_000.0

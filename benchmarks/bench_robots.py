@@ -20,8 +20,8 @@ from bench_node import latencies_us, train
 from node_feed import Ground, ImuBytes, Robot
 import numpy as np
 
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 
 RATE_HZ, WARM_UP_S = 100.0, 8.0
 MONTH_NS = 30 * 86_400 * 10**9

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.features.fourier import fourier_features
 from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.random_features import fourier_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,11 +24,10 @@ import time
 
 import numpy as np
 
-from two_manifold_ros.evaluation.filter_run import run_filter
+from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings

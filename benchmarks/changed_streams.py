@@ -14,8 +14,7 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 
-from two_manifold_ros.inspection.laps import count_laps, way_driven
-from two_manifold_ros.inspection.together import put_together
+from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.track import SpaceCurve
 from two_manifold_ros.simulation.world_course import generator, plan, ride

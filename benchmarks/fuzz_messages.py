@@ -56,7 +56,7 @@ def image_target() -> tuple[One, Iterable[bytes]]:
 
     with instrumented():
         from two_manifold_ros.errors import InputError  # noqa: PLC0415
-        from two_manifold_ros.nodes.image_values import ENCODINGS, ImageValues  # noqa: PLC0415
+        from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues  # noqa: PLC0415
     images = ImageValues(4, 3)
 
     def one(content: bytes) -> None:
@@ -84,8 +84,8 @@ def stream_target() -> tuple[One, Iterable[bytes]]:
     from raw_imu import raw_drive  # noqa: PLC0415
 
     with instrumented():
-        from two_manifold_ros.nodes.session import Session  # noqa: PLC0415
-        from two_manifold_ros.outputs.messages import publishable  # noqa: PLC0415
+        from two_manifold_ros.interface.filter_session import Session  # noqa: PLC0415
+        from two_manifold_ros.interface.markers import publishable  # noqa: PLC0415
     model, drive = _model()
     raw = list(raw_drive(drive))[: 3 * model.window]
     session = Session(model)
@@ -124,9 +124,11 @@ def _parts(content: bytes) -> Iterator[bytes]:
 
 
 def _model() -> tuple[ModelHead, object]:
-    from two_manifold_ros.simulation.slot_car_bag import run_to_recording  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import simulate  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
+        run_to_recording,
+        simulate,
+    )
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
@@ -144,9 +146,9 @@ def reference_target() -> tuple[One, Iterable[bytes]]:
     from updater_feed import small_session  # noqa: PLC0415
 
     with instrumented():
-        from two_manifold_ros.nodes.reference_input import ReferenceInput  # noqa: PLC0415
-        from two_manifold_ros.nodes.translating import to_message  # noqa: PLC0415
-        from two_manifold_ros.recordings.topic_choice import POSITION  # noqa: PLC0415
+        from two_manifold_ros.nodes.publishing import to_message  # noqa: PLC0415
+        from two_manifold_ros.nodes.updater_node import ReferenceInput  # noqa: PLC0415
+        from two_manifold_ros.recordings.reading import POSITION  # noqa: PLC0415
     inputs = []
     for msgtype in POSITION.msgtypes:
         session = small_session()

@@ -121,10 +121,12 @@ def content_target() -> tuple[One, Iterable[bytes]]:
 
 def _models() -> list[ModelHead]:
     """Train models of every kernel, method, operator and read-out, and a TPSR."""
-    from two_manifold_ros.kernels.selection import KERNELS  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_bag import run_to_recording  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import simulate  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.manifold.selection import KERNELS  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
+        run_to_recording,
+        simulate,
+    )
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 

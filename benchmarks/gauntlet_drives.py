@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.inspection.lag_correction import AUTO, put_in_step
+from two_manifold_ros.inspection.lag import AUTO, put_in_step
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import PositionStream
 from two_manifold_ros.simulation.worlds import drive, world_named, WORLDS

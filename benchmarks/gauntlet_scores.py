@@ -15,8 +15,8 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

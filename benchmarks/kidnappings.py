@@ -11,13 +11,16 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.simulation.camera import Camera
-from two_manifold_ros.simulation.motion import GRAVITY, Motion
-from two_manifold_ros.simulation.slot_car_imu import ImuNoise, true_imu
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.simulation.throttle import Throttle
-from two_manifold_ros.simulation.track import Track
-from two_manifold_ros.simulation.track_layout import CONTROL_POINTS
+from two_manifold_ros.simulation.slot_car import (
+    Camera,
+    GRAVITY,
+    ImuNoise,
+    Motion,
+    SlotCarSettings,
+    Throttle,
+    true_imu,
+)
+from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from two_manifold_ros.filtering.status import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.filtering.signs import EllipseLimits, Signs
+    from two_manifold_ros.filtering.state_machine import EllipseLimits, Signs
 
 ORDER = [
     Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING,

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.tpsr.triples import Triples
+from two_manifold_ros.tpsr.learner import Triples
 
 
 def wandering(samples: int, size: int = 8, observations: int = 5, seed: int = 0) -> Triples:

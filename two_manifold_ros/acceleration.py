@@ -5,7 +5,7 @@ Compile hot loops with numba where it is installed.
 
 Numba is optional at run time: without it every function decorated here runs as plain Python, so
 a loop that matters also has a NumPy form which gives the same numbers (see
-``hse_hmm/arithmetic.py``). No threads (numba's default threading layer aborts the process when
+``hse_hmm/belief.py``). No threads (numba's default threading layer aborts the process when
 two threads enter it), no cache on disk (its files are pickles tied to one CPU), and a fastmath
 set that keeps NaN and infinity visible.
 """

@@ -10,8 +10,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.checkpoint_thread import CheckpointThread
-from two_manifold_ros.adapting.checkpoints import Checkpoints
+from two_manifold_ros.adapting.checkpoints import Checkpoints, CheckpointThread
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:

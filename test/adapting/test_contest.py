@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from two_manifold_ros.adapting.contest import Contest, Side, Verdict
-from two_manifold_ros.adapting.contest_settings import ContestSettings
-from two_manifold_ros.adapting.error_block import LOST, SILENCE
+from two_manifold_ros.adapting.contest import Contest, LOST, Side, SILENCE, Verdict
+from two_manifold_ros.interface.parameters import ContestSettings
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.error_block import Spread
+from two_manifold_ros.adapting.contest import Spread
 
 PLACES = np.random.default_rng(0).normal(size=(60, 2)) * [3.0, 0.1] + [5e6, -4e5]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.paired_errors import ErrorPair, PairedErrors, SILENT
+from two_manifold_ros.adapting.contest import ErrorPair, PairedErrors, SILENT
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

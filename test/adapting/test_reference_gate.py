@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from two_manifold_ros.adapting.reference import Reference
+from two_manifold_ros.adapting.prequential import Reference
 
 START = 10**18
 STEP = 20_000_000

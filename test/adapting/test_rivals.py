@@ -13,8 +13,8 @@ from other_models import displaced
 import pytest
 
 from two_manifold_ros.adapting.contest import Contest, Side, Verdict
-from two_manifold_ros.adapting.contest_settings import ContestSettings
 from two_manifold_ros.adapting.rivals import make_rival, Rivals
+from two_manifold_ros.interface.parameters import ContestSettings
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.snapshot_files import KEPT, SnapshotFiles
+from two_manifold_ros.adapting.checkpoints import KEPT, SnapshotFiles
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import load_model
 

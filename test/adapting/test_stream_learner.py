@@ -13,16 +13,14 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.adapting import stream_learner
-from two_manifold_ros.adapting.stream_head import make_head
 from two_manifold_ros.adapting.stream_learner import StreamLearner
-from two_manifold_ros.adapting.stream_memory import newest_part
+from two_manifold_ros.adapting.stream_memory import make_head, newest_part
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.route_model import RouteModel
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from two_manifold_ros.adapting.truth import KEPT_NS, Truth
+from two_manifold_ros.adapting.prequential import KEPT_NS, Truth
 
 MS = 10**6
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_bag import write_run
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep progress from being told however busy the machine is."""
-    monkeypatch.setattr('two_manifold_ros.cli.progress.PATIENCE_S', 600.0)
+    monkeypatch.setattr('two_manifold_ros.cli.options.PATIENCE_S', 600.0)
 
 
 @pytest.fixture(scope='session')

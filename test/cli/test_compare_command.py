@@ -14,14 +14,12 @@ import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.comparison import comparing
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.methods import methods_named, NAMES
+from two_manifold_ros.comparison.comparing import compare, Failure
+from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import plan_share
-from two_manifold_ros.comparison.trial import Failure
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car_bag import write_run
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

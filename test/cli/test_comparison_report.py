@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 pytest.importorskip('rich')
-from two_manifold_ros.cli.comparison_report import print_comparison
+from two_manifold_ros.cli.compare import print_comparison
 from two_manifold_ros.comparison.outcome import Comparison, Errors, Result
 
 

@@ -198,7 +198,7 @@ def test_estimates_without_a_position_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        'two_manifold_ros.evaluation.filter_run.usable_places',
+        'two_manifold_ros.evaluation.evaluate.usable_places',
         lambda places: np.arange(len(places)) % 100 > 0,
     )
     content = evaluated(capsys, model_file, [slot_car_bag], '--until', '20')

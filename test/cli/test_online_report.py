@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from two_manifold_ros.cli.evaluate import seconds_or_share, some_learners
 from two_manifold_ros.cli.main import main
-from two_manifold_ros.cli.online_report import seconds_or_share, some_learners
 
 if TYPE_CHECKING:
     from pathlib import Path

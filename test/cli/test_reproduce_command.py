@@ -13,7 +13,7 @@ import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.claim import at_least, Claim
+from two_manifold_ros.experiments.experiment import at_least, Claim
 from two_manifold_ros.experiments.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def test_bad_arguments(
     ('module', 'package'),
     [
         ('two_manifold_ros.experiments.video', 'matplotlib'),
-        ('two_manifold_ros.cli.tables', 'rich'),
+        ('two_manifold_ros.cli.options', 'rich'),
     ],
 )
 def test_a_missing_package_shows_before_anything_runs(

@@ -10,8 +10,8 @@ import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 
 
 def test_bag_and_json_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-MODULE = 'two_manifold_ros.nodes.listening'
+MODULE = 'two_manifold_ros.nodes.bag_session'
 LOST = {'status': 'lost', 'cause': 'astray'}
 WELL = {'status': 'tracking', 'cause': ''}
 

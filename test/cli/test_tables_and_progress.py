@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from two_manifold_ros.cli import progress as progress_module
-from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.cli import options as progress_module
+from two_manifold_ros.cli.options import Progress
 
 pytest.importorskip('rich')
 
-from two_manifold_ros.cli.tables import print_table
+from two_manifold_ros.cli.options import print_table
 
 
 class Waits:

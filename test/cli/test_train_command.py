@@ -17,11 +17,10 @@ from two_manifold_ros.cli.main import main
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car_bag import write_run
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.training.paper import PAPER
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.time_scales import PAPER
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:

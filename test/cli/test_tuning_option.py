@@ -11,10 +11,10 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.cli.main import main
-from two_manifold_ros.cli.tuning import in_a_sentence, print_tuning
+from two_manifold_ros.cli.train import in_a_sentence, print_tuning
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.tuning import tune as tune_module
-from two_manifold_ros.tuning.trial import Failure, Outcome, Trial
+from two_manifold_ros.training import tuning as tune_module
+from two_manifold_ros.training.tuning_trials import Failure, Outcome, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.comparison.method import Lesson
-from two_manifold_ros.ticks.channels import fit_channels
-from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.ticks.segments import fit_channels, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.settings import TrainingSettings
 

@@ -22,10 +22,9 @@ from small_lessons import (
     without_positions,
 )
 
-from two_manifold_ros.comparison.belief_filter import BeliefFilter, FittedBelief
-from two_manifold_ros.comparison.belief_settings import BeliefSettings
-from two_manifold_ros.comparison.choosing import held_out_error
-from two_manifold_ros.comparison.mean_position import MeanPosition
+from two_manifold_ros.comparison.baselines import MeanPosition
+from two_manifold_ros.comparison.belief_filter import BeliefFilter, BeliefSettings, FittedBelief
+from two_manifold_ros.comparison.protocol import held_out_error
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
 

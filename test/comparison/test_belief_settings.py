@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_lessons import circle, lesson_of
 
-from two_manifold_ros.comparison.belief_settings import BeliefSettings, choose_settings
+from two_manifold_ros.comparison.belief_filter import BeliefSettings, choose_settings
 from two_manifold_ros.comparison.method import Course, Lesson
 from two_manifold_ros.errors import InputError
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison import belief_steps as module
+from two_manifold_ros.comparison import belief_filter as module
 
 AGES = np.array([0, 1, 2, 3, 4, 0, 1, 0, 0, 1, 2, 3])
 N = len(AGES)

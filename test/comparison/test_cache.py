@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 from stub_methods import Fixed, Repeater
 
-from two_manifold_ros.comparison import cache as module
-from two_manifold_ros.comparison.cache import Cache, key_of, usual_folder
-from two_manifold_ros.comparison.trial import Trial
+from two_manifold_ros.comparison import comparing as module
+from two_manifold_ros.comparison.comparing import Cache, key_of, Trial, usual_folder
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.protocol import Plan
@@ -154,7 +153,7 @@ def test_the_folder_is_where_the_system_wants_it(
 
 def test_who_has_no_home_has_no_folder() -> None:
     code = (
-        'from two_manifold_ros.comparison.cache import usual_folder\n'
+        'from two_manifold_ros.comparison.comparing import usual_folder\n'
         'from pathlib import Path\n'
         'def homeless(): raise RuntimeError\n'
         'Path.home = homeless\n'

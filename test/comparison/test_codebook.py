@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.codebook import Codebook, learn_codebook
+from two_manifold_ros.comparison.hidden_markov import Codebook, learn_codebook
 from two_manifold_ros.errors import InputError
 
 CORNERS = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])

@@ -11,9 +11,8 @@ import pytest
 from stub_methods import Failing, Fixed, Killed, Repeater
 
 from two_manifold_ros.comparison import comparing
-from two_manifold_ros.comparison.cache import Cache
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.mean_position import MeanPosition
+from two_manifold_ros.comparison.baselines import MeanPosition
+from two_manifold_ros.comparison.comparing import Cache, compare
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from small_lessons import check_causal, check_repeatable, lesson_of, recorded_lesson
 
-from two_manifold_ros.comparison.dead_reckoning import DeadReckoning, FittedDeadReckoning
-from two_manifold_ros.comparison.imu_axes import ImuAxes
+from two_manifold_ros.comparison.dead_reckoning import DeadReckoning, FittedDeadReckoning, ImuAxes
 from two_manifold_ros.training.dataset import build_dataset
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.exam import cut_exams
 from two_manifold_ros.comparison.method import Lesson
+from two_manifold_ros.comparison.protocol import cut_exams
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.training.dataset import build_dataset

@@ -22,15 +22,15 @@ from small_lessons import (
 
 pytest.importorskip('hmmlearn')
 
-from two_manifold_ros.comparison.choosing import held_out_error
+from two_manifold_ros.comparison.baselines import MeanPosition
 from two_manifold_ros.comparison.hidden_markov import (
     FittedHiddenMarkov,
     HiddenMarkov,
+    Learning,
     MarkovSettings,
     WIDTH,
 )
-from two_manifold_ros.comparison.markov_learning import Learning
-from two_manifold_ros.comparison.mean_position import MeanPosition
+from two_manifold_ros.comparison.protocol import held_out_error
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_lessons import lesson_of, segment_of
 
-from two_manifold_ros.comparison.imu_axes import learn_axes
+from two_manifold_ros.comparison.dead_reckoning import learn_axes
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import Segment
 

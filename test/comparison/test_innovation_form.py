@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison import innovation_form as module
-from two_manifold_ros.comparison.innovation_form import (
+from two_manifold_ros.comparison import linear_system as module
+from two_manifold_ros.comparison.linear_system import (
     innovation_form,
     InnovationForm,
     prediction_covariance,

@@ -20,14 +20,18 @@ from small_lessons import (
     without_positions,
 )
 
-from two_manifold_ros.comparison import kalman_filter as module
-from two_manifold_ros.comparison.choosing import held_out_error
-from two_manifold_ros.comparison.innovation_form import innovation_form, InnovationForm
-from two_manifold_ros.comparison.kalman_filter import fit_readout, KalmanFilter
-from two_manifold_ros.comparison.mean_position import MeanPosition
-from two_manifold_ros.comparison.n4sid import WEIGHTINGS
+from two_manifold_ros.comparison import linear_system as module
+from two_manifold_ros.comparison.baselines import MeanPosition
+from two_manifold_ros.comparison.linear_system import (
+    fit_readout,
+    innovation_form,
+    InnovationForm,
+    KalmanFilter,
+    WEIGHTINGS,
+)
+from two_manifold_ros.comparison.protocol import held_out_error
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.readout.targets import segment_targets
+from two_manifold_ros.hse_hmm.readout import segment_targets
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.method import FittedMethod, Lesson

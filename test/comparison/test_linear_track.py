@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from two_manifold_ros.comparison.linear_track import fit_linear_track
+from two_manifold_ros.comparison.method import fit_linear_track
 
 RNG = np.random.default_rng(1)
 STATES = RNG.normal(size=(400, 4)) * [1.0, 1e-6, 1e5, 1.0] + [0.0, 1.0, 0.0, 3.0]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.manifold_hmm import (
+from two_manifold_ros.comparison.comparing import compare, grade, Trial
+from two_manifold_ros.comparison.outcome import Errors
+from two_manifold_ros.comparison.own_filters import (
     default,
     FittedModel,
     gaussian_hmm,
@@ -19,10 +20,7 @@ from two_manifold_ros.comparison.manifold_hmm import (
     ManifoldHmm,
     paper_hmm,
 )
-from two_manifold_ros.comparison.outcome import Errors
 from two_manifold_ros.comparison.protocol import plan_bags
-from two_manifold_ros.comparison.scoring import grade
-from two_manifold_ros.comparison.trial import Trial
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.training.settings import TrainingSettings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_lessons import circle, lesson_of, segment_of, wander, without_positions
 
-from two_manifold_ros.comparison.markov_learning import Learning
+from two_manifold_ros.comparison.hidden_markov import Learning
 from two_manifold_ros.errors import InputError
 
 

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.markov_tables import count_labels, improve, MarkovTables
+from two_manifold_ros.comparison.hidden_markov import count_labels, improve, MarkovTables
 from two_manifold_ros.errors import InputError
 
 TRUTH = MarkovTables(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_lessons import check_causal, check_repeatable, lesson_of, wander, without_positions
 
-from two_manifold_ros.comparison.mean_position import MeanPosition
+from two_manifold_ros.comparison.baselines import MeanPosition
 from two_manifold_ros.errors import InputError
 
 

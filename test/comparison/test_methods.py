@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from two_manifold_ros.comparison.manifold_hmm import ManifoldHmm
-from two_manifold_ros.comparison.methods import EVERY, methods_named
+from two_manifold_ros.comparison.comparing import Failure, try_method
+from two_manifold_ros.comparison.own_filters import EVERY, ManifoldHmm, methods_named
 from two_manifold_ros.comparison.protocol import SLOT_CAR
-from two_manifold_ros.comparison.trial import Failure, try_method
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.manifold.selection import KERNELS
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.protocol import Plan
@@ -56,13 +55,13 @@ def test_the_opponents_are_as_in_the_paper_on_its_slot_car() -> None:
 
 def test_only_what_is_asked_for_is_imported() -> None:
     code = (
-        'import sys; from two_manifold_ros.comparison.methods import methods_named; '
+        'import sys; from two_manifold_ros.comparison.own_filters import methods_named; '
         'methods_named(["mean"]); print(*sys.modules)'
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
-    assert 'two_manifold_ros.comparison.mean_position' in modules
-    assert 'two_manifold_ros.comparison.previous_position' not in modules
+    assert 'two_manifold_ros.comparison.baselines' in modules
+    assert 'two_manifold_ros.comparison.baselines' not in modules
 
 
 def test_a_missing_package_is_the_failure_of_one_method(

@@ -12,14 +12,15 @@ import pandas as pd
 import pytest
 from scipy.linalg import solve_discrete_are
 
-from two_manifold_ros.comparison import n4sid
-from two_manifold_ros.comparison.innovation_form import innovation_form, stabilised
-from two_manifold_ros.comparison.n4sid import (
+from two_manifold_ros.comparison import linear_system
+from two_manifold_ros.comparison.linear_system import (
     count_windows,
     decompose_hankel,
     find_directions,
     identify,
+    innovation_form,
     needed_windows,
+    stabilised,
     WEIGHTINGS,
 )
 from two_manifold_ros.errors import InputError
@@ -27,7 +28,7 @@ from two_manifold_ros.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.innovation_form import InnovationForm
+    from two_manifold_ros.comparison.linear_system import InnovationForm
 
 A = np.array(
     [
@@ -165,7 +166,7 @@ def test_as_another_library_says() -> None:
 def test_columns_may_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     segments = [simulate(300), simulate(100, 1)]
     whole = decompose_hankel(segments, 4).factor
-    monkeypatch.setattr(n4sid, 'CHUNK', 7)
+    monkeypatch.setattr(linear_system, 'CHUNK', 7)
     factor = decompose_hankel(segments, 4).factor
     np.testing.assert_allclose(factor @ factor.T, whole @ whole.T, atol=1e-12)
 

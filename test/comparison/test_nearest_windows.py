@@ -18,13 +18,13 @@ from small_lessons import (
     without_positions,
 )
 
-from two_manifold_ros.comparison.choosing import held_out_error
-from two_manifold_ros.comparison.mean_position import MeanPosition
-from two_manifold_ros.comparison.nearest_windows import (
+from two_manifold_ros.comparison.baselines import (
     FittedNearestWindows,
+    MeanPosition,
     NearestSettings,
     NearestWindows,
 )
+from two_manifold_ros.comparison.protocol import held_out_error
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.training.dataset import build_dataset
 

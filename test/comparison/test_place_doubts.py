@@ -12,9 +12,8 @@ import pytest
 
 from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

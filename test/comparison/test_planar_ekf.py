@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.planar_ekf import FORWARD, LEFT, PlanarEkf, SIZE, X, Y
+from two_manifold_ros.comparison.dead_reckoning import FORWARD, LEFT, PlanarEkf, SIZE, X, Y
 
 STATE = np.array([3.0, -2.0, 0.7, 2.5, 0.1, 0.02, -0.1, 0.05])
 INPUTS = np.array([0.8, 0.5, 1.9])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from small_lessons import check_causal, check_repeatable, lesson_of, wander
 
-from two_manifold_ros.comparison.previous_position import PreviousPosition
+from two_manifold_ros.comparison.baselines import PreviousPosition
 
 
 def test_the_position_at_the_tick_for_every_horizon() -> None:

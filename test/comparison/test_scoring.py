@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from stub_methods import Fixed
 
-from two_manifold_ros.comparison.scoring import grade
-from two_manifold_ros.comparison.trial import Failure, Trial
+from two_manifold_ros.comparison.comparing import Failure, grade, Trial
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.outcome import Comparison

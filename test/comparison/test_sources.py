@@ -9,11 +9,11 @@ import shutil
 
 import pytest
 
-from two_manifold_ros.comparison import sources
-from two_manifold_ros.comparison.sources import fingerprint, source_files
+from two_manifold_ros.training import tuning_trials
+from two_manifold_ros.training.tuning_trials import fingerprint, source_files
 
-MEAN = 'two_manifold_ros.comparison.mean_position'
-MANIFOLD = 'two_manifold_ros.comparison.manifold_hmm'
+MEAN = 'two_manifold_ros.comparison.baselines'
+MANIFOLD = 'two_manifold_ros.comparison.own_filters'
 
 
 def test_what_a_module_is_made_of() -> None:
@@ -29,22 +29,22 @@ def test_what_a_module_is_made_of() -> None:
 def test_a_module_from_elsewhere_counts_with_what_it_imports() -> None:
     files = source_files(__name__)
     assert files[__name__] == Path(__file__)
-    assert 'two_manifold_ros.comparison.sources' in files
+    assert 'two_manifold_ros.training.tuning_trials' in files
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the package that may be edited."""
     copy = tmp_path / 'two_manifold_ros'
-    shutil.copytree(sources._ROOT, copy, ignore=shutil.ignore_patterns('__pycache__'))
-    monkeypatch.setattr(sources, '_ROOT', copy)
+    shutil.copytree(tuning_trials._ROOT, copy, ignore=shutil.ignore_patterns('__pycache__'))
+    monkeypatch.setattr(tuning_trials, '_ROOT', copy)
     return copy
 
 
 @pytest.mark.parametrize(
     ('edited', 'mean_changes', 'manifold_changes'),
     [
-        ('comparison/mean_position.py', True, False),
+        ('comparison/baselines.py', True, False),
         ('comparison/method.py', True, True),
         ('hse_hmm/belief.py', False, True),
         ('nodes/filter_node.py', False, False),

@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
 from stub_methods import Failing, Fixed, Repeater
 
-from two_manifold_ros.comparison.trial import Failure, Trial, try_method
+from two_manifold_ros.comparison.comparing import Failure, Trial, try_method
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:

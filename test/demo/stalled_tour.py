@@ -10,7 +10,7 @@ import sys
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.demo import tour
+from two_manifold_ros.cli import demo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ STALL_S = 1.5
 
 def main() -> None:
     """Run it in the folder that is named on the command line."""
-    tour.LAPS, tour.TEST_LAPS_S, tour.SPEED = 6, 12.0, 8.0
-    start, play = tour.filter_node, tour.play_and_record
+    demo.LAPS, demo.TEST_LAPS_S, demo.SPEED = 6, 12.0, 8.0
+    start, play = demo.filter_node, demo.play_and_record
 
     @contextmanager
     def stalled(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
@@ -38,11 +38,11 @@ def main() -> None:
                     Timer(STALL_S, process.send_signal, (signal.SIGCONT,)).start()
                     sys.stdout.write('the node stalls\n')
 
-            tour.play_and_record = lambda *given: play(*given[:-1], stall)
+            demo.play_and_record = lambda *given: play(*given[:-1], stall)
             yield process
 
-    tour.filter_node = stalled
-    tour.run_tour(sys.argv[1])
+    demo.filter_node = stalled
+    demo.run_tour(sys.argv[1])
 
 
 if __name__ == '__main__':

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.demo.recorded_run import NOT_RECEIVED, PublishedRun, read_run, with_published
-from two_manifold_ros.evaluation.filter_run import FilterRun
-from two_manifold_ros.outputs.header import header
+from two_manifold_ros.cli.demo import NOT_RECEIVED, PublishedRun, read_run, with_published
+from two_manifold_ros.evaluation.evaluate import FilterRun
+from two_manifold_ros.interface.estimates import header
 from two_manifold_ros.recordings.bag_writer import BagWriter
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the demo needs ROS 2')
 
-from two_manifold_ros.demo import tour
+from two_manifold_ros.cli import demo
 from two_manifold_ros.errors import InputError
 
 
@@ -43,11 +43,11 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path: Path)
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / 'thesis.tex').write_text('years of work')
     with pytest.raises(InputError, match='was not made by the demo'):
-        tour.run_tour(str(tmp_path))
+        demo.run_tour(str(tmp_path))
     assert (tmp_path / 'thesis.tex').read_text() == 'years of work'
 
 
 def test_a_folder_of_an_earlier_demo_is_made_anew(tmp_path: Path) -> None:
-    folder = tour._fresh_folder(tmp_path / 'demo')
+    folder = demo._fresh_folder(tmp_path / 'demo')
     (folder / 'old').touch()
-    assert not (tour._fresh_folder(folder) / 'old').exists()
+    assert not (demo._fresh_folder(folder) / 'old').exists()

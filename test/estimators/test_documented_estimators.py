@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip('sklearn')
 
-from two_manifold_ros.two_manifold.couplings import COUPLINGS
+from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'estimators.md'
 

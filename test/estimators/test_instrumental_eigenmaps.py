@@ -15,11 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.estimators.instrumental_eigenmaps import InstrumentalEigenmaps
-from two_manifold_ros.estimators.manifold_embedding import ManifoldEmbedding
-from two_manifold_ros.kernels.gaussian import GaussianKernel
-from two_manifold_ros.kernels.isomap import Isomap
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.estimators import InstrumentalEigenmaps, ManifoldEmbedding
+from two_manifold_ros.manifold.isomap import Isomap
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 EIGENMAP = LaplacianEigenmap(6, 8)
 

@@ -14,9 +14,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.estimators.manifold_kernel_reduction import ManifoldKernelReduction
-from two_manifold_ros.experiments.mkdr_sphere_globe import Globe
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.estimators import ManifoldKernelReduction
+from two_manifold_ros.experiments.mkdr_sphere import Globe
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 LEARNER = LaplacianEigenmap(20, 8, scaled=False)
 

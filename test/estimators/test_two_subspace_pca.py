@@ -14,10 +14,9 @@ from sklearn.cross_decomposition import CCA
 from two_views import cosines, coupled_features
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.estimators.two_subspace_kernel_pca import TwoSubspaceKernelPCA
-from two_manifold_ros.estimators.two_subspace_pca import TwoSubspacePCA
-from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.estimators import TwoSubspaceKernelPCA, TwoSubspacePCA
+from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.manifold.learner import PointSet
 
 
 def test_linear_is_the_svd_of_the_cross_covariance() -> None:

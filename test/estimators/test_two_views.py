@@ -17,11 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.estimators.instrumental_eigenmaps import InstrumentalEigenmaps
-from two_manifold_ros.estimators.two_subspace_kernel_pca import TwoSubspaceKernelPCA
-from two_manifold_ros.estimators.two_subspace_pca import TwoSubspacePCA
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.two_manifold.couplings import COUPLINGS
+from two_manifold_ros.estimators import InstrumentalEigenmaps, TwoSubspaceKernelPCA, TwoSubspacePCA
+from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 ESTIMATORS = (
     TwoSubspacePCA(2),

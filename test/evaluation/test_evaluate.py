@@ -15,7 +15,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, evaluate, Evaluation
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.filtering import filter as filter_module
-from two_manifold_ros.filtering.signs import EllipseLimits
+from two_manifold_ros.filtering.state_machine import EllipseLimits
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:

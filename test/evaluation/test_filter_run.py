@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.filter_run import (
+from two_manifold_ros.evaluation.evaluate import (
     check_fit,
     estimates_along,
     FilterRun,

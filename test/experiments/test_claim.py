@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from two_manifold_ros.experiments.claim import at_least, at_most
+from two_manifold_ros.experiments.experiment import at_least, at_most
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import pytest
 pytest.importorskip('matplotlib')
 pytest.importorskip('sklearn')
 
-from two_manifold_ros.experiments.linear_iv_figure import Curve
-from two_manifold_ros.experiments.linear_iv_views import draw_views
+from two_manifold_ros.experiments.linear_iv import Curve, draw_views
 from two_manifold_ros.experiments.registry import experiments_named
 
 if TYPE_CHECKING:

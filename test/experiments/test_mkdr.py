@@ -13,15 +13,18 @@ import pytest
 pytest.importorskip('matplotlib')
 
 from two_manifold_ros.experiments import mkdr_torus
-from two_manifold_ros.experiments.mkdr_images import principal_coordinates
-from two_manifold_ros.experiments.mkdr_images_snowman import Poses, render, sample_poses
+from two_manifold_ros.experiments.mkdr_images import (
+    Poses,
+    principal_coordinates,
+    render,
+    sample_poses,
+)
 from two_manifold_ros.experiments.mkdr_projection import multiple_correlation_of, project
-from two_manifold_ros.experiments.mkdr_sphere_globe import Globe, temperatures_on
-from two_manifold_ros.experiments.mkdr_torus_figure import Shown
-from two_manifold_ros.experiments.mkdr_torus_points import grid_on_torus, noisy_on_torus
+from two_manifold_ros.experiments.mkdr_sphere import Globe, temperatures_on
+from two_manifold_ros.experiments.mkdr_torus import grid_on_torus, noisy_on_torus, Shown
 from two_manifold_ros.experiments.registry import experiments_named
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,24 +11,22 @@ import pytest
 
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.experiments.nlica_points import (
+from two_manifold_ros.experiments.nlica_trial import (
+    agreement,
+    best_mixture,
     Bursts,
     covariances_of_bursts,
     covariances_of_ends,
+    lines_of,
     mushroom,
     mushroom_on_sphere,
-    reflect,
-)
-from two_manifold_ros.experiments.nlica_scores import (
-    agreement,
-    best_mixture,
-    lines_of,
     place_error,
+    reflect,
     worst_line,
 )
 from two_manifold_ros.experiments.registry import experiments_named
-from two_manifold_ros.experiments.slow_manifold_system import FAST_TIME, HALF, record, SPREAD, STEP
-from two_manifold_ros.kernels.local_covariance import local_covariances
+from two_manifold_ros.experiments.slow_manifold import FAST_TIME, HALF, record, SPREAD, STEP
+from two_manifold_ros.manifold.local_metric import local_covariances
 
 if TYPE_CHECKING:
     from pathlib import Path

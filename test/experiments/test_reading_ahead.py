@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from two_manifold_ros.experiments.reading_ahead import reading_ahead
+from two_manifold_ros.experiments.experiment import reading_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from two_manifold_ros.experiments.registry import ALL, EXPERIMENTS, experiments_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.experiments.claim import Claim
+    from two_manifold_ros.experiments.experiment import Claim
 
 
 @pytest.mark.parametrize('experiment', EXPERIMENTS)

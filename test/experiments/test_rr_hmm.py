@@ -12,19 +12,19 @@ import pytest
 pytest.importorskip('matplotlib')
 
 from two_manifold_ros.experiments.registry import experiments_named
-from two_manifold_ros.experiments.rr_hmm_chain import (
-    sample_symbols,
-    SYMBOLS,
-    TRANSITION,
-    true_eigenvalues,
-)
-from two_manifold_ros.experiments.rr_hmm_trial import (
+from two_manifold_ros.experiments.rr_hmm import (
+    CODES,
+    codes_of,
     eigenvalues_of,
     errors_of,
     learn_in_batch,
     learn_online,
+    sample_symbols,
+    SYMBOLS,
+    TRANSITION,
+    true_eigenvalues,
+    WordFeatures,
 )
-from two_manifold_ros.experiments.rr_hmm_words import CODES, codes_of, WordFeatures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,13 +14,13 @@ pytest.importorskip('matplotlib')
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import slot_car_online
-from two_manifold_ros.experiments.slot_car_online_course import Course, make_course
+from two_manifold_ros.experiments.slot_car_online import Course, make_course
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.experiments.claim import Claim
+    from two_manifold_ros.experiments.experiment import Claim
     from two_manifold_ros.recordings.recording import Recording
 
 

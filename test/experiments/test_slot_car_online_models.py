@@ -9,12 +9,13 @@ import pytest
 
 pytest.importorskip('hmmlearn')
 
-from two_manifold_ros.experiments.slot_car_online_rivals import (
+from two_manifold_ros.experiments.slot_car_online import (
     hidden_markov,
     hse_hmms,
     mean_measurement,
+    StreamLearner,
+    StreamSettings,
 )
-from two_manifold_ros.experiments.slot_car_online_stream import StreamLearner, StreamSettings
 
 WINDOW, HORIZONS = 12, 5
 SMALL = StreamSettings(

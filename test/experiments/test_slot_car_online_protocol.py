@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from two_manifold_ros.experiments.slot_car_online_protocol import choose, Forecaster, Protocol
+from two_manifold_ros.experiments.slot_car_online import choose, Forecaster, Protocol
 
 
 def _last(observations: np.ndarray) -> np.ndarray:

@@ -13,9 +13,7 @@ pytest.importorskip('matplotlib')
 pytest.importorskip('sklearn')
 
 from two_manifold_ros.experiments.registry import experiments_named
-from two_manifold_ros.experiments.swiss_rolls_figure import colours_of
-from two_manifold_ros.experiments.swiss_rolls_points import draw_pairs
-from two_manifold_ros.experiments.swiss_rolls_trial import embed, Size
+from two_manifold_ros.experiments.swiss_rolls import colours_of, draw_pairs, embed, Size
 
 if TYPE_CHECKING:
     from pathlib import Path

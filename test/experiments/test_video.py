@@ -12,10 +12,8 @@ import pytest
 pytest.importorskip('matplotlib')
 
 from two_manifold_ros.experiments.registry import experiments_named
-from two_manifold_ros.experiments.video_found import Diary, Found
-from two_manifold_ros.experiments.video_scores import gap, read, Reading
-from two_manifold_ros.simulation.room_camera import CameraPose
-from two_manifold_ros.simulation.room_video import RoomFrame
+from two_manifold_ros.experiments.video import Diary, Found, gap, read, Reading
+from two_manifold_ros.simulation.room_video import CameraPose, RoomFrame
 
 if TYPE_CHECKING:
     from pathlib import Path

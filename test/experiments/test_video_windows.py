@@ -9,18 +9,16 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from two_manifold_ros.experiments.video_learner import (
+from two_manifold_ros.experiments.video_learning import (
+    BREADTH,
+    FADING,
     FrameBelief,
+    FrameWindows,
     LOST,
+    reduced,
     TOGETHER,
     Trail,
     VideoLearner,
-)
-from two_manifold_ros.experiments.video_windows import (
-    BREADTH,
-    FADING,
-    FrameWindows,
-    reduced,
     WindowSizes,
 )
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner

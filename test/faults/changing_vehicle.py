@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from healthy_drive import RATE_HZ
 import numpy as np
 
-from two_manifold_ros.simulation.slot_car_imu import ImuNoise, true_imu
+from two_manifold_ros.simulation.slot_car import ImuNoise, true_imu
 from two_manifold_ros.simulation.track import Track
 
 if TYPE_CHECKING:

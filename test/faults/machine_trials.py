@@ -18,9 +18,8 @@ import machine_surroundings as surroundings
 import machine_wire as wire
 from rows_machine import TRIALS
 
-from two_manifold_ros.simulation.slot_car_bag import write_run
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

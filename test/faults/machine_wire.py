@@ -20,8 +20,8 @@ from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.filter_session import Session
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.nodes.session import Session
 
 if TYPE_CHECKING:
     from machine import Machine

@@ -21,7 +21,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 
-from two_manifold_ros.outputs.status import CODES, OUTSIDE
+from two_manifold_ros.interface.status import CODES, OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

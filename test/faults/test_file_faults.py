@@ -11,9 +11,8 @@ import pytest
 from rows_files import BAG, MODEL
 
 from two_manifold_ros.cli.main import main
-from two_manifold_ros.simulation.slot_car_bag import write_run
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path

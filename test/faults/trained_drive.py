@@ -11,9 +11,8 @@ from healthy_drive import HealthyDrive, RATE_HZ
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

@@ -12,8 +12,8 @@ import numpy as np
 from raw_imu import raw_imu
 from ros_talk import Health
 
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.simulation.slot_car_messages import reference_message
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.simulation.slot_car_run import reference_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.features.action_observation import (
+from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
     importance_weights,
+    IndicatorFeatures,
+    WithConstant,
 )
-from two_manifold_ros.features.fourier import fourier_features
-from two_manifold_ros.features.indicator import IndicatorFeatures
-from two_manifold_ros.features.with_constant import WithConstant
+from two_manifold_ros.tpsr.random_features import fourier_features
 
 
 def test_rows_are_kronecker_products() -> None:

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.features.eigenmap_features import eigenmap_features, EigenmapFeatures
-from two_manifold_ros.kernels.affinity import MemberAffinity
-from two_manifold_ros.kernels.gaussian import GaussianKernel
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.manifold.affinity import MemberAffinity
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.ticks.windows import WindowSet
+from two_manifold_ros.tpsr.eigenmap_features import eigenmap_features, EigenmapFeatures
 
 if TYPE_CHECKING:
-    from two_manifold_ros.kernels.learner import Embedding
+    from two_manifold_ros.manifold.learner import Embedding
     from two_manifold_ros.model.model import Model
 
 WIDTH = 5

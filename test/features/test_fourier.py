@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.features.fourier import fourier_features, FourierFeatures
+from two_manifold_ros.tpsr.random_features import fourier_features, FourierFeatures
 
 BANDWIDTH = 1.7
 

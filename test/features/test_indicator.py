@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.features.indicator import IndicatorFeatures
+from two_manifold_ros.tpsr.features import IndicatorFeatures
 
 
 @pytest.mark.parametrize(('symbols', 'length'), [(2, 3), (3, 2), (5, 1), (1, 4)])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.features.fourier import fourier_features
-from two_manifold_ros.features.with_constant import WithConstant
+from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.random_features import fourier_features
 
 
 def test_the_constant_is_the_last_feature() -> None:

@@ -12,8 +12,8 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.ticks.novelty import UNFAMILIAR
 from two_manifold_ros.ticks.segments import positions_at
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from filter_runs import Stream

@@ -13,7 +13,7 @@ import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
+from two_manifold_ros.ticks.novelty import UNFAMILIAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART, Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.observation import RidgeKernel
+from two_manifold_ros.hse_hmm.tables import RidgeKernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 
-from two_manifold_ros.filtering.intake import Intake
+from two_manifold_ros.filtering.filter import Intake
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.segments import cut_segments

@@ -11,14 +11,13 @@ from filter_runs import feed
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.stream_head import make_head
+from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.limits import limits_of
-from two_manifold_ros.filtering.signs import EllipseLimits
-from two_manifold_ros.filtering.soundness import half_axis
+from two_manifold_ros.filtering.state_machine import EllipseLimits
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.filtering.tick_filter import make_tick_filter
+from two_manifold_ros.filtering.tick_estimator import limits_of, make_tick_filter
 
 if TYPE_CHECKING:
     from filter_runs import Stream

@@ -10,8 +10,8 @@ from filter_runs import bits, feed
 import numpy as np
 import pytest
 
+from two_manifold_ros.filtering.estimate import FAINTEST, MOST_PLACES, Places
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.places import FAINTEST, MOST_PLACES, Places
 
 if TYPE_CHECKING:
     from filter_runs import Stream

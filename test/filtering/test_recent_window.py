@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.filtering.recent_window import RecentWindow
+from two_manifold_ros.filtering.tracker import RecentWindow
 
 
 def test_the_newest_observations_oldest_first() -> None:

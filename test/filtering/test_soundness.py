@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering import soundness
-from two_manifold_ros.filtering.soundness import half_axis, sound
+from two_manifold_ros.filtering import estimate
+from two_manifold_ros.filtering.estimate import half_axis, sound
 
 
 def numbers() -> list[Any]:
@@ -29,7 +29,7 @@ def test_the_long_axis_of_the_ellipse() -> None:
 
 @pytest.mark.parametrize('form', ['sound', '_sound_arrays'])
 def test_one_bad_number_is_enough(form: str) -> None:
-    may_be_told = getattr(soundness, form)
+    may_be_told = getattr(estimate, form)
     assert may_be_told(*numbers())
     for part in range(3):
         for place in range(numbers()[part].size):
@@ -41,8 +41,8 @@ def test_one_bad_number_is_enough(form: str) -> None:
 
 @pytest.mark.parametrize('compiled', [True, False])
 def test_one_number_that_is_not_finite_is_enough(*, compiled: bool) -> None:
-    plain = getattr(soundness.all_finite, 'py_func', soundness.all_finite)
-    all_finite = soundness.all_finite if compiled else plain
+    plain = getattr(estimate.all_finite, 'py_func', estimate.all_finite)
+    all_finite = estimate.all_finite if compiled else plain
 
     def parts() -> list[Any]:
         state, means, covariances = numbers()
@@ -72,8 +72,8 @@ def test_one_number_that_is_not_finite_is_enough(*, compiled: bool) -> None:
 def test_every_covariance_has_to_be_one(form: str, bad: list[list[float]]) -> None:
     state, means, covariances = numbers()
     covariances[3] = bad
-    assert not getattr(soundness, form)(state, means, covariances)
+    assert not getattr(estimate, form)(state, means, covariances)
 
 
 def test_with_and_without_numba_the_same_is_told() -> None:
-    assert sound(*numbers()) == soundness._sound_arrays(*numbers())
+    assert sound(*numbers()) == estimate._sound_arrays(*numbers())

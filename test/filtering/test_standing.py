@@ -13,8 +13,8 @@ import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.ticks.novelty import UNFAMILIAR
 from two_manifold_ros.ticks.rest import RestRule
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
 
 if TYPE_CHECKING:
     from filter_runs import Stream

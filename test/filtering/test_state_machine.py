@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from naive_states import naive_statuses, ORDER
 import pytest
 
-from two_manifold_ros.filtering.causes import CAUSES
-from two_manifold_ros.filtering.signs import EllipseLimits, Signs
-from two_manifold_ros.filtering.state_machine import DOUBTS, StateMachine, STEADY, Verdict
-from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.monitoring.finding import Finding
+from two_manifold_ros.filtering.state_machine import (
+    DOUBTS,
+    EllipseLimits,
+    Signs,
+    StateMachine,
+    STEADY,
+    Verdict,
+)
+from two_manifold_ros.filtering.status import CAUSES, Finding, Status, USABLE
 
 LIMITS = EllipseLimits(0.5, 1.0)
 GOOD = Signs(

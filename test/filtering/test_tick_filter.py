@@ -13,10 +13,10 @@ import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.filtering.step import Step
-from two_manifold_ros.filtering.tick_filter import make_tick_filter
+from two_manifold_ros.filtering.tick_estimator import make_tick_filter
+from two_manifold_ros.filtering.tracker import Step
 from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.ticks.channels import Channels
+from two_manifold_ros.ticks.segments import Channels
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.route_model import RouteModel

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.image_values import ENCODINGS, ImageValues
-from two_manifold_ros.nodes.session import Session
-from two_manifold_ros.outputs.messages import publishable
-from two_manifold_ros.outputs.rejections import REJECTIONS
+from two_manifold_ros.interface.filter_session import Session
+from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues
+from two_manifold_ros.interface.markers import publishable
+from two_manifold_ros.interface.snapshot import REJECTIONS
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.route_model import RouteModel

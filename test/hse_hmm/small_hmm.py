@@ -9,15 +9,13 @@ import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.observation import make_ridge_kernel, RawKernel
-from two_manifold_ros.hse_hmm.tables import build_tables, Tables
-from two_manifold_ros.kernels.selection import make_learner
-from two_manifold_ros.readout.sharpened import SharpenedReadout
-from two_manifold_ros.readout.targets import training_targets
-from two_manifold_ros.two_manifold.shared_directions import shared_directions
-from two_manifold_ros.windows.sliding import SlidingWindow
-from two_manifold_ros.windows.training_ticks import find_training_ticks
-from two_manifold_ros.windows.window_set import lay_end_to_end
+from two_manifold_ros.hse_hmm.readout import training_targets
+from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.tables import build_tables, make_ridge_kernel, RawKernel, Tables
+from two_manifold_ros.hse_hmm.two_manifold import shared_directions
+from two_manifold_ros.manifold.selection import make_learner
+from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
 
 WIDTH = 12
 BANDWIDTH = 0.7

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm import arithmetic as module
+from two_manifold_ros.hse_hmm import belief as module
 
 RNG = np.random.default_rng(0)
 N, K, D = 300, 7, 3

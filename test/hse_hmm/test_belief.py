@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.hse_hmm.belief import Belief, SMALLEST_EVIDENCE
-from two_manifold_ros.hse_hmm.observation import (
+from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     ObservationOperator,
     RawKernel,
+    Tables,
 )
-from two_manifold_ros.hse_hmm.tables import Tables
 
 N, K, D = 80, 4, 3
 

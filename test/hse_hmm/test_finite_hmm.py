@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.observation import make_ridge_kernel, RawKernel
-from two_manifold_ros.hse_hmm.tables import build_tables
-from two_manifold_ros.two_manifold.shared_directions import shared_directions
+from two_manifold_ros.hse_hmm.tables import build_tables, make_ridge_kernel, RawKernel
+from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 
 # Quarters, so that triples times 3 * 4^5 are whole numbers; both sides of the transition sum to
 # one, so that states are equally likely.

@@ -8,11 +8,10 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm import observation as module
+from two_manifold_ros.hse_hmm import tables as module
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.observation import make_ridge_kernel, RawKernel
-from two_manifold_ros.hse_hmm.tables import build_tables, Tables
-from two_manifold_ros.two_manifold.shared_directions import shared_directions
+from two_manifold_ros.hse_hmm.tables import build_tables, make_ridge_kernel, RawKernel, Tables
+from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 
 RANK = 5
 BANDWIDTH = 0.7

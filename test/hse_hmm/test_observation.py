@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm import observation as module
-from two_manifold_ros.hse_hmm.observation import (
+from two_manifold_ros.hse_hmm import tables as module
+from two_manifold_ros.hse_hmm.tables import (
     gaussian_kernel,
     make_ridge_kernel,
     median_observation_distance,

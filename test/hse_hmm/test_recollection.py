@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.observation import RawKernel
-from two_manifold_ros.hse_hmm.recollection import Recollection, SHARE
-from two_manifold_ros.hse_hmm.tables import Tables
-from two_manifold_ros.kernels.extension import Extension
-from two_manifold_ros.windows.sliding import SlidingWindow
+from two_manifold_ros.hse_hmm.belief import Belief, Recollection, SHARE
+from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
+from two_manifold_ros.manifold.learner import Extension
+from two_manifold_ros.ticks.sliding import SlidingWindow
 
 N, K, D, WIDTH = 40, 4, 3, 5
 FAR = 1e6

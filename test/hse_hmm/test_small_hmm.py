@@ -13,7 +13,7 @@ import pytest
 from small_hmm import BANDWIDTH, closed_loop, drive, learn, Small
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
-from two_manifold_ros.readout.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
 
 OBSERVATIONS, POSITIONS = drive(200, 2)
 

@@ -6,10 +6,8 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm.tables import build_tables
-from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
-from two_manifold_ros.two_manifold.couplings import COUPLINGS
-from two_manifold_ros.two_manifold.shared_directions import shared_directions
+from two_manifold_ros.hse_hmm.tables import build_tables, spectral_radius, transition
+from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS, shared_directions
 
 
 def make_features(growth: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm.transition import spectral_radius, stabilised, transition
+from two_manifold_ros.hse_hmm.tables import spectral_radius, stabilised, transition
 
 TURN = np.exp(0.3j)
 BASIS = np.random.default_rng(0).normal(size=(5, 5))

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.independent_components.independent_pair import (
-    independent_pair,
-    place_on_interval,
-)
+from two_manifold_ros.manifold.independent_components import independent_pair, place_on_interval
 
 SIDE = (np.arange(30) + 0.5) / 30
 X = np.stack(np.meshgrid(SIDE, SIDE, indexing='ij'), axis=-1).reshape(-1, 2)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.gravity import measure_gravity
+from two_manifold_ros.inspection.imu import measure_gravity
 
 
 def driving(gravity: tuple[float, float, float], strength: float) -> np.ndarray:

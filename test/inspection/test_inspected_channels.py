@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from two_manifold_ros.inspection.channels import stuck_stretches, summarise_channels
-from two_manifold_ros.inspection.stretch import Stretch
+from two_manifold_ros.inspection.findings import Stretch
+from two_manifold_ros.inspection.imu import stuck_stretches, summarise_channels
 from two_manifold_ros.recordings.recording import ImuStream
 
 STAMPS = 10**18 + np.arange(1000) * 10_000_000

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.inspection.report import Report
+    from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.recordings.recording import Recording
 
 DEGREES = 180 / np.pi

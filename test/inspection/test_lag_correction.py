@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.lag_correction import parse_position_lag, put_in_step
-from two_manifold_ros.inspection.position_lag import estimate_lag
+from two_manifold_ros.inspection.lag import estimate_lag, parse_position_lag, put_in_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable

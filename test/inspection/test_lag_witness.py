@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
 
-from two_manifold_ros.inspection.lag_witness import FURTHEST_S, hear, Witness
+from two_manifold_ros.inspection.lag import FURTHEST_S, hear, Witness
 
 STEP_S = 0.05
 WINDOW = 12

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.jumps import find_jumps
-from two_manifold_ros.inspection.laps import count_laps
-from two_manifold_ros.inspection.motion import measure_motion
-from two_manifold_ros.inspection.position_report import measure_positions
+from two_manifold_ros.inspection.motion import count_laps, find_jumps, measure_motion
+from two_manifold_ros.inspection.positions import measure_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.inspection.position_report import PositionReport
+    from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
 
 GAP_S = 0.25

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.position_lag import agreed_lags, estimate_lag, Lag
+from two_manifold_ros.inspection.lag import agreed_lags, estimate_lag, Lag
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

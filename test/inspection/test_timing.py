@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.stretch import listed, Stretch
+from two_manifold_ros.inspection.findings import listed, Stretch
 from two_manifold_ros.inspection.timing import advancing, measure_timing
 
 MS = 1_000_000

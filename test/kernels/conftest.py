@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.ticks.windows import WindowSet
 
 
 @pytest.fixture(scope='session')

@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.affinity import affinity, check_neighbours, MemberAffinity
-from two_manifold_ros.kernels.extension import Response
+from two_manifold_ros.manifold.affinity import affinity, check_neighbours, MemberAffinity
+from two_manifold_ros.manifold.learner import Response
 
 SQUARED = np.array([2.0, 0.0, 4.0, 9.0])
 AFFINITY = np.exp(-SQUARED / (2.0 * 1.5**2))

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.anisotropic_diffusion import AnisotropicDiffusion
-from two_manifold_ros.kernels.anisotropic_transition import AnisotropicTransition, power_mean
-from two_manifold_ros.kernels.extension_form import check_extension
-from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.metric_sources import GivenCovariances
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.anisotropic_diffusion import (
+    AnisotropicDiffusion,
+    AnisotropicTransition,
+    power_mean,
+)
+from two_manifold_ros.manifold.learner import Embedding, PointSet
+from two_manifold_ros.manifold.local_metric import GivenCovariances
+from two_manifold_ros.manifold.selection import check_extension
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(70, 2))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.ticks.windows import WindowSet
 
 
 def test_median_of_the_distances(make_windows: Callable[..., WindowSet]) -> None:

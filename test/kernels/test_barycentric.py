@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels import barycentric
-from two_manifold_ros.kernels.barycentric import (
+from two_manifold_ros.manifold import locally_linear
+from two_manifold_ros.manifold.locally_linear import (
     Barycentric,
     pair_keys,
     pairs_within,
@@ -69,7 +69,7 @@ def test_no_distances() -> None:
 
 def test_distances_that_contradict_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     # Exact in binary, so that the cosine is minus the diagonal: 1 + 2 / 1024.
-    monkeypatch.setattr(barycentric, 'PENALTY', 2.0**-10)
+    monkeypatch.setattr(locally_linear, 'PENALTY', 2.0**-10)
     two = Barycentric(np.array([[0, 1], [1, 0]]), np.array([1]), np.array([4.0 + 2.0**-8]))
     assert two.check(2) == 2
     assert two.weights(np.ones(2)) is None
@@ -79,7 +79,7 @@ def test_distances_that_contradict_each_other(monkeypatch: pytest.MonkeyPatch) -
 
 def test_pairs_within_come_once_and_increase(monkeypatch: pytest.MonkeyPatch) -> None:
     # More points than a block.
-    monkeypatch.setattr(barycentric, 'BLOCK', 5)
+    monkeypatch.setattr(locally_linear, 'BLOCK', 5)
     found = list(pairs_within(NEAREST))
     assert all((keys // 12 == point).all() for point, keys in found)
     np.testing.assert_array_equal(np.concatenate([keys for _, keys in found]), PAIRS)

@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from two_manifold_ros.kernels.bridges import find_bridges
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.graph import find_bridges
+from two_manifold_ros.manifold.learner import PointSet
 
 
 def test_one_piece_needs_none() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.diffusion_map import DiffusionMap
-from two_manifold_ros.kernels.points import PointSet
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.ticks.windows import WindowSet
 
 KAPPA = 8
 

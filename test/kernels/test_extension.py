@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.kernels.extension import Extension
+from two_manifold_ros.manifold.learner import Extension
 
 TABLE = np.array([[1.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
 OFFSET = np.array([0.5, -0.5])

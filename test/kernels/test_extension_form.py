@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.affinity import MemberAffinity
-from two_manifold_ros.kernels.extension import Extension
-from two_manifold_ros.kernels.extension_form import (
+from two_manifold_ros.manifold.affinity import MemberAffinity
+from two_manifold_ros.manifold.diffusion_map import Transition
+from two_manifold_ros.manifold.learner import Extension
+from two_manifold_ros.manifold.selection import (
     check_extension,
     extension_from,
     extension_to,
     RESPONSES,
 )
-from two_manifold_ros.kernels.transition import Transition
 
 OFFSET = np.array([0.5, -0.5])
 MEMBERS = Extension(MemberAffinity(0.1 + 0.2, np.array([0, 3])), np.eye(2), OFFSET)

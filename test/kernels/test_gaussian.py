@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.gaussian import GaussianKernel
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel
+from two_manifold_ros.ticks.windows import WindowSet
 
 MakeWindows = Callable[..., WindowSet]
 

@@ -5,9 +5,9 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.bridges import find_bridges
-from two_manifold_ros.kernels.geodesic import Geodesic, geodesic_lengths
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.graph import find_bridges
+from two_manifold_ros.manifold.isomap import Geodesic, geodesic_lengths
+from two_manifold_ros.manifold.learner import PointSet
 
 # Around three sides of a square, then two copies of the last point.
 CORNERS = PointSet(np.array([[0, 0], [1, 0], [2, 0], [2, 1], [2, 2], [1, 2], [0, 2], [0, 2.0]]))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from two_manifold_ros.kernels import graph as module
-from two_manifold_ros.kernels.graph import affinity_graph, connect
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.manifold import graph as module
+from two_manifold_ros.manifold.graph import affinity_graph, connect
+from two_manifold_ros.ticks.windows import WindowSet
 
 
 def scattered(centres: list[float], each: int = 12) -> WindowSet:

@@ -11,7 +11,7 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.inner_product import InnerProduct, spreads_of
+from two_manifold_ros.manifold.affinity import InnerProduct, spreads_of
 
 POINTS = np.random.default_rng(0).normal(size=(12, 3)) + 50.0
 SQUARED = naive.squared_distances(POINTS, POINTS)

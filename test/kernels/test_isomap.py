@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.isomap import Isomap
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.isomap import Isomap
+from two_manifold_ros.manifold.learner import PointSet
 
 
 def sheet(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

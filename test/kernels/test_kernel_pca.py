@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.kernels.kernel_pca import _leading
+from two_manifold_ros.manifold.kernel_pca import _leading
 
 
 def test_equal_blocks_keep_all_their_eigenvalues() -> None:

@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.gaussian import GaussianKernel
-from two_manifold_ros.kernels.isomap import Isomap
-from two_manifold_ros.kernels.landmarks import spread_landmarks
-from two_manifold_ros.kernels.learner import ManifoldLearner
-from two_manifold_ros.kernels.linear import LinearKernel
-from two_manifold_ros.kernels.points import PointSet
-from two_manifold_ros.kernels.polynomial import PolynomialKernel
+from two_manifold_ros.manifold.affinity import spread_landmarks
+from two_manifold_ros.manifold.isomap import Isomap
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
+from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet
 
 
 def test_few_points_are_all_landmarks() -> None:

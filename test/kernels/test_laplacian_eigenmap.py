@@ -10,12 +10,12 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.laplacian_eigenmap import (
+from two_manifold_ros.manifold.laplacian_eigenmap import (
     _normalised_modes,
     LaplacianEigenmap,
     SMALLEST_EIGENVALUE,
 )
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.ticks.windows import WindowSet
 
 MakeWindows = Callable[..., WindowSet]
 KAPPA = 8

@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.extension_form import check_extension, extension_from, extension_to
-from two_manifold_ros.kernels.learner import Embedding
-from two_manifold_ros.kernels.points import PointSet
-from two_manifold_ros.kernels.selection import has_neighbours, KERNELS, make_learner
+from two_manifold_ros.manifold.learner import Embedding, PointSet
+from two_manifold_ros.manifold.selection import (
+    check_extension,
+    extension_from,
+    extension_to,
+    has_neighbours,
+    KERNELS,
+    make_learner,
+)
 
 COUNT = 60
 pytestmark = pytest.mark.parametrize('name', KERNELS)

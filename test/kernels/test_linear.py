@@ -5,8 +5,8 @@
 import naive
 import numpy as np
 
-from two_manifold_ros.kernels.linear import LinearKernel
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.kernel_pca import LinearKernel
+from two_manifold_ros.manifold.learner import PointSet
 
 POINTS = np.random.default_rng(0).normal(size=(70, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] + 100.0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.local_covariance import local_covariances
+from two_manifold_ros.manifold.local_metric import local_covariances
 
 
 def test_one_step_is_second_moments_about_the_start() -> None:

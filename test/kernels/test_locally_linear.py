@@ -5,9 +5,8 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.barycentric import usual_weights
-from two_manifold_ros.kernels.locally_linear import LocallyLinear
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.manifold.locally_linear import LocallyLinear, usual_weights
 
 POINTS = np.random.default_rng(0).uniform(size=(70, 2)) @ np.array([[3.0, 1, 0], [0, 1, 2.0]])
 POINTS[:, 2] += np.sin(POINTS[:, 0])

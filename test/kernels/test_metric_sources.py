@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.local_metric import LocalMetric
-from two_manifold_ros.kernels.metric_sources import GivenCovariances, NeighboursInTime
-from two_manifold_ros.kernels.points import PointSet
-from two_manifold_ros.kernels.samples import Samples
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.manifold.learner import PointSet, Samples
+from two_manifold_ros.manifold.local_metric import GivenCovariances, LocalMetric, NeighboursInTime
+from two_manifold_ros.ticks.windows import WindowSet
 
 RNG = np.random.default_rng(0)
 POINTS = PointSet(RNG.normal(size=(40, 3)))

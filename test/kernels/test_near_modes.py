@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.kernels.near_modes import LARGEST_GAIN, NearModes
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, LARGEST_GAIN, NearModes
+from two_manifold_ros.manifold.learner import PointSet
 
 RADII = np.array([1.0, 1.0, 4.0, 4.0])
 RESPONSE = NearModes(

@@ -6,8 +6,8 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.neighbourhood import check_neighbourhood, near_points
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.affinity import check_neighbourhood, near_points
+from two_manifold_ros.manifold.learner import PointSet
 
 POINTS = np.random.default_rng(0).normal(size=(40, 2))
 SQUARED = naive.squared_distances(POINTS, POINTS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.manifold.learner import PointSet
 
 
 @given(st.integers(2, 25), st.integers(1, 4), st.integers(1, 12), st.integers(0, 999))

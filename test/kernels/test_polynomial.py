@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.points import PointSet
-from two_manifold_ros.kernels.polynomial import PolynomialKernel
+from two_manifold_ros.manifold.kernel_pca import PolynomialKernel
+from two_manifold_ros.manifold.learner import PointSet
 
 POINTS = np.random.default_rng(0).normal(size=(70, 2)) * [3.0, 2.0] + 40.0
 NEW = np.array([[41.0, 38.0], [37.5, 40.0]])

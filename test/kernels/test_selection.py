@@ -5,16 +5,14 @@
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.anisotropic_diffusion import AnisotropicDiffusion
-from two_manifold_ros.kernels.diffusion_map import DiffusionMap
-from two_manifold_ros.kernels.gaussian import GaussianKernel
-from two_manifold_ros.kernels.isomap import Isomap
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.kernels.linear import LinearKernel
-from two_manifold_ros.kernels.locally_linear import LocallyLinear
-from two_manifold_ros.kernels.metric_sources import NeighboursInTime
-from two_manifold_ros.kernels.polynomial import PolynomialKernel
-from two_manifold_ros.kernels.selection import (
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.isomap import Isomap
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.local_metric import NeighboursInTime
+from two_manifold_ros.manifold.locally_linear import LocallyLinear
+from two_manifold_ros.manifold.selection import (
     gains_by_neighbours,
     has_neighbours,
     KERNELS,

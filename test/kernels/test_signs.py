@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.kernels.signs import fix_signs
+from two_manifold_ros.manifold.affinity import fix_signs
 
 
 def test_largest_entry_is_positive() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_matrix
 
-from two_manifold_ros.kernels.smallest_modes import smallest_modes
+from two_manifold_ros.manifold.graph import smallest_modes
 
 
 def laplacian_of(weights: np.ndarray) -> csc_matrix:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from two_manifold_ros.kernels.transition import Transition
+from two_manifold_ros.manifold.diffusion_map import Transition
 
 SQUARED = np.array([4.0, 1.0, 25.0, 9.0])
 RESPONSE = Transition(2.0, 1, np.array([0.0, 0.0, 0.0, 9.0 - 1e-12]), np.array([1.0, 2.0, 1.0, 3]))

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from two_manifold_ros.kernels import walk_modes as module
-from two_manifold_ros.kernels.smallest_modes import smallest_modes
-from two_manifold_ros.kernels.walk_modes import walk_modes
+from two_manifold_ros.manifold import graph as module
+from two_manifold_ros.manifold.graph import smallest_modes, walk_modes
 
 
 @pytest.mark.parametrize('few', [0, 1000], ids=['products', 'inverse'])

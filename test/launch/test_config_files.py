@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from two_manifold_ros.nodes.parameters import PARAMETERS
+from two_manifold_ros.interface.parameters import PARAMETERS
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
 

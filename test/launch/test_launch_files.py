@@ -11,7 +11,7 @@ from typing import Any
 from launch_double import describe, everything, named, Remembered
 import pytest
 
-from two_manifold_ros.nodes.parameters import PARAMETERS
+from two_manifold_ros.interface.parameters import PARAMETERS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / 'launch').iterdir())

@@ -13,10 +13,9 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.outputs.frames import Frames, USUAL_TRACK
-from two_manifold_ros.outputs.markers import markers_message
-from two_manifold_ros.outputs.topics import Topic, TOPICS
-from two_manifold_ros.simulation.slot_car_messages import REFERENCE_TYPE, TRACK_FRAME
+from two_manifold_ros.interface.markers import markers_message
+from two_manifold_ros.interface.topics import Frames, Topic, TOPICS, USUAL_TRACK
+from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.mkdr.contrast import Contrast
+from two_manifold_ros.hse_hmm.mkdr import Contrast
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

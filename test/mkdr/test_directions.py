@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.mkdr.directions import find_predictive_directions
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 
 
 def test_planted_directions_are_found() -> None:

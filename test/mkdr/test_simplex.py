@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.mkdr.simplex import onto_simplex, onto_unit_trace
+from two_manifold_ros.hse_hmm.mkdr import onto_simplex, onto_unit_trace
 
 
 @pytest.mark.parametrize('seed', range(5))

@@ -13,8 +13,8 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container
+from two_manifold_ros.model.model import check_model
 from two_manifold_ros.model.model_file import load_model, model_from, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model import container, members
+from two_manifold_ros.model import container
 from two_manifold_ros.model.container import read_container, write_container
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ def test_a_long_list_of_members_is_not_read(path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_file_too_large_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, 'LARGEST_FILE', 1000)
+    monkeypatch.setattr(container, 'LARGEST_FILE', 1000)
     monkeypatch.setattr(zipfile, 'ZipFile', lambda *_: pytest.fail('it was read'))
     assert f'it has {path.stat().st_size} bytes, more than 1000' in refusal(path)
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.tracker import Tracker
-from two_manifold_ros.kernels.selection import has_neighbours, KERNELS
+from two_manifold_ros.manifold.selection import has_neighbours, KERNELS
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-from two_manifold_ros.windows.window_set import WindowSet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from altered_models import refusal
 import numpy as np
 import pytest
 
-from two_manifold_ros.evaluation.filter_run import estimates_along
+from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model, save_model

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.checks import check_model
-from two_manifold_ros.readout.ridge import RidgeReadout
+from two_manifold_ros.hse_hmm.readout import RidgeReadout
+from two_manifold_ros.model.model import check_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable

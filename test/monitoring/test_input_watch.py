@@ -11,10 +11,10 @@ from mistaken_samples import MISTAKES
 import numpy as np
 import pytest
 
-from two_manifold_ros.monitoring.input_watch import InputWatch
+from two_manifold_ros.filtering.input_watch import InputWatch
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.ticks.channels import LIMIT_FACTOR
+from two_manifold_ros.ticks.segments import LIMIT_FACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.monitoring import likeness
-from two_manifold_ros.monitoring.likeness import LikenessToTraining
-from two_manifold_ros.monitoring.mistakes import known_mistakes
+from two_manifold_ros.filtering import likeness
+from two_manifold_ros.filtering.likeness import LikenessToTraining
+from two_manifold_ros.filtering.mistakes import known_mistakes
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model

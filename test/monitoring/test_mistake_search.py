@@ -12,12 +12,11 @@ from mistaken_samples import MISTAKES
 import numpy as np
 import pytest
 
-from two_manifold_ros.monitoring.mistake_search import MistakeSearch
+from two_manifold_ros.filtering.mistake_search import MistakeSearch
 from two_manifold_ros.simulation import slot_car
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.simulation.track import Track
-from two_manifold_ros.simulation.track_layout import CONTROL_POINTS
+from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.route_model import RouteModel

@@ -11,8 +11,8 @@ from mistaken_samples import MISTAKES
 import numpy as np
 import pytest
 
-from two_manifold_ros.monitoring.mistakes import known_mistakes, Mistake
-from two_manifold_ros.ticks.channels import Channels, NO_LIMIT
+from two_manifold_ros.filtering.mistakes import known_mistakes, Mistake
+from two_manifold_ros.ticks.segments import Channels, NO_LIMIT
 
 ALL = np.ones(6, dtype=bool)
 CHANNELS = Channels(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from two_manifold_ros.monitoring.sample_record import (
+from two_manifold_ros.filtering.input_watch import (
     AT_HIGH,
     AT_LOW,
     CHANGED,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.monitoring import wrong_way
-from two_manifold_ros.monitoring.wrong_way import SKIPPED, WrongWay
+from two_manifold_ros.filtering import mistake_search
+from two_manifold_ros.filtering.mistake_search import SKIPPED, WrongWay
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.route_model import RouteModel
@@ -61,7 +61,7 @@ def test_forward_acceleration_tells_nothing(slot_car_model: RouteModel) -> None:
 
 
 def test_a_training_too_short_to_compare_with_tells_nothing(slot_car_model: RouteModel) -> None:
-    series = np.ascontiguousarray(slot_car_model.series[:, : 2 * wrong_way.STRETCH])
+    series = np.ascontiguousarray(slot_car_model.series[:, : 2 * mistake_search.STRETCH])
     search = WrongWay(replace(slot_car_model, series=series))
     for _ in range(100):
         search.push(np.ones(6), strange=True)

@@ -13,9 +13,8 @@ import pytest
 from updater_feed import feed, LEARNED, small_session
 
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, SlotCarRun
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from ros_talk import NodeProcess, Talk
 
-    from two_manifold_ros.nodes.updater_session import UpdaterSession
+    from two_manifold_ros.adapting.updater_session import UpdaterSession
 
 TRAINING_LAPS = 6
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sensor_msgs.msg import Imu
 
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.simulation.slot_car_messages import imu_message
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.simulation.slot_car_run import imu_message
 
 if TYPE_CHECKING:
     from rclpy.publisher import Publisher

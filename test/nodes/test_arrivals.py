@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from two_manifold_ros.nodes.arrivals import Arrivals
+from two_manifold_ros.interface.input_checks import Arrivals
 
 MS = 1_000_000
 PERIOD = 20 * MS

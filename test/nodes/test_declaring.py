@@ -14,9 +14,14 @@ from rcl_interfaces.msg import ParameterType
 from rclpy.parameter import Parameter as RosParameter
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.declaring import declare, descriptor, values
-from two_manifold_ros.nodes.parameter import Parameter, Settable
-from two_manifold_ros.nodes.parameters import PARAMETERS
+from two_manifold_ros.interface.parameters import (
+    declare,
+    descriptor,
+    Parameter,
+    PARAMETERS,
+    Settable,
+    values,
+)
 
 if TYPE_CHECKING:
     from ros_talk import Talk

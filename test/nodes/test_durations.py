@@ -4,7 +4,7 @@
 
 import math
 
-from two_manifold_ros.nodes.durations import Durations
+from two_manifold_ros.interface.input_checks import Durations
 
 
 def test_quantiles_are_of_the_last_thousand_in_microseconds() -> None:

@@ -16,9 +16,9 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.topics import choose_frames
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.estimate_publishers import EstimatePublishers
-from two_manifold_ros.outputs.frames import choose_frames
+from two_manifold_ros.nodes.publishing import EstimatePublishers
 
 if TYPE_CHECKING:
     from pathlib import Path

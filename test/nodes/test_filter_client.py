@@ -18,9 +18,8 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.filter_client import FilterClient
-from two_manifold_ros.nodes.guarding import Guard
-from two_manifold_ros.nodes.handing_over import HandingOver
+from two_manifold_ros.interface.log import Guard
+from two_manifold_ros.nodes.handing_over import FilterClient, HandingOver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

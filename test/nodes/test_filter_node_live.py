@@ -24,11 +24,11 @@ from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.estimates import PARTICLES_HZ
+from two_manifold_ros.interface.markers import messages_of
+from two_manifold_ros.interface.topics import choose_frames
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.outputs.frames import choose_frames
-from two_manifold_ros.outputs.messages import messages_of
-from two_manifold_ros.outputs.particles import PARTICLES_HZ
+from two_manifold_ros.nodes.publishing import to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,12 +13,9 @@ from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.nodes.fixed_layout import FixedLayout
-from two_manifold_ros.nodes.translating import message_class, to_message
-from two_manifold_ros.outputs.frames import Frames
-from two_manifold_ros.outputs.odometry import odometry_message
-from two_manifold_ros.outputs.position import position_message
-from two_manifold_ros.outputs.topics import ODOMETRY, POSITION, Topic
+from two_manifold_ros.interface.estimates import odometry_message, position_message
+from two_manifold_ros.interface.topics import Frames, ODOMETRY, POSITION, Topic
+from two_manifold_ros.nodes.publishing import FixedLayout, message_class, to_message
 
 BUILDERS = {POSITION: position_message, ODOMETRY: odometry_message}
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node never dies of a message."""
 
-from two_manifold_ros.nodes.guarding import Guard
+from two_manifold_ros.interface.log import Guard
 
 
 def test_an_exception_is_counted_and_logged_once_per_kind() -> None:

@@ -20,11 +20,14 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import (
+    imu_message,
+    reference_message,
+    run_to_recording,
+    simulate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

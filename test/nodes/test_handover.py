@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from two_manifold_ros.nodes.handover import Handover, PATIENCE_S
+from two_manifold_ros.adapting.handover import Handover, PATIENCE_S
 
 if TYPE_CHECKING:
-    from two_manifold_ros.nodes.handover import Answer
+    from two_manifold_ros.adapting.handover import Answer
 
 OLD, NEW = 'old.npz', 'new.npz'
 

@@ -9,7 +9,7 @@ import pytest
 from raw_image import raw_image
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.image_values import channel_names, ENCODINGS, ImageValues, overlaps
+from two_manifold_ros.interface.image_values import channel_names, ENCODINGS, ImageValues, overlaps
 
 RNG = np.random.Generator(np.random.PCG64(1))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from two_manifold_ros.nodes.imu_check import imu_complaints
+from two_manifold_ros.interface.input_checks import imu_complaints
 
 MODEL: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))
 

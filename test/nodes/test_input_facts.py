@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from two_manifold_ros.nodes.input_facts import InputFacts
+from two_manifold_ros.nodes.health import InputFacts
 
 
 @pytest.fixture

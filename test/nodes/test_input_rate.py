@@ -4,7 +4,7 @@
 
 import math
 
-from two_manifold_ros.nodes.input_rate import InputRate
+from two_manifold_ros.interface.input_checks import InputRate
 
 SECOND = 1_000_000_000
 

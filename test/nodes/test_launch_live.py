@@ -20,7 +20,7 @@ from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchDescription, LaunchService
-from two_manifold_ros.simulation.slot_car_bag import write_run
+from two_manifold_ros.simulation.slot_car_run import write_run
 
 if TYPE_CHECKING:
     from pathlib import Path

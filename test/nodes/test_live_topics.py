@@ -13,12 +13,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from raw_imu import raw_imu
 
-from two_manifold_ros.nodes import live_topics
-from two_manifold_ros.nodes.live_topics import LiveTopics
-from two_manifold_ros.outputs.diagnostics import Level
-from two_manifold_ros.outputs.facts import Publisher
+from two_manifold_ros.interface.snapshot import Publisher
+from two_manifold_ros.interface.status import Level
+from two_manifold_ros.nodes import trainer_node
+from two_manifold_ros.nodes.trainer_node import LiveTopics
 
-SILENT = live_topics.SILENCE_S + 1.0
+SILENT = trainer_node.SILENCE_S + 1.0
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def live(monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 - with stand-i
         listen=lambda: None,
     )
     reference = SimpleNamespace(topic='/reference', problem='', look=lambda: None)
-    monkeypatch.setattr(live_topics, 'SensorTopic', lambda *_: imu)
-    monkeypatch.setattr(live_topics, 'LiveReference', lambda *_: reference)
+    monkeypatch.setattr(trainer_node, 'SensorTopic', lambda *_: imu)
+    monkeypatch.setattr(trainer_node, 'LiveReference', lambda *_: reference)
     clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=1))
     logger = SimpleNamespace(warning=lambda _: None, info=lambda _: None)
     node: Any = SimpleNamespace(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from two_manifold_ros.nodes.log_folder import log_trouble
+from two_manifold_ros.nodes.running import log_trouble
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,14 +18,17 @@ from raw_imu import raw_drive, raw_imu
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import WINDOWS_FED
+from two_manifold_ros.interface import filter_session
+from two_manifold_ros.interface.filter_session import (
+    check_input,
+    check_successor,
+    file_version,
+    ModelSwap,
+    Session,
+)
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.nodes import model_swap
-from two_manifold_ros.nodes.file_version import file_version
-from two_manifold_ros.nodes.fitting_model import check_input, check_successor
-from two_manifold_ros.nodes.model_swap import ModelSwap
-from two_manifold_ros.nodes.session import Session
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import run_to_recording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +137,7 @@ def test_what_comes_while_it_loads_is_not_missed(
         loading.wait(10.0)
         return load_model(path)
 
-    monkeypatch.setattr(model_swap, 'load_model', slow)
+    monkeypatch.setattr(filter_session, 'load_model', slow)
     bench.go(400)
     bench.swap.begin(str(other_path))
     bench.go(20)
@@ -241,7 +244,7 @@ def test_a_bug_in_loading_is_told_with_its_traceback(
     def fail(_: str) -> object:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(model_swap, 'load_model', fail)
+    monkeypatch.setattr(filter_session, 'load_model', fail)
     bench.go(10)
     bench.swap.begin(str(other_path))
     bench.join()

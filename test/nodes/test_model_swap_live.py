@@ -22,7 +22,7 @@ from ros_talk import Health, PATIENCE_S
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import run_to_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable

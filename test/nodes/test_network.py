@@ -7,7 +7,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.nodes.network import network_trouble
+from two_manifold_ros.nodes.running import network_trouble
 
 if TYPE_CHECKING:
     import pytest

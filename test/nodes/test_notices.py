@@ -4,7 +4,7 @@
 
 import pytest
 
-from two_manifold_ros.nodes.notices import Notices, REPEAT_S
+from two_manifold_ros.interface.log import Notices, REPEAT_S
 
 
 @pytest.fixture

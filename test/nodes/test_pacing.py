@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pace of a simulated sensor."""
 
-from two_manifold_ros.nodes.pacing import MOST_AT_ONCE, Pacing
+from two_manifold_ros.nodes.slot_car_node import MOST_AT_ONCE, Pacing
 
 MS = 1_000_000
 

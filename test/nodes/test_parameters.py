@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from two_manifold_ros.nodes.parameter import Parameter
-from two_manifold_ros.nodes.parameter_page import parameter_page
-from two_manifold_ros.nodes.parameters import PARAMETERS
+from two_manifold_ros.interface.parameters import Parameter, parameter_page, PARAMETERS
 
 ALL = [(node, parameter) for node, table in PARAMETERS.items() for parameter in table]
 

@@ -15,10 +15,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 import rclpy
 from rclpy.expand_topic_name import expand_topic_name
 
-from two_manifold_ros.nodes.filter_lifecycle import FilterNode
-from two_manifold_ros.nodes.slot_car_driver import SlotCarNode
-from two_manifold_ros.nodes.trainer import TrainerNode
-from two_manifold_ros.nodes.updater import UpdaterNode
+from two_manifold_ros.nodes.filter_node import FilterNode
+from two_manifold_ros.nodes.slot_car_node import SlotCarNode
+from two_manifold_ros.nodes.trainer_node import TrainerNode
+from two_manifold_ros.nodes.updater_node import UpdaterNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

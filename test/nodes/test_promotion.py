@@ -12,18 +12,17 @@ import numpy as np
 from other_models import displaced, tolerant
 import pytest
 
-from two_manifold_ros.adapting.contest_settings import ContestSettings
-from two_manifold_ros.adapting.snapshot_files import SnapshotFiles
+from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+from two_manifold_ros.adapting.handover import AWAY_S, Promotion
+from two_manifold_ros.interface.parameters import ContestSettings
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.nodes.promotion import Promotion
-from two_manifold_ros.nodes.watched_filter import AWAY_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from two_manifold_ros.adapting.handover import Answer
     from two_manifold_ros.model.model import Model
-    from two_manifold_ros.nodes.handover import Answer
     from two_manifold_ros.recordings.recording import Recording
 
 QUICK = ContestSettings(block_s=2.0, fewest=4, most=8)

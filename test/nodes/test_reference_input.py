@@ -15,13 +15,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.serialization import serialize_message
 from updater_feed import small_session
 
-from two_manifold_ros.nodes.reference_input import ReferenceInput
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.recordings.geodesy import east_north
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.nodes.updater_node import ReferenceInput
+from two_manifold_ros.recordings.decoding import east_north
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from two_manifold_ros.outputs.topics import Message
+    from two_manifold_ros.interface.topics import Message
 
 PLACE = {'x': 1.5, 'y': -2.5, 'z': 9.0}
 FIELDS = {

@@ -14,12 +14,12 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.nodes import report
-from two_manifold_ros.nodes.guarding import Guard
-from two_manifold_ros.nodes.report import Report
-from two_manifold_ros.outputs.facts import Facts
-from two_manifold_ros.outputs.judging import judge
-from two_manifold_ros.outputs.status import CODES, NUMBERS
+from two_manifold_ros.interface.assessment import judge
+from two_manifold_ros.interface.log import Guard
+from two_manifold_ros.interface.snapshot import Facts
+from two_manifold_ros.interface.status import CODES, NUMBERS
+from two_manifold_ros.nodes import health
+from two_manifold_ros.nodes.health import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ class Bench:
         self.told: dict[str, list[Any]] = {'diagnostics': [], 'adapting/status': []}
         self.listeners = 1
         self.describer = StandIn()
-        monkeypatch.setattr(report, 'monotonic', lambda: self.now_s)
+        monkeypatch.setattr(health, 'monotonic', lambda: self.now_s)
         self.report = Report(self._node(), self.describer, guard(), 10.0, 'adapting/')
 
     def _node(self) -> Any:  # noqa: ANN401 - a stand-in

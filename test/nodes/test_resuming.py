@@ -15,18 +15,18 @@ import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints
-from two_manifold_ros.adapting.stream_head import make_head
+from two_manifold_ros.adapting.resuming import Resuming
+from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.adapting.updater_settings import checkpoint_identity
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.nodes.resuming import Resuming
-from two_manifold_ros.nodes.updater_settings import checkpoint_identity
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.nodes.updater_session import UpdaterSession
+    from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 MINUTE = 60.0

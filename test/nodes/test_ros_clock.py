@@ -4,7 +4,7 @@
 
 import pytest
 
-from two_manifold_ros.nodes.ros_clock import RosClock
+from two_manifold_ros.interface.input_checks import RosClock
 
 SECOND = 1_000_000_000
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from two_manifold_ros.nodes.sentences import capitalised
+from two_manifold_ros.interface.log import capitalised
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from odd_stream import odd_stream, unaccounted
 from rclpy.serialization import serialize_message
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.filter_session import MOST_WAITING, Session
+from two_manifold_ros.interface.snapshot import REJECTIONS
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.session import MOST_WAITING, Session
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.outputs.rejections import REJECTIONS
-from two_manifold_ros.simulation.slot_car_messages import imu_message
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.simulation.slot_car_run import imu_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,7 +161,7 @@ def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(
     assert session.counts(at_once=False)['received'] == 150 - waiting
     arrived = session._waiting[0][1]
     late = arrived + session.model.period_ns + 1
-    monkeypatch.setattr('two_manifold_ros.nodes.session.perf_counter_ns', lambda: late)
+    monkeypatch.setattr('two_manifold_ros.interface.filter_session.perf_counter_ns', lambda: late)
     assert session.counts(at_once=False)['received'] == 150
 
 

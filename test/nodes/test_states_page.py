@@ -11,25 +11,25 @@ import re
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting import stream_learner
-from two_manifold_ros.filtering.causes import CAUSES
-from two_manifold_ros.filtering.limits import ERROR_SHARE, WARN_SHARE
+from two_manifold_ros.adapting import stream_learner, updater_session
+from two_manifold_ros.filtering import input_watch
+from two_manifold_ros.filtering.mistakes import known_mistakes
 from two_manifold_ros.filtering.state_machine import STEADY
-from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.monitoring import sensor_faults
-from two_manifold_ros.monitoring.mistakes import known_mistakes
-from two_manifold_ros.nodes import updater_words
-from two_manifold_ros.outputs.judging import LEVELS, MANY, REFUSED_AFTER, SLOWEST
-from two_manifold_ros.outputs.node_causes import (
+from two_manifold_ros.filtering.status import (
+    CAUSES,
     CLOCK_WORDS,
     INTERRUPTION_WORDS,
     SILENCES,
+    Status,
     SUSPECTS,
+    USABLE,
 )
-from two_manifold_ros.outputs.rejections import REJECTIONS
-from two_manifold_ros.outputs.status import CODES, NUMBERS
-from two_manifold_ros.ticks.channels import Channels
-from two_manifold_ros.windows.familiarity import STRANGE, UNFAMILIAR
+from two_manifold_ros.filtering.tick_estimator import ERROR_SHARE, WARN_SHARE
+from two_manifold_ros.interface.assessment import LEVELS, MANY, REFUSED_AFTER, SLOWEST
+from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.status import CODES, NUMBERS
+from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
+from two_manifold_ros.ticks.segments import Channels
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'states.md').read_text()
 
@@ -80,14 +80,14 @@ def test_every_cause_of_the_filter() -> None:
 
 
 def test_every_cause_of_the_updater() -> None:
-    named = set(re.findall(r"cause='(\w+)'", inspect.getsource(updater_words)))
+    named = set(re.findall(r"cause='(\w+)'", inspect.getsource(updater_session)))
     named |= set(re.findall(r"Lacking\('(\w+)'", inspect.getsource(stream_learner)))
     assert first_cells('The updater') == named
 
 
 def test_every_mistake_that_samples_may_show() -> None:
     told = first_cells('Something is wrong with the samples')
-    found = set(re.findall(r"Finding\(\s*'(\w+)'", inspect.getsource(sensor_faults)))
+    found = set(re.findall(r"Finding\(\s*'(\w+)'", inspect.getsource(input_watch)))
     for force in (np.array([0.0, 0.0, 9.81]), np.zeros(3)):
         mean = np.concatenate([force, np.zeros(3)])
         channels = Channels(mean, np.ones(6), np.full(6, 100.0), np.ones(6, dtype=bool))

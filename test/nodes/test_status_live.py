@@ -17,9 +17,9 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.nodes.listening import listen
-from two_manifold_ros.outputs.rejections import REJECTIONS
-from two_manifold_ros.outputs.status import CODES, OUTSIDE
+from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.status import CODES, OUTSIDE
+from two_manifold_ros.nodes.bag_session import listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from two_manifold_ros.outputs.rejections import REJECTIONS
-from two_manifold_ros.outputs.topics import ADAPTING, IMAGE, IMU, LEARNING, STATUS, TOPICS
+from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.topics import ADAPTING, IMAGE, IMU, LEARNING, STATUS, TOPICS
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'topics.md').read_text()
 

@@ -19,11 +19,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.simulation.slot_car import SlotCar
-from two_manifold_ros.simulation.slot_car_bag import write_run
-from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.simulation.slot_car import SlotCar, SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

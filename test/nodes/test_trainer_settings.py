@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.parameters import PARAMETERS
-from two_manifold_ros.nodes.trainer_settings import (
+from two_manifold_ros.interface.parameters import PARAMETERS
+from two_manifold_ros.simulation.slot_car_run import run_to_recording
+from two_manifold_ros.training.job import (
     check_position_lag,
     check_target,
     read_bags,
     training_settings,
 )
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.nodes import training_job
-from two_manifold_ros.nodes.training_job import TrainingJob
+from two_manifold_ros.training import job
+from two_manifold_ros.training.job import TrainingJob
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ class Saving:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self.over = Event(), Event()
         self.written = 0
-        monkeypatch.setattr(training_job, 'training_warnings', lambda _: [])
-        monkeypatch.setattr(training_job, 'train_model', lambda *_: None)
-        monkeypatch.setattr(training_job, 'save_model', self._save)
+        monkeypatch.setattr(job, 'training_warnings', lambda _: [])
+        monkeypatch.setattr(job, 'train_model', lambda *_: None)
+        monkeypatch.setattr(job, 'save_model', self._save)
 
     def _save(self, *_: object) -> None:
         self.begun.set()

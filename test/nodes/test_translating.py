@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.serialization import deserialize_message, serialize_message
 
-from two_manifold_ros.nodes.translating import message_class, to_message
+from two_manifold_ros.nodes.publishing import message_class, to_message
 
 
 def wire(msgtype: str, fields: dict[str, object]) -> object:

@@ -8,8 +8,8 @@ import numpy as np
 from raw_image import raw_image
 from updater_feed import SMALL, tpsr_session
 
-from two_manifold_ros.adapting.stream_head import make_head
-from two_manifold_ros.nodes.image_values import channel_names, ImageValues
+from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.interface.image_values import channel_names, ImageValues
 
 GRID = 4, 3
 FRAMES_HZ = 25

@@ -20,11 +20,10 @@ from ros_talk import Health
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.nodes.translating import to_message
-from two_manifold_ros.nodes.updater import UpdaterNode
-from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.nodes.updater_node import UpdaterNode
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

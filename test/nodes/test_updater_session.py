@@ -13,14 +13,13 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
-from two_manifold_ros.nodes.input_facts import filter_facts
-from two_manifold_ros.nodes.updater_words import judge_learning, learning_causes
-from two_manifold_ros.outputs.facts import Facts
-from two_manifold_ros.outputs.judging import judge
-from two_manifold_ros.outputs.rejections import REJECTIONS
+from two_manifold_ros.adapting.updater_session import judge_learning, learning_causes
+from two_manifold_ros.interface.assessment import judge
+from two_manifold_ros.interface.snapshot import Facts, REJECTIONS
+from two_manifold_ros.nodes.health import filter_facts
 
 if TYPE_CHECKING:
-    from two_manifold_ros.nodes.updater_session import UpdaterSession
+    from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 

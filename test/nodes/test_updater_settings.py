@@ -11,18 +11,18 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints
-from two_manifold_ros.adapting.stream_head import StreamHead
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.updater_parameters import UPDATER
-from two_manifold_ros.nodes.updater_settings import (
+from two_manifold_ros.adapting.stream_memory import StreamHead
+from two_manifold_ros.adapting.updater_settings import (
     checkpoint_identity,
     IDENTITY_WORDS,
     learner_maker,
     learner_name,
     stream_head,
 )
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.parameters import UPDATER
+from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from two_manifold_ros.adapting.updater_session import judge_keeping, learning_causes
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.nodes.updater_words import judge_keeping, learning_causes
-from two_manifold_ros.outputs.diagnostics import Level
-from two_manifold_ros.outputs.judging import Judgement
+from two_manifold_ros.interface.assessment import Judgement
+from two_manifold_ros.interface.status import Level
 
 
 def session(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in

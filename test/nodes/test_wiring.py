@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from two_manifold_ros.filtering.signs import EllipseLimits
-from two_manifold_ros.nodes.wiring import wiring
-from two_manifold_ros.outputs.frames import Frames
+from two_manifold_ros.filtering.state_machine import EllipseLimits
+from two_manifold_ros.interface.topics import Frames
+from two_manifold_ros.nodes.health import wiring
 
 MODEL: Any = SimpleNamespace(
     rate_hz=20.0,

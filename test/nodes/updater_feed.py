@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from raw_imu import raw_imu
 
-from two_manifold_ros.adapting.stream_head import make_head
 from two_manifold_ros.adapting.stream_learner import StreamLearner
+from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.nodes.updater_session import UpdaterSession
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from two_manifold_ros.adapting.updater_session import Decode
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.nodes.updater_session import Decode
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 SMALL = TrainingSettings(

@@ -9,7 +9,7 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.outputs.frames import Frames
+from two_manifold_ros.interface.topics import Frames
 
 
 @pytest.fixture

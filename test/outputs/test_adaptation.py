@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from two_manifold_ros.outputs.adaptation import adaptation_message
+from two_manifold_ros.interface.estimates import adaptation_message
 
 STAMP_NS = 1_700_000_000_123_456_789
 

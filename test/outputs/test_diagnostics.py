@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostics as published."""
 
-from two_manifold_ros.outputs.diagnostics import diagnostics_message, Health, Level
+from two_manifold_ros.interface.status import diagnostics_message, Health, Level
 
 
 def test_says_why_and_writes_numbers_as_words() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.outputs.ellipse import ellipse95
+from two_manifold_ros.interface.estimates import ellipse95
 
 
 def test_axes_of_a_turned_covariance() -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.monitoring.finding import Finding
-from two_manifold_ros.outputs.diagnostics import Level
-from two_manifold_ros.outputs.facts import Facts, Interruption, Publisher
-from two_manifold_ros.outputs.judging import judge, LEVELS, REFUSED_AFTER, suspects
+from two_manifold_ros.filtering.status import Finding, Status
+from two_manifold_ros.interface.assessment import judge, LEVELS, REFUSED_AFTER, suspects
+from two_manifold_ros.interface.snapshot import Facts, Interruption, Publisher
+from two_manifold_ros.interface.status import Level
 
 IMU = 'sensor_msgs/msg/Imu'
 DRIVER = (Publisher(IMU, '/driver'),)

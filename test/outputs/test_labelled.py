@@ -4,7 +4,7 @@
 
 import math
 
-from two_manifold_ros.outputs.labelled import labelled_array
+from two_manifold_ros.interface.estimates import labelled_array
 
 
 def test_stamp_and_numbers_have_their_names_in_the_label() -> None:

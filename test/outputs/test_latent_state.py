@@ -3,7 +3,7 @@
 """The latent state as published."""
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.outputs.latent_state import latent_state_message
+from two_manifold_ros.interface.estimates import latent_state_message
 
 
 def test_stamp_and_state_survive_without_loss(estimate: Estimate) -> None:

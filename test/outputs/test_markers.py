@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.outputs.frames import Frames
-from two_manifold_ros.outputs.markers import CYLINDER, LINE_STRIP, markers_message, SPHERE
-from two_manifold_ros.outputs.topics import Message
+from two_manifold_ros.interface.markers import CYLINDER, LINE_STRIP, markers_message, SPHERE
+from two_manifold_ros.interface.topics import Frames, Message
 
 
 def by_namespace(message: Message) -> dict[str, list[Message]]:

@@ -12,9 +12,8 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.outputs.frames import choose_frames, Frames
-from two_manifold_ros.outputs.messages import messages_of
-from two_manifold_ros.outputs.topics import DIAGNOSTICS, STATUS, TOPICS
+from two_manifold_ros.interface.markers import messages_of
+from two_manifold_ros.interface.topics import choose_frames, DIAGNOSTICS, Frames, STATUS, TOPICS
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -77,7 +76,7 @@ def test_messages_fit_their_types(
     estimate: Estimate, model: SimpleNamespace, frames: Frames
 ) -> None:
     building = pytest.importorskip('rosbags') and pytest.importorskip(
-        'two_manifold_ros.recordings.message_building'
+        'two_manifold_ros.recordings.bag_writer'
     )
     builder = building.MessageBuilder()
     for _, msgtype, message in messages_of(replace(estimate, tick=60), model, frames):

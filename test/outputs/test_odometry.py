@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.outputs.frames import Frames
-from two_manifold_ros.outputs.odometry import odometry_message
-from two_manifold_ros.outputs.position import position_message
+from two_manifold_ros.interface.estimates import odometry_message, position_message
+from two_manifold_ros.interface.topics import Frames
 
 
 def test_pose_is_that_of_the_position_topic(estimate: Estimate, frames: Frames) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.outputs.frames import Frames
-from two_manifold_ros.outputs.particles import particles_message
+from two_manifold_ros.interface.estimates import particles_message
+from two_manifold_ros.interface.topics import Frames
 
 
 def test_points_and_their_weights(estimate: Estimate, frames: Frames) -> None:
@@ -40,7 +40,7 @@ def test_rclpy_takes_it(estimate: Estimate, frames: Frames) -> None:
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from rclpy.serialization import deserialize_message, serialize_message  # noqa: PLC0415 - ROS
 
-    from two_manifold_ros.nodes.translating import message_class, to_message  # noqa: PLC0415 - ROS
+    from two_manifold_ros.nodes.publishing import message_class, to_message  # noqa: PLC0415 - ROS
 
     fields = particles_message(estimate, frames)
     kind = 'sensor_msgs/msg/PointCloud2'

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.outputs.course import UNIFORM_ANGLE_VARIANCE
-from two_manifold_ros.outputs.frames import Frames
-from two_manifold_ros.outputs.pose import UNKNOWN_VARIANCE
-from two_manifold_ros.outputs.position import position_message
+from two_manifold_ros.interface.estimates import (
+    position_message,
+    UNIFORM_ANGLE_VARIANCE,
+    UNKNOWN_VARIANCE,
+)
+from two_manifold_ros.interface.topics import Frames
 
 
 def test_header_carries_the_exact_stamp_and_the_track_frame(

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.outputs.frames import Frames
-from two_manifold_ros.outputs.predicted_path import predicted_path_message
-from two_manifold_ros.outputs.topics import Message
+from two_manifold_ros.interface.estimates import predicted_path_message
+from two_manifold_ros.interface.topics import Frames, Message
 
 
 def yaw(pose: Message) -> float:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One line about each node."""
 
-from two_manifold_ros.outputs.roll_call import RollCall
+from two_manifold_ros.interface.status import RollCall
 
 WELL = {
     'status': 'tracking',

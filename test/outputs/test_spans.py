@@ -4,7 +4,7 @@
 
 import pytest
 
-from two_manifold_ros.outputs.spans import span
+from two_manifold_ros.interface.snapshot import span
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 
 import math
 
-from two_manifold_ros.outputs.status import NUMBERS, status_message
+from two_manifold_ros.interface.status import NUMBERS, status_message
 
 
 def test_the_layout_is_always_the_same_and_what_is_unknown_is_nan() -> None:

@@ -10,9 +10,8 @@ from typing import NamedTuple, TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car_bag import write_run
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path

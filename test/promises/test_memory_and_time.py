@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from raw_imu import raw_imu
 
-from two_manifold_ros.nodes import durations as durations_module
-from two_manifold_ros.nodes import session as session_module
-from two_manifold_ros.nodes.session import Session
-from two_manifold_ros.outputs.status import COUNTS
+from two_manifold_ros.interface import filter_session as session_module
+from two_manifold_ros.interface import input_checks as durations_module
+from two_manifold_ros.interface.filter_session import Session
+from two_manifold_ros.interface.status import COUNTS
 
 if TYPE_CHECKING:
     from conftest import Played

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.filter_run import check_fit
+from two_manifold_ros.evaluation.evaluate import check_fit
+from two_manifold_ros.interface.filter_session import check_input, check_successor
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.nodes.fitting_model import check_input, check_successor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

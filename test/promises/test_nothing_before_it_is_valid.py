@@ -16,8 +16,8 @@ import pytest
 from raw_imu import raw_imu
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.nodes.session import Session
-from two_manifold_ros.outputs.status import CODES
+from two_manifold_ros.interface.filter_session import Session
+from two_manifold_ros.interface.status import CODES
 
 if TYPE_CHECKING:
     from conftest import Played

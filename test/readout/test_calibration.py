@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.readout.calibration import (
+from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
     CHI_SQUARE,
     DOUBT,

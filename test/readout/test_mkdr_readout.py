@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.mkdr.directions import find_predictive_directions
-from two_manifold_ros.readout.mkdr import (
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
+from two_manifold_ros.hse_hmm.mkdr_readout import (
     cross_validated,
     fit_position_map,
     FOLDS,

@@ -5,8 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.readout.reading import second_moments
-from two_manifold_ros.readout.ridge import fit_ridge, PENALTY
+from two_manifold_ros.hse_hmm.readout import fit_ridge, PENALTY, second_moments
 
 RNG = np.random.default_rng(0)
 STATES = np.hstack([np.ones((80, 1)), RNG.normal(size=(80, 4)) * [3.0, 1.0, 0.2, 0.1]])

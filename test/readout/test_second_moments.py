@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.readout.reading import second_moments
+from two_manifold_ros.hse_hmm.readout import second_moments
 
 
 def test_unknown_targets_are_passed_over() -> None:

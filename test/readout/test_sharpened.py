@@ -10,9 +10,9 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.readout import sharpened as module
-from two_manifold_ros.readout.reading import FLOOR
-from two_manifold_ros.readout.sharpened import FAINTEST, SharpenedReadout
+from two_manifold_ros.hse_hmm import sharpened as module
+from two_manifold_ros.hse_hmm.readout import FLOOR
+from two_manifold_ros.hse_hmm.sharpened import FAINTEST, SharpenedReadout
 
 RNG = np.random.default_rng(0)
 N = 60

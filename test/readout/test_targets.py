@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 
-from two_manifold_ros.readout.targets import segment_targets, training_targets, velocities
+from two_manifold_ros.hse_hmm.readout import segment_targets, training_targets, velocities
 
 
 def numbered_positions(lengths: list[int]) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:

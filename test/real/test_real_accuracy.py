@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.filter_run import estimates_along
+from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.state_machine import OFF
 from two_manifold_ros.inspection.inspecting import inspect_recording

@@ -11,7 +11,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.mcap_records import CHUNK, records
+from two_manifold_ros.recordings.damaged_files import CHUNK, records
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 interfaces = pytest.importorskip('rosbags.interfaces')

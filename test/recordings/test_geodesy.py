@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.recordings.geodesy import earth_centred, east_north
+from two_manifold_ros.recordings.decoding import earth_centred, east_north
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 RADIUS = 6_378_137.0

@@ -22,10 +22,16 @@ pytest.importorskip('rosbags')
 from lz4 import frame as lz4
 from rosbags.rosbag2 import storage_mcap
 
-from two_manifold_ros.recordings import mcap_chunk, unpacking
-from two_manifold_ros.recordings.mcap_records import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
-from two_manifold_ros.recordings.metadata import read_metadata
-from two_manifold_ros.recordings.salvage_mcap import salvage_mcap
+from two_manifold_ros.recordings import damaged_files, storage_files
+from two_manifold_ros.recordings.damaged_files import (
+    CHANNEL,
+    CHUNK,
+    MAGIC,
+    MESSAGE,
+    salvage_mcap,
+    SCHEMA,
+)
+from two_manifold_ros.recordings.storage_files import read_metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,9 +48,9 @@ def refusal(path: Path) -> str:
 
 
 def test_a_bomb_in_a_packed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, 'ALWAYS_ALLOWED', 1_000_000)
+    monkeypatch.setattr(storage_files, 'ALWAYS_ALLOWED', 1_000_000)
     packed = tmp_path / 'bag.mcap.zstd'
-    packed.write_bytes(unpacking.zstd.compress(bytes(50_000_000)))
+    packed.write_bytes(storage_files.zstd.compress(bytes(50_000_000)))
     assert packed.stat().st_size < 10_000
     assert 'more than 1' in refusal(packed)
     assert 'bytes are packed into it' in refusal(packed)
@@ -53,19 +59,21 @@ def test_a_bomb_in_a_packed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize('compression', ['zstd', 'lz4'])
 def test_a_bomb_in_a_chunk(compression: str) -> None:
     """`rosbags` would unpack all of it before it looks at the size that is declared."""
-    bomb = {'zstd': unpacking.zstd.compress, 'lz4': lz4.compress}[compression](bytes(30_000_000))
+    bomb = {'zstd': storage_files.zstd.compress, 'lz4': lz4.compress}[compression](
+        bytes(30_000_000)
+    )
     with pytest.raises(ValueError, match='more than 1000 bytes are packed into a part of it'):
         storage_mcap.decompress(bomb, compression, 1000, 0)
-    assert len(unpacking.unpack(bomb, compression)) == 30_000_000
+    assert len(storage_files.unpack(bomb, compression)) == 30_000_000
 
 
 def test_many_chunks_that_are_bombs_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is salvaged is kept in memory until all of it is there."""
-    monkeypatch.setattr(unpacking, 'ALWAYS_ALLOWED', 3_500_000)
+    monkeypatch.setattr(storage_files, 'ALWAYS_ALLOWED', 3_500_000)
     message = struct.pack('<BQHIQQ', MESSAGE, 1_000_000, 1, 0, 1, 1) + bytes(999_978)
-    packed = unpacking.zstd.compress(message)
+    packed = storage_files.zstd.compress(message)
     content = struct.pack('<QQQI', 1, 1, len(message), 0) + text('zstd')
     content += struct.pack('<Q', len(packed)) + packed
     schema = struct.pack('<H', 1) + text(IMU) + text('ros2msg') + text('')
@@ -83,9 +91,9 @@ def text(words: str) -> bytes:
 
 
 def test_a_message_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking.unpack, '__defaults__', (1_000_000,))
+    monkeypatch.setattr(storage_files.unpack, '__defaults__', (1_000_000,))
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_raw('/imu', IMU, 1, unpacking.zstd.compress(bytes(5_000_000)))
+        bag.write_raw('/imu', IMU, 1, storage_files.zstd.compress(bytes(5_000_000)))
         bag.write('/pose', 'geometry_msgs/msg/PoseStamped', 1, {})
     assert 'more than 1000000 bytes are packed' in refusal(tmp_path / 'bag')
 
@@ -199,7 +207,7 @@ def test_a_receive_time_beyond_all_times(tmp_path: Path) -> None:
     """Of 64 bits without a sign, where others have one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
-        patch.setattr(mcap_chunk, 'add_checksums', lambda _: None)
+        patch.setattr(damaged_files, 'add_checksums', lambda _: None)
         with BagWriter(tmp_path / 'bag') as bag:
             for stamp in (1, 0x7000_0000_0000_0008):
                 header = {'stamp': {'sec': 1, 'nanosec': 0}, 'frame_id': ''}

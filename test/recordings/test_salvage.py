@@ -20,9 +20,9 @@ from two_manifold_ros.recordings.reading import read_recording
 pytest.importorskip('rosbags')
 
 
-from two_manifold_ros.recordings import mcap_chunk, unpacking
+from two_manifold_ros.recordings import damaged_files, storage_files
 from two_manifold_ros.recordings.bag import Bag
-from two_manifold_ros.recordings.mcap_records import CHUNK, MESSAGE, records
+from two_manifold_ros.recordings.damaged_files import CHUNK, MESSAGE, records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,7 +177,7 @@ def unvouched(
 ) -> Path:
     """Return a bag of 80 samples whose only chunk has no checksum and is not packed."""
     monkeypatch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
-    monkeypatch.setattr(mcap_chunk, 'add_checksums', lambda _: None)
+    monkeypatch.setattr(damaged_files, 'add_checksums', lambda _: None)
     return write_bag(tmp_path / 'unvouched', drive(seconds=SECONDS))
 
 
@@ -293,8 +293,8 @@ def test_a_packed_file_that_is_cut_off(bag: Path, tmp_path: Path) -> None:
     packed = tmp_path / f'{file_of(bag).name}.zstd'
     content = file_of(bag).read_bytes()
     halves = [
-        unpacking.zstd.compress(content[: int(SHARES[file_of(bag).suffix] * len(content))]),
-        unpacking.zstd.compress(content[-9000:]),
+        storage_files.zstd.compress(content[: int(SHARES[file_of(bag).suffix] * len(content))]),
+        storage_files.zstd.compress(content[-9000:]),
     ]
     packed.write_bytes(halves[0] + halves[1][:-5000])
     assert '--salvage' in refusal(packed)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.topic_choice import choose_topic, IMU, POSITION
+from two_manifold_ros.recordings.reading import choose_topic, IMU, POSITION
 
 pytest.importorskip('rosbags')
 

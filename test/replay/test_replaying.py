@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.replay.replaying import replay
 
 highlevel = pytest.importorskip('rosbags.highlevel')
 

@@ -13,11 +13,16 @@ import numpy as np
 import pytest
 from small_route import leads_to, PLACES, small_route
 
-from two_manifold_ros.route import array_steps, features, reading, steps, updating
+from two_manifold_ros.route import array_steps, passes, reading, steps, updating
 from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.motion import chances_to_move, exchanges_for, MOVES_A_ROW
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED
+from two_manifold_ros.route.route import (
+    chances_to_move,
+    exchanges_for,
+    HYPOTHESES,
+    JUMPED,
+    MOVES_A_ROW,
+)
 from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, STANDS
 
 if TYPE_CHECKING:
@@ -28,7 +33,7 @@ DROPPED = 2e-3
 
 KERNELS = {
     **dict.fromkeys(('move', 'go_over', 'measure', 'weigh'), steps),
-    **dict.fromkeys(('take_features', 'whiten'), features),
+    **dict.fromkeys(('take_features', 'whiten'), passes),
     'mean_state': reading,
 }
 """Steps that one compiled function calls."""

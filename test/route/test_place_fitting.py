@@ -10,8 +10,7 @@ from circuit import Circuit, Drive, LAP_TICKS
 import numpy as np
 import pytest
 
-from two_manifold_ros.readout.calibration import squared_mahalanobis
-from two_manifold_ros.readout.targets import segment_targets
+from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
 from two_manifold_ros.route import fitting
 from two_manifold_ros.route.fitting import fit, FOLDS
 from two_manifold_ros.route.learning import learn_route, SHARPNESS, Tuning

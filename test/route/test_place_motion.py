@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.motion import (
+from two_manifold_ros.route.passes import LEAST_MEMORY, MEMORIES, SETTLED
+from two_manifold_ros.route.route import (
     CARRIED,
     chances_to_move,
     ELSEWHERE_LASTS,
     ENTER,
     exchanges_for,
     GATHER,
+    HYPOTHESES,
+    JUMPED,
     LEAVE,
     main_ways,
     MOVES_A_ROW,
@@ -26,8 +29,6 @@ from two_manifold_ros.route.motion import (
     UNSTEADY,
     ways_of,
 )
-from two_manifold_ros.route.passes import LEAST_MEMORY, MEMORIES, SETTLED
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED
 
 
 def drives(*visits: list[int]) -> Places:

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from scipy import constants
 
-from two_manifold_ros.route.features import features_along, FeatureStream, gains_for
 from two_manifold_ros.route.learning import LARGEST_LOG_PACE
 from two_manifold_ros.route.passes import (
+    features_along,
+    FeatureStream,
+    gains_for,
     lay_out,
     LEAST_MEMORY,
     LONGEST_LAG_S,

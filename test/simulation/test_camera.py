@@ -5,8 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.simulation.camera import Camera
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import Camera, SlotCarSettings
 
 
 def test_noise_is_five_millimetres_and_scales() -> None:

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.simulation.motion import GRAVITY, Motion
+from two_manifold_ros.simulation.slot_car import GRAVITY, Motion
 from two_manifold_ros.simulation.track import Track
 
 

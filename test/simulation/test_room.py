@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.simulation.room import Room, SIZE, TABLE
-from two_manifold_ros.simulation.room_camera import CameraPose, RoomCamera
-from two_manifold_ros.simulation.room_video import room_video
-from two_manifold_ros.simulation.room_walk import RoomWalk, Step
+from two_manifold_ros.simulation.room_video import (
+    CameraPose,
+    room_video,
+    RoomCamera,
+    RoomWalk,
+    Step,
+)
 
 EYE = np.array([2.3, -1.1, 1.5])
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from two_manifold_ros.simulation.slot_car import SlotCar
+from two_manifold_ros.simulation.slot_car import SlotCar, SlotCarSettings, START_STAMP_NS
 from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings, START_STAMP_NS
 
 
 @pytest.fixture(scope='module')

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car_bag import (
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import (
     run_to_recording,
     samples_per_reference,
+    simulate,
+    SlotCarRun,
     write_run,
 )
-from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 
 
 @pytest.fixture(scope='module')

@@ -5,10 +5,8 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.simulation.motion import GRAVITY
-from two_manifold_ros.simulation.slot_car_imu import ImuNoise, true_imu
+from two_manifold_ros.simulation.slot_car import GRAVITY, ImuNoise, SlotCarSettings, true_imu
 from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 from two_manifold_ros.simulation.track import Track
 
 

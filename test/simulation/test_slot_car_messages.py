@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.simulation.slot_car_messages import imu_message, reference_message
+from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message
 
 STAMP = 1_700_000_000_000_000_007
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 from two_manifold_ros.simulation.track import Track
 
 

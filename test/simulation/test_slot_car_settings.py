@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
-from two_manifold_ros.simulation.throttle import MEAN_THROTTLE, Throttle
+from two_manifold_ros.simulation.slot_car import MEAN_THROTTLE, SlotCarSettings, Throttle
 
 
 def values(count: int, step_s: float = 0.1, **choices: float) -> np.ndarray:

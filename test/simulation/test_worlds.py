@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.simulation.motion import GRAVITY
+from two_manifold_ros.simulation.slot_car import GRAVITY
 from two_manifold_ros.simulation.world_course import Course, plan, Ride, ride, route
 from two_manifold_ros.simulation.world_sensors import felt, ImuGrade, mounting, received
 from two_manifold_ros.simulation.worlds import drive, World, world_named, WORLDS

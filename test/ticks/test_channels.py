@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.ticks.channels import Channels, fit_channels, LIMIT_FACTOR
-from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.ticks.segments import Channels, fit_channels, LIMIT_FACTOR, Segment
 
 SCALES = np.array([2.0, 0.5, 1e-3, 0.0, 0.0, 40.0])
 MEANS = np.array([1.0, -3.0, 9.81, 0.0, 5.0, 0.1])

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from two_manifold_ros.ticks.jumps import JumpGate
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, JumpGate
 
 NOW = 1_700_000_000_000_000_000
 STEP = 10_000_000

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.recordings.recording import PositionStream
-from two_manifold_ros.ticks.fixes import only_near_fixes
-from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.ticks.segments import only_near_fixes, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

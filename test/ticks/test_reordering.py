@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.reordering import MOST_KEPT, Reordering
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, MOST_KEPT, Reordering
 
 NOW = 1_700_000_000_000_000_000
 MS = 1_000_000

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.usable import (
+from two_manifold_ros.ticks.segments import (
     absurd_values,
     believable,
     largest_believable,

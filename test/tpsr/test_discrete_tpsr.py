@@ -16,9 +16,8 @@ from tpsr_streams import part
 from two_manifold_ros.tpsr.batch import learn, learn_by_tensor
 from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.exact import ExactLearner
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr
-from two_manifold_ros.tpsr.triples import Triples
 
 TRANSITION = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])
 EMISSION = np.array([[0.5, 0.25, 0.25, 0, 0], [0, 0.25, 0, 0.5, 0.25], [0, 0, 0.5, 0.2, 0.3]])

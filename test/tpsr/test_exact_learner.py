@@ -6,8 +6,7 @@ from tpsr_streams import part, unit, wandering
 from two_manifold_ros.tpsr.batch import learn
 from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.exact import ExactLearner
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-from two_manifold_ros.tpsr.triples import Triples
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 
 SIZE, RIDGE = 12, 3.0
 

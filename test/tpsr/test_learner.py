@@ -8,13 +8,11 @@ import pytest
 from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.base_learner import Learner
 from two_manifold_ros.tpsr.batch import learn
 from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.exact import ExactLearner
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr
-from two_manifold_ros.tpsr.triples import Triples
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
 

@@ -7,12 +7,9 @@ import pytest
 from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.base_learner import Learner
 from two_manifold_ros.tpsr.belief import TpsrBelief
-from two_manifold_ros.tpsr.exact import ExactLearner
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-from two_manifold_ros.tpsr.merging import merge
-from two_manifold_ros.tpsr.triples import Triples
+from two_manifold_ros.tpsr.exact import ExactLearner, merge
+from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
 
 SETTINGS = LearnerSettings(4, 8, 0.3, fold_every=20)
 TRIPLES = wandering(300)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.move import Move
+from two_manifold_ros.tpsr.thin_svd import Move
 
 
 def turned(size: int, first: int, second: int, angle: float) -> np.ndarray:

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.observation_covariance import (
-    FEW,
-    ObservationCovariance,
-    REFRESH_EVERY,
-    STALE,
-)
+from two_manifold_ros.tpsr.moments import FEW, ObservationCovariance, REFRESH_EVERY, STALE
 
 SIZE = 12
 

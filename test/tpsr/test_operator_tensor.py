@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.move import Move
-from two_manifold_ros.tpsr.operator_tensor import BLOCK, OperatorTensor, TOGETHER
+from two_manifold_ros.tpsr.moments import BLOCK, OperatorTensor, TOGETHER
+from two_manifold_ros.tpsr.thin_svd import Move
 
 
 def rotation(rng: np.random.Generator, size: int) -> np.ndarray:

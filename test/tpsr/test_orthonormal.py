@@ -4,7 +4,7 @@ from hypothesis import given, strategies
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.orthonormal import Basis, BLOCK, PENDING
+from two_manifold_ros.tpsr.thin_svd import Basis, BLOCK, PENDING
 
 
 @given(

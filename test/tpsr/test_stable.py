@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 
-from two_manifold_ros.tpsr.stable import stable
+from two_manifold_ros.tpsr.parameters import stable
 
 
 def with_modes(*values: complex) -> np.ndarray:

@@ -13,14 +13,18 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.readout.mkdr import fit_position_map
-from two_manifold_ros.training import held_out_bench
+from two_manifold_ros.hse_hmm.mkdr_readout import fit_position_map
+from two_manifold_ros.training import holdout
 from two_manifold_ros.training.assembly import Candidate
-from two_manifold_ros.training.completion import complete_positions, Completion, FEWEST
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.settings import METHODS, TrainingSettings
-from two_manifold_ros.training.surroundings import surroundings
+from two_manifold_ros.training.structure import (
+    complete_positions,
+    Completion,
+    FEWEST,
+    surroundings,
+)
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
@@ -74,9 +78,9 @@ def test_the_manifold_with_the_least_error_is_taken(
     good = next(iter(surroundings(drives.structure)))
     noise = np.random.default_rng(0).normal(size=good.shape)
     monkeypatch.setattr(
-        'two_manifold_ros.training.completion.surroundings', lambda _: iter([noise, good, noise])
+        'two_manifold_ros.training.structure.surroundings', lambda _: iter([noise, good, noise])
     )
-    monkeypatch.setattr('two_manifold_ros.training.completion.PENALTIES', (1e-3,))
+    monkeypatch.setattr('two_manifold_ros.training.structure.PENALTIES', (1e-3,))
     positions = seen(drives, 5)
     found = np.concatenate(complete_positions(drives.structure, positions).positions)
     ticks = drives.structure.training.ticks
@@ -156,11 +160,11 @@ def test_candidates_are_compared_with_completed_positions(
     def all_at_one_place(_: Structure, positions: list[np.ndarray]) -> Completion:
         return Completion([np.full_like(each, 7.0) for each in positions], None)
 
-    monkeypatch.setattr(held_out_bench, 'complete_positions', all_at_one_place)
+    monkeypatch.setattr(holdout, 'complete_positions', all_at_one_place)
     settings = replace(QUICK, readout='mkdr')
     dataset = build_dataset([rarely_seen], settings)
     fit, held = hold_out(dataset.segments, dataset.window)
-    bench = held_out_bench.HeldOutBench(fit, held, dataset, settings)
+    bench = holdout.HeldOutBench(fit, held, dataset, settings)
     squared = bench.squared_errors(Candidate(20, 1.4))
     for block, found in zip(held, squared, strict=True):
         expected = np.square(block.positions - 7.0).sum(axis=1)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.training.drive_summary import (
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.summary import (
     count_all_laps,
     lag_summary,
     lap_notes,
     measure_drives,
 )
-from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.training import familiar_anchors as module
-from two_manifold_ros.training.familiar_anchors import familiar_anchors
-from two_manifold_ros.windows.familiarity import FamiliarAnchors
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.ticks.novelty import FamiliarAnchors
+from two_manifold_ros.ticks.windows import WindowSet
+from two_manifold_ros.training import driving_clock as module
+from two_manifold_ros.training.driving_clock import familiar_anchors
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model

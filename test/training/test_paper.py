@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from two_manifold_ros.training.paper import PAPER, paper_settings
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.time_scales import PAPER, paper_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.training.rare_positions import share_seen
+from two_manifold_ros.training.dataset import share_seen
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording

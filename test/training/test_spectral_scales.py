@@ -12,12 +12,12 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.training import spectral_scales as module
+from two_manifold_ros.training import time_scales as module
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.spectral_scales import (
+from two_manifold_ros.training.time_scales import (
     at_usual_rate,
-    LEAST_RATE_HZ,
+    LEAST_SPECTRAL_RATE_HZ,
     with_spectral_scales,
 )
 
@@ -100,7 +100,7 @@ def test_a_slow_vehicle_gets_a_long_window_of_few_ticks(
     assert chosen.rate_hz is not None
     assert chosen.window is not None
     assert 12.0 <= chosen.window / chosen.rate_hz <= 60.0
-    assert LEAST_RATE_HZ <= chosen.rate_hz <= RATE_HZ
+    assert LEAST_SPECTRAL_RATE_HZ <= chosen.rate_hz <= RATE_HZ
 
 
 FOLLOWED_AT: dict[tuple[float, float], list[float]] = {

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 
-from two_manifold_ros.training.route_states import states_at_places
-from two_manifold_ros.training.stretches import choose_stretches, MOST_TICKS, Stretch
+from two_manifold_ros.training.driving_clock import choose_stretches, MOST_TICKS, Stretch
+from two_manifold_ros.training.route_training import states_at_places
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places

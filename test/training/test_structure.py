@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.selection import KERNELS
+from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.structure import FEWEST_TICKS, learn_structure, Structure
 

@@ -13,12 +13,10 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.observation import RawKernel
-from two_manifold_ros.hse_hmm.tables import Tables
+from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.ticks.channels import Channels
-from two_manifold_ros.ticks.segments import Segment
-from two_manifold_ros.training.lap_scales import weighted_by_persistence, with_lap_scales
+from two_manifold_ros.ticks.segments import Channels, Segment
+from two_manifold_ros.training.dataset import weighted_by_persistence, with_lap_scales
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.structure import learn_states
 from two_manifold_ros.training.tpsr_structure import TpsrStructure

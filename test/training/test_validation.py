@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.readout.calibration import calibration_factors, tempered
+from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
 from two_manifold_ros.training import validation
 from two_manifold_ros.training.assembly import Candidate
 from two_manifold_ros.training.dataset import build_dataset

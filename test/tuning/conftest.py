@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.tuning.trial import Trial
+from two_manifold_ros.training.tuning_trials import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable

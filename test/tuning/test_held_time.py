@@ -14,7 +14,7 @@ from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.tuning.held_time import HeldTime, hold_time, set_apart
+from two_manifold_ros.training.tuning_trials import HeldTime, hold_time, set_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tuning.journal import Journal, key_of
-from two_manifold_ros.tuning.trial import Failure, Trial
+from two_manifold_ros.training.tuning_trials import Failure, Journal, key_of, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tuning.search import Search
-from two_manifold_ros.tuning.steps import ORDER, Steps
-from two_manifold_ros.tuning.trial import Failure, Outcome
+from two_manifold_ros.training.tuning import ORDER, Search, Steps
+from two_manifold_ros.training.tuning_trials import Failure, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.tuning.trial import Trial
+    from two_manifold_ros.training.tuning_trials import Trial
 
 FREE = ('bandwidth_factor', 'states')
 

@@ -14,21 +14,23 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.route.learning import Tuning
+from two_manifold_ros.training import tuning as tune_module
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out_bench import capped_mean, HeldOutBench
-from two_manifold_ros.training.holdout import hold_out
-from two_manifold_ros.training.route_bench import RouteBench
-from two_manifold_ros.training.route_training import usual_tuning
+from two_manifold_ros.training.holdout import capped_mean, HeldOutBench, hold_out
+from two_manifold_ros.training.route_training import RouteBench, usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.tuning import given_names, settle, tune
+from two_manifold_ros.training.tuning_trials import (
+    Failure,
+    HeldTime,
+    hold_time,
+    Journal,
+    Outcome,
+    Trial,
+    TrialBench,
+)
 from two_manifold_ros.training.validation import usual_candidate
-from two_manifold_ros.tuning import tune as tune_module
-from two_manifold_ros.tuning.held_time import HeldTime, hold_time
-from two_manifold_ros.tuning.journal import Journal
-from two_manifold_ros.tuning.steps import given_names, settle
-from two_manifold_ros.tuning.trial import Failure, Outcome, Trial
-from two_manifold_ros.tuning.trial_bench import TrialBench
-from two_manifold_ros.tuning.tune import tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable

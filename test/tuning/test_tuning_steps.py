@@ -12,8 +12,8 @@ import pytest
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.route_training import usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.tuning import given_names, ORDER, settle, Steps
 from two_manifold_ros.training.validation import usual_candidate
-from two_manifold_ros.tuning.steps import given_names, ORDER, settle, Steps
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.tuning.trial import clearly_better, laps_won, Trial
+from two_manifold_ros.training.tuning_trials import clearly_better, laps_won, Trial
 
 NAN = float('nan')
 BEFORE = Trial(1.0, ((1.0, 1.0, 1.0), (1.0, 1.0)))

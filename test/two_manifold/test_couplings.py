@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from two_views import cosines, coupled_features, ridged_covariance
 
-from two_manifold_ros.two_manifold.couplings import couple, COUPLINGS
+from two_manifold_ros.hse_hmm.two_manifold import couple, COUPLINGS
 
 
 def test_cross_covariance_is_the_kernel_svd() -> None:

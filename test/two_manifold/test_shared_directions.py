@@ -7,8 +7,7 @@ import pytest
 from two_views import coupled_features, ridged_covariance
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.two_manifold.couplings import COUPLINGS
-from two_manifold_ros.two_manifold.shared_directions import shared_directions, SMALLEST_RATIO
+from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS, shared_directions, SMALLEST_RATIO
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)

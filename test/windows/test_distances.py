@@ -8,8 +8,8 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.windows import distances as module
-from two_manifold_ros.windows.distances import direct_distances, slide
+from two_manifold_ros.ticks import sliding as module
+from two_manifold_ros.ticks.sliding import direct_distances, slide
 
 
 def two_segments(length: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.windows.familiarity import (
+from two_manifold_ros.ticks.novelty import (
     contrast,
     FamiliarAnchors,
     Familiarity,

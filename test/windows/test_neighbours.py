@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 
-from two_manifold_ros.windows.neighbours import nearest
+from two_manifold_ros.ticks.sliding import nearest
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 40))

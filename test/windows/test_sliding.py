@@ -8,8 +8,8 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.windows import sliding as module
-from two_manifold_ros.windows.sliding import SlidingWindow
+from two_manifold_ros.ticks import sliding as module
+from two_manifold_ros.ticks.sliding import SlidingWindow
 
 SERIES = np.random.default_rng(0).normal(size=(2, 40))
 STARTS = np.array([0, 1, 2, 9, 10, 20])

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.windows import stillness as module
-from two_manifold_ros.windows.stillness import longest_runs, longest_stillness, ROUNDING, Stillness
+from two_manifold_ros.ticks import rest as module
+from two_manifold_ros.ticks.rest import longest_runs, longest_stillness, ROUNDING, Stillness
 
 
 def test_observations_that_change_nothing_are_counted() -> None:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import naive
 import numpy as np
 
-from two_manifold_ros.windows.training_ticks import find_training_ticks
-from two_manifold_ros.windows.window_set import lay_end_to_end
+from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
 
 
 def numbered_segments(lengths: list[int]) -> list[np.ndarray]:

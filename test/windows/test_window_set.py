@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.windows.window_set import WindowSet
+from two_manifold_ros.ticks.windows import WindowSet
 
 
 def make_windows(starts: list[int], width: int, seed: int = 0) -> WindowSet:

@@ -13,17 +13,134 @@ import json
 import os
 from pathlib import Path
 import re
+from tempfile import TemporaryFile
+from threading import Thread
 from types import MappingProxyType
 from typing import Any, IO, TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
+from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT, save_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from two_manifold_ros.model.head import ModelHead
+
+
+KEPT = 3
+"""Newest files that are kept."""
+
+
+class SnapshotFiles:
+    """
+    Files ``<name>.model.<number>.npz`` in a folder; a later one has a higher number.
+
+    Parameters
+    ----------
+    folder
+        Of the files.
+    name
+        Letters, digits, ``_`` and ``-``.
+
+    Raises
+    ------
+    InputError
+        If the name cannot be one.
+
+    """
+
+    def __init__(self, folder: str | Path, name: str) -> None:
+        if not re.fullmatch(r'[A-Za-z0-9_-]+', name):
+            msg = f'{name!r} cannot be the name of models: use letters, digits, _ and -'
+            raise InputError(msg)
+        self._folder = Path(folder).absolute()
+        self._name = name
+        self._last = 0
+
+    def obstacle(self) -> str:
+        """Make the folder if it is not there; return why nothing can be written, if so."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=self._folder):
+                return ''
+        except OSError as error:
+            return (
+                f'{self._folder}: no model can be written here ({error.strerror}); make it a '
+                'folder with room that may be written'
+            )
+
+    def write(self, model: ModelHead, spare: Collection[str] = ()) -> Path:
+        """
+        Write a model under the next number, then remove those that are too many.
+
+        May be called from any thread, from one at a time.
+
+        Parameters
+        ----------
+        model
+            Of any kind.
+        spare
+            Paths of files that stay, because somebody runs them.
+
+        Returns
+        -------
+        Path
+            Absolute.
+
+        Raises
+        ------
+        InputError
+            If the folder is missing, full or cannot be written, or if the model could not be
+            loaded again; the older files are all there.
+
+        """
+        self._clear_begun()
+        paths = self._paths()
+        self._last = max([self._last, *(self._number(path) for path in paths)]) + 1
+        target = self._folder / f'{self._name}.model.{self._last:06d}.npz'
+        save_model(model, target)
+        for path in paths[: len(paths) + 1 - KEPT]:
+            if str(path) not in spare:
+                _remove(path)
+        return target
+
+    def _clear_begun(self) -> None:
+        """Remove what somebody was writing when the power went."""
+        begun = re.compile(rf'\.{self._name}\.model\.\d+\.npz\..+')
+        for path in self._listed():
+            if begun.fullmatch(path.name):
+                _remove(path)
+
+    def _paths(self) -> list[Path]:
+        """Return the files there are, the oldest first."""
+        pattern = re.compile(rf'{self._name}\.model\.\d+\.npz')
+        found = [path for path in self._listed() if pattern.fullmatch(path.name)]
+        return sorted(found, key=self._number)
+
+    def _listed(self) -> list[Path]:
+        try:
+            return list(self._folder.iterdir())
+        # Writing tells why.
+        except OSError:
+            return []
+
+    @staticmethod
+    def _number(path: Path) -> int:
+        return int(path.name.split('.')[-2])
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        msg = f'{path}: the old model cannot be removed ({error.strerror}); remove it'
+        raise InputError(msg) from error
+
 
 FORMAT = f'{CHECKPOINT_FORMAT} 2'
 
@@ -258,3 +375,73 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
                 msg = f'{path}: its {name} are missing'
                 raise InputError(msg)
     return header, arrays
+
+
+class CheckpointThread:
+    """
+    Writes one checkpoint at a time in a thread.
+
+    Parameters
+    ----------
+    checkpoints
+        Where to.
+
+    Attributes
+    ----------
+    written
+        How many were written.
+    path
+        Of the last one that was written.
+    trouble
+        Why none can be written, or the last one could not be; empty if all is well.
+
+    """
+
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self._checkpoints = checkpoints
+        self._thread: Thread | None = None
+        self.written = 0
+        self.path: Path | None = None
+        self.trouble = checkpoints.trouble
+
+    @property
+    def busy(self) -> bool:
+        """Whether one is being written."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def begin(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
+        """
+        Copy numbers and arrays and begin to write them.
+
+        The caller may change the arrays as soon as this returns: after the time of a copy.
+
+        Returns
+        -------
+        bool
+            False if the one before is still being written; nothing is done then.
+
+        """
+        if self.busy:
+            return False
+        copies = {name: np.array(array) for name, array in arrays.items()}
+        # No daemon: a process that ends lets it write to the end.
+        self._thread = Thread(target=self._write, args=(dict(numbers), copies))
+        self._thread.start()
+        return True
+
+    def finish(self) -> None:
+        """Wait until nothing is being written."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _write(self, numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        try:
+            self.path = self._checkpoints.write(numbers, arrays)
+        except InputError as error:
+            self.trouble = str(error)
+        # A bug must not end in a thread where nobody hears of it.
+        except Exception as error:  # noqa: BLE001 - told where the other troubles are
+            self.trouble = f'{type(error).__name__} in a checkpoint, please report it: {error}'
+        else:
+            self.written += 1
+            self.trouble = ''

@@ -14,27 +14,26 @@ import numpy as np
 
 from two_manifold_ros.adapting.followed_laps import FollowedLaps
 from two_manifold_ros.adapting.outlier_laps import without_outliers
-from two_manifold_ros.adapting.prequential import Prequential
-from two_manifold_ros.adapting.reference import Reference
+from two_manifold_ros.adapting.prequential import Prequential, Reference
 from two_manifold_ros.adapting.schedule import FIRST_S, NEAR, PART_LAPS, RISE, Schedule, TURNS
-from two_manifold_ros.adapting.stream_head import make_head, NothingLearned, StreamHead
 from two_manifold_ros.adapting.stream_memory import (
     known_seconds,
+    make_head,
     newest_part,
+    NothingLearned,
     SEAM_NS,
     since,
+    StreamHead,
     StreamMemory,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.intake import Intake
+from two_manifold_ros.filtering.filter import Filter, Intake
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
-from two_manifold_ros.inspection.lag_correction import parse_position_lag, put_in_step
-from two_manifold_ros.inspection.laps import count_laps
-from two_manifold_ros.inspection.together import put_together
+from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
+from two_manifold_ros.inspection.motion import count_laps, put_together
 from two_manifold_ros.model.model_file import model_from, model_parts
-from two_manifold_ros.training.held_out_bench import LOST_SHARE
+from two_manifold_ros.training.holdout import LOST_SHARE
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.inspection.laps import Laps
+    from two_manifold_ros.inspection.motion import Laps
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats

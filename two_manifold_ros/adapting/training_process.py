@@ -139,9 +139,11 @@ def _work(pipe: Connection, method: str) -> None:
         os.nice(NICE)
     # All this takes a second, and compiling half a minute: as nice as the rest.
     from two_manifold_ros.acceleration import HAVE_NUMBA  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_bag import run_to_recording  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import simulate  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
+    from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
+        run_to_recording,
+        simulate,
+    )
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ import json
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json
-from two_manifold_ros.cli.tuning import print_tuning
+from two_manifold_ros.cli.train import print_tuning
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import header_of, load_model
@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
 
 def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
-    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
+    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
 
     if not isinstance(model, TrainedModel):
         msg = f'a {type(model).__name__} has nothing to tell of its training'
@@ -144,7 +144,7 @@ def _range(seconds: Sequence[float]) -> str:
 
 
 def _print_validation(model: TrainedModel) -> None:
-    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
+    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
 
     validation = model.summary['validation']
     if not validation:

@@ -7,15 +7,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, add_topics, recordings_of
-from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.cli.options import add_json, add_topics, Progress, recordings_of
+from two_manifold_ros.evaluation.replaying import replay
+from two_manifold_ros.interface.topics import TOPICS
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.outputs.topics import TOPICS
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.replay.replaying import replay
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
 
 HELP = (
     'Run the filter over the IMU of a bag and write what the filter node would publish into a '
@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
     if args.json:
         print(json.dumps({'bag': args.output, 'messages': written}, indent=2))
         return 0
-    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
+    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
 
     rows = [[f'/{name}', TOPICS[name].msgtype, str(count)] for name, count in written.items()]
     print_table(f'written to {args.output}', ['topic', 'type', 'messages'], rows)

@@ -14,17 +14,16 @@ import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.progress import Progress
+from two_manifold_ros.cli.options import Progress
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.attempt import Attempt
+from two_manifold_ros.experiments.experiment import Attempt
 from two_manifold_ros.experiments.registry import ALL, EXPERIMENTS, experiments_named
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.experiments.claim import Claim
-    from two_manifold_ros.experiments.experiment import Experiment
+    from two_manifold_ros.experiments.experiment import Claim, Experiment
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
@@ -113,7 +112,7 @@ def _load(chosen: Sequence[Experiment], *, tables: bool) -> None:
     for experiment in chosen:
         experiment.load()
     if tables:
-        import two_manifold_ros.cli.tables  # noqa: F401, PLC0415 - needs rich
+        import two_manifold_ros.cli.options  # noqa: F401, PLC0415 - needs rich
 
 
 def _make_folder(output: str) -> Path:
@@ -155,7 +154,7 @@ def _attempt(experiment: Experiment, begin: Callable[..., list[Claim]], place: s
 
 
 def _print(attempt: Attempt) -> None:
-    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - JSON needs no rich
+    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
 
     experiment = attempt.experiment
     print(f'{experiment.name} ({experiment.paper})\n{experiment.shows}')
@@ -171,7 +170,7 @@ def _print(attempt: Attempt) -> None:
 
 
 def _print_summary(done: Sequence[Attempt], folder: Path) -> None:
-    from two_manifold_ros.cli.tables import print_table  # noqa: PLC0415 - as above
+    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - as above
 
     print_table(
         '',

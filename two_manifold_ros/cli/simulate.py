@@ -7,19 +7,18 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json
-from two_manifold_ros.cli.progress import Progress
-from two_manifold_ros.cli.tables import print_table
+from two_manifold_ros.cli.options import add_json, print_table, Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.simulation.slot_car_bag import samples_per_reference, write_messages
-from two_manifold_ros.simulation.slot_car_messages import (
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import (
     IMU_TOPIC,
     IMU_TYPE,
     REFERENCE_TOPIC,
     REFERENCE_TYPE,
+    samples_per_reference,
+    simulate,
+    write_messages,
 )
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

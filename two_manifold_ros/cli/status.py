@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import seconds
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.outputs.roll_call import RollCall
+from two_manifold_ros.interface.status import RollCall
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Watch until told to end."""
     try:
-        from two_manifold_ros.nodes.listening import listen  # noqa: PLC0415 - only this needs ROS
+        from two_manifold_ros.nodes.bag_session import listen  # noqa: PLC0415 - only this needs ROS
     except ImportError as error:
         msg = (
             f'this command listens to nodes and needs ROS 2 ({error}): source its setup file first'

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 import numpy as np
 
-from two_manifold_ros.comparison.methods import OURS
+from two_manifold_ros.comparison.own_filters import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.typing import Floats
+
 
 Axes: TypeAlias = Any
 """Axes of a figure, which matplotlib hands out as anything."""

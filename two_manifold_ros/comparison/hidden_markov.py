@@ -1,23 +1,398 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A hidden Markov model learned by EM over a k-means codebook: the fourth model of the paper."""
+"""
+A hidden Markov model learned by EM over a k-means codebook: the fourth model of the paper.
+
+EM is hmmlearn's. What hmmlearn cannot do is here and in `hidden_markov.py`: it has no filter for
+one symbol after the other (its posteriors look ahead), no prediction, no shared emissions, no
+positions; its states that die out leave rows of zeros, and it restarts no search.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+import importlib
+import logging
 from typing import Any, TYPE_CHECKING
+import warnings
 
 import numpy as np
+from scipy.cluster.vq import kmeans2, vq
+from scipy.spatial.distance import cdist
 
-from two_manifold_ros.comparison.choosing import choose
-from two_manifold_ros.comparison.markov_learning import Learning
 from two_manifold_ros.comparison.method import Course
-from two_manifold_ros.readout.ridge import fit_ridge
+from two_manifold_ros.comparison.protocol import choose
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.readout import fit_ridge, training_targets, velocities
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from two_manifold_ros.comparison.method import Lesson
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+K_MEANS_PASSES = 20
+"""Of k-means; later ones were measured to change nothing that matters."""
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """
+    Codes to which observations are rounded.
+
+    Parameters
+    ----------
+    codes : (K, d)
+        All different, each the nearest of at least one row that it was learned from.
+
+    """
+
+    codes: Floats
+
+    def __len__(self) -> int:
+        """Return the number of symbols."""
+        return len(self.codes)
+
+    def symbols(self, rows: Floats) -> Ints:
+        """Return the index of the code nearest to each of (T, d) rows."""
+        return _nearest(rows, self.codes)
+
+    def nearness(self, width: float) -> Floats:
+        """
+        Return how much of each symbol is to be shared with each other one.
+
+        Parameters
+        ----------
+        width
+            Variance of a Gaussian, in units of the median squared distance from a code to the
+            nearest other one; 0 keeps every symbol to itself.
+
+        Returns
+        -------
+        (K, K)
+            Rows sum to one.
+
+        """
+        if width == 0.0 or len(self) == 1:
+            return np.eye(len(self))
+        squared = cdist(self.codes, self.codes, 'sqeuclidean')
+        unit = float(np.median(np.partition(squared, 1, axis=1)[:, 1]))
+        shared = np.exp(-squared / (2.0 * width * unit))
+        rows: Floats = shared / shared.sum(axis=1, keepdims=True)
+        return rows
+
+
+def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
+    """
+    Cluster (T, d) rows by k-means.
+
+    Parameters
+    ----------
+    rows
+        Finite.
+    most
+        How many codes; fewer where rows repeat or a cluster loses all its rows.
+    seed
+        Of the rows to begin from.
+
+    Raises
+    ------
+    InputError
+        If there is no row.
+
+    """
+    distinct = np.unique(rows, axis=0)
+    if not len(distinct):
+        msg = 'there is nothing to cluster; give a longer recording'
+        raise InputError(msg)
+    with warnings.catch_warnings():
+        # Of clusters that lost all their rows, which are left out below.
+        warnings.simplefilter('ignore', UserWarning)
+        codes, _ = kmeans2(
+            rows, min(most, len(distinct)), K_MEANS_PASSES, minit='points', seed=seed
+        )
+    return Codebook(codes[np.unique(_nearest(rows, codes))])
+
+
+def _nearest(rows: Floats, codes: Floats) -> Ints:
+    return np.asarray(vq(rows, codes, check_finite=False)[0], dtype=np.int64)
+
+
+FLOOR = 1e-6
+"""Least probability: what never happened may still happen."""
+
+PSEUDO_COUNT = 1e-2
+"""For every transition, and for every symbol in every state, when counting labels."""
+
+TOLERANCE = 1e-4
+"""EM ends when a pass gains less log-likelihood than this, for each symbol."""
+
+
+@dataclass(frozen=True)
+class MarkovTables:
+    """
+    A hidden Markov model of k states and K symbols.
+
+    Parameters
+    ----------
+    start : (k,)
+        Where a stretch may begin.
+    transition : (k, k)
+        From the row's state to the column's.
+    emission : (k, K)
+        Likelihood of each symbol in each state, positive. Rows need not sum to one to be filtered
+        with, but learned ones do.
+
+    """
+
+    start: Floats
+    transition: Floats
+    emission: Floats
+
+    def filter(self, symbols: Ints) -> tuple[Floats, float]:
+        """
+        Run the forward algorithm over a stretch.
+
+        Returns
+        -------
+        states : (T, k)
+            Distribution after each symbol, which depends on no later one.
+        log_likelihood
+            Of the whole stretch.
+
+        """
+        states = np.empty((len(symbols), len(self.start)))
+        likelihoods = self.emission.T[symbols]
+        log_likelihood = 0.0
+        believed = self.start
+        for tick, likelihood in enumerate(likelihoods):
+            joint = (believed if tick == 0 else believed @ self.transition) * likelihood
+            total = joint.sum()
+            believed = joint / total
+            states[tick] = believed
+            log_likelihood += float(np.log(total))
+        return states, log_likelihood
+
+    def filter_all(self, stretches: Sequence[Ints]) -> tuple[Floats, float]:
+        """Filter stretches, each from the start; the states are laid end to end."""
+        found = [self.filter(symbols) for symbols in stretches]
+        return np.concatenate([states for states, _ in found]), sum(each for _, each in found)
+
+    def begun_anywhere(self, stretches: Sequence[Ints]) -> MarkovTables:
+        """Return the tables with the mean filtered distribution of training as their start."""
+        even = np.full(len(self.start), 1.0 / len(self.start))
+        states, _ = replace(self, start=even).filter_all(stretches)
+        return replace(self, start=_probabilities(states.mean(axis=0)))
+
+    def shared(self, nearness: Floats) -> MarkovTables:
+        """Return the tables with emissions spread over alike symbols by a (K, K) matrix."""
+        return replace(self, emission=_probabilities(self.emission @ nearness))
+
+
+def _probabilities(rows: Floats) -> Floats:
+    lifted = rows + FLOOR
+    shares: Floats = lifted / lifted.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def count_labels(
+    labels: Sequence[Ints], stretches: Sequence[Ints], states: int, symbols: int
+) -> MarkovTables:
+    """
+    Count transitions and emissions where the states are known.
+
+    Parameters
+    ----------
+    labels
+        State of each tick of each stretch, -1 where unknown.
+    stretches
+        Symbol of each tick of each stretch.
+    states, symbols
+        How many there are.
+
+    """
+    start = np.full(states, PSEUDO_COUNT)
+    transition = np.full((states, states), PSEUDO_COUNT)
+    emission = np.full((states, symbols), PSEUDO_COUNT)
+    for label, symbol in zip(labels, stretches, strict=True):
+        known = label >= 0
+        np.add.at(start, label[known], 1.0)
+        np.add.at(emission, (label[known], symbol[known]), 1.0)
+        both = known[1:] & known[:-1]
+        np.add.at(transition, (label[:-1][both], label[1:][both]), 1.0)
+    return MarkovTables(
+        start / start.sum(),
+        transition / transition.sum(axis=1, keepdims=True),
+        emission / emission.sum(axis=1, keepdims=True),
+    )
+
+
+def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> MarkovTables:
+    """
+    Raise the likelihood of the stretches by EM, from given tables.
+
+    Parameters
+    ----------
+    tables
+        Where the search begins.
+    stretches
+        Symbols.
+    passes
+        At most; fewer when the likelihood settles.
+
+    Raises
+    ------
+    InputError
+        If hmmlearn is missing.
+
+    """
+    model = expectation_maximisation()(
+        n_components=len(tables.start),
+        n_features=tables.emission.shape[1],
+        n_iter=1,
+        init_params='',
+        implementation='scaling',
+    )
+    column = np.concatenate(stretches)[:, None]
+    lengths = [len(symbols) for symbols in stretches]
+    before = -np.inf
+    for _ in range(passes):
+        # Pass by pass, because a state that dies out has to be lifted from zero before the next.
+        model.startprob_ = _probabilities(tables.start)
+        model.transmat_ = _probabilities(tables.transition)
+        model.emissionprob_ = _probabilities(tables.emission)
+        with _silence():
+            model.fit(column, lengths)
+        tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
+        now = model.monitor_.history[-1]
+        if now - before < TOLERANCE * len(column):
+            break
+        before = now
+    return MarkovTables(*map(_probabilities, (tables.start, tables.transition, tables.emission)))
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Withhold hmmlearn's advice on the number of parameters, given at every pass."""
+    logger = logging.getLogger('hmmlearn')
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def expectation_maximisation() -> Any:  # noqa: ANN401 - a class of hmmlearn, which is not typed
+    """
+    Return hmmlearn's HMM over symbols.
+
+    Raises
+    ------
+    InputError
+        If the library is missing; the sentence says how to install it.
+
+    """
+    try:
+        return importlib.import_module('hmmlearn.hmm').CategoricalHMM
+    except ModuleNotFoundError as error:
+        msg = (
+            f'The HMM cannot be learned because the Python package {error.name!r} is missing: '
+            "install the offline extra with pip install 'two_manifold_ros[train]'."
+        )
+        raise InputError(msg) from error
+
+
+SYMBOLS = 400
+LEAST_TICKS_PER_SYMBOL = 2
+
+RESTARTS = 3
+
+HEADING_SHARE = 0.5
+"""Weight of the velocity beside the position, so that crossing roads become different states."""
+
+TINY = 1e-9
+"""Least spread, of a vehicle that stands."""
+
+
+class Learning:
+    """
+    A lesson turned into symbols, and the tables learned from them so far.
+
+    Parameters
+    ----------
+    lesson
+        With known positions at some of the ticks.
+
+    Attributes
+    ----------
+    channels, codebook
+        How an observation becomes a symbol.
+    stretches
+        Symbols of each segment.
+    targets : (N, H, 2)
+        Of all ticks, NaN where unknown.
+
+    Raises
+    ------
+    InputError
+        If no velocity is known at any tick.
+
+    """
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.channels = lesson.dataset.channels
+        observations = [
+            self.channels.standardise(segment.values) for segment in lesson.dataset.segments
+        ]
+        rows = np.concatenate(observations)
+        most = min(SYMBOLS, len(rows) // LEAST_TICKS_PER_SYMBOL)
+        self.codebook = learn_codebook(rows, most, seed=0)
+        self.stretches = [self.codebook.symbols(each) for each in observations]
+        self.targets = training_targets(
+            [segment.positions for segment in lesson.dataset.segments],
+            np.arange(len(rows)),
+            lesson.horizons,
+            lesson.period_s,
+        )[:, :-1]
+        self._motion = _motion(lesson.dataset.segments, lesson.period_s)
+        self._ends = np.cumsum([len(each) for each in observations])
+        self._tables: dict[tuple[int, int], MarkovTables] = {}
+
+    def tables(self, states: int, passes: int) -> MarkovTables:
+        """Return the tables of the restart that makes the symbols likeliest."""
+        key = (states, passes)
+        if key not in self._tables:
+            found = [self._learn(states, passes, seed) for seed in range(RESTARTS)]
+            likelihoods = [tables.filter_all(self.stretches)[1] for tables in found]
+            self._tables[key] = found[int(np.argmax(likelihoods))]
+        return self._tables[key]
+
+    def _learn(self, states: int, passes: int, seed: int) -> MarkovTables:
+        known: Bools = np.all(np.isfinite(self._motion), axis=1)
+        places = learn_codebook(self._motion[known], states, seed)
+        labels = np.full(len(known), -1, dtype=np.int64)
+        labels[known] = places.symbols(self._motion[known])
+        parts = np.split(labels, self._ends[:-1])
+        counted = count_labels(parts, self.stretches, len(places), len(self.codebook))
+        return improve(counted, self.stretches, passes)
+
+
+def _motion(segments: Sequence[Segment], period_s: float) -> Floats:
+    """Return position and velocity of each tick (N, 4), both in units of their spread."""
+    places = np.concatenate([segment.positions for segment in segments])
+    moves = np.concatenate([velocities(segment.positions, period_s) for segment in segments])
+    if not np.isfinite(moves).all(axis=1).any():
+        msg = 'no velocity is known at any training tick; record positions without holes'
+        raise InputError(msg)
+    spread = np.sqrt(np.nanvar(places, axis=0).sum())
+    speed = np.sqrt(np.nanmean(np.square(moves), axis=0).sum())
+    scales = (max(spread, TINY), max(speed, TINY) / HEADING_SHARE)
+    return np.hstack([places / scales[0], moves / scales[1]])
+
 
 PASSES = (5, 0, 20)
 """At most, of EM. With 0 the states stay the places that they were counted from."""

@@ -5,24 +5,281 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from two_manifold_ros.comparison.exam import cut_exams
-from two_manifold_ros.comparison.lap_doubts import lap_doubts
-from two_manifold_ros.comparison.method import Lesson
-from two_manifold_ros.comparison.place_doubts import place_doubts
+from two_manifold_ros.comparison.method import Lesson, SampledSegment
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.scores import directions_ahead
+from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.inspection.positions import position_findings
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.ticks.segments import (
+    cut_segments,
+    largest_believable,
+    median_interval_ns,
+    positions_at,
+    usable_samples,
+)
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.drive_summary import measure_drives
+from two_manifold_ros.training.holdout import hold_out
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.summary import count_all_laps, FEWEST_LAPS, measure_drives
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.comparison.exam import Exam
+    from two_manifold_ros.comparison.method import FittedMethod
+    from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.typing import Bools, Floats
+
+
+def lap_doubts(
+    lesson: Lesson, exams: Sequence[Exam], drives: Sequence[PositionReport]
+) -> Iterator[str]:
+    """Yield a sentence for each part that holds too few laps to tell much."""
+    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
+    if not times:
+        yield (
+            'what is learned from never closes a lap, so no place is known under more than one '
+            'drive; record several laps of one route'
+        )
+        return
+    lap_s, laps = float(np.median(times)), count_all_laps(drives)
+    held = _held_s(lesson) / lap_s
+    if laps < FEWEST_LAPS or held < 1.0:
+        yield (
+            f'what is learned from holds {laps:.1f} laps, {held:.1f} of them to choose settings '
+            'on: the methods may have better settings than those chosen; record 10 laps or more'
+        )
+    followed = sum(int(exam.scored.sum()) for exam in exams) * lesson.period_s / lap_s
+    if followed < 1.0:
+        yield (
+            f'what is followed holds {followed:.1f} laps: the errors are those on a part of the '
+            'route; follow a longer part'
+        )
+
+
+def _held_s(lesson: Lesson) -> float:
+    """Return the seconds of the held-out blocks that can be scored."""
+    window = lesson.dataset.window
+    _, held = hold_out(lesson.dataset.segments, window)
+    return sum(len(segment) - window for segment in held) * lesson.period_s
+
+
+FAR = 0.1
+"""Share of the spread of the learned positions beyond which a place counts as unknown."""
+
+MOST_UNKNOWN = 0.25
+"""Share of the positions to follow that may be unknown; on one route next to none are."""
+
+
+def place_doubts(
+    lesson: Lesson, exams: Sequence[Exam], drives: Sequence[PositionReport]
+) -> Iterator[str]:
+    """Yield a sentence for each recording with holes, and one if another route is followed."""
+    located = [each for each in lesson.recordings if each.positions is not None]
+    for recording, drive in zip(located, drives, strict=True):
+        for finding in position_findings(drive, math.inf):
+            if finding.code == 'positions_missing':
+                yield f'{recording.name}: {finding.sentence}'
+    learned = _finite([segment.positions for segment in lesson.dataset.segments])
+    followed = _finite([exam.truth[exam.scored] for exam in exams])
+    far_m = FAR * float(np.sqrt(learned.var(axis=0).sum()))
+    unknown = float(np.mean(cKDTree(learned).query(followed)[0] > far_m))
+    if unknown > MOST_UNKNOWN:
+        yield (
+            f'{unknown:.0%} of the positions to follow are more than {far_m:.2f} m from all that '
+            'are learned from, as on another route or in another map: what is learned serves '
+            'little there; follow the route that is learned from'
+        )
+
+
+def _finite(parts: Sequence[Floats]) -> Floats:
+    places: Floats = np.concatenate([part.reshape(-1, 2) for part in parts])
+    return places[np.isfinite(places).all(axis=1)]
+
+
+Settings = TypeVar('Settings')
+
+
+def choose(
+    candidates: Sequence[Settings],
+    lesson: Lesson,
+    fit: Callable[[Lesson, Settings], FittedMethod],
+) -> tuple[Settings, float | None]:
+    """
+    Fit every candidate to a part of the lesson and take the one that follows the rest best.
+
+    Parameters
+    ----------
+    candidates
+        At least one; the first is taken where no block can be held out.
+    lesson
+        The same blocks are held out of it as in a training.
+    fit
+        Fits one candidate; one that raises ``InputError`` is passed over.
+
+    Returns
+    -------
+    best, score_m
+        And its error, see ``held_out_error``; ``None`` where nothing was held out.
+
+    Raises
+    ------
+    InputError
+        If no candidate could be fitted: the first reason.
+
+    """
+    seen, held = hold_out(lesson.dataset.segments, lesson.dataset.window)
+    if not seen or not held:
+        return candidates[0], None
+    part = lesson.of(seen)
+    scores: dict[int, float] = {}
+    reasons = []
+    for index, candidate in enumerate(candidates):
+        try:
+            fitted = fit(part, candidate)
+        except InputError as error:
+            reasons.append(error)
+            continue
+        scores[index] = held_out_error(fitted, held, lesson)
+    if not scores:
+        raise reasons[0]
+    best = min(scores, key=scores.__getitem__)
+    return candidates[best], scores[best]
+
+
+def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], lesson: Lesson) -> float:
+    """
+    Return the root mean square error of a fitted method, metres, averaged over the horizons.
+
+    It is what the table of a comparison shows. Ticks before the window has filled do not count;
+    later ones without a prediction count with the spread of the training positions.
+    """
+    spread_m = _spread(lesson)
+    squares: list[Floats] = []
+    for segment in segments:
+        told = fitted.follow(segment).positions
+        truth = segment_targets(segment.positions, lesson.horizons, lesson.period_s)[:, :-1]
+        known: Bools = np.asarray(np.isfinite(truth).all(axis=2))
+        square = np.square(told - truth).sum(axis=2)
+        square = np.where(np.isfinite(square), square, spread_m**2)
+        squares.append(np.where(known, square, np.nan)[lesson.dataset.window :])
+    every = np.concatenate(squares)
+    counts = np.isfinite(every).sum(axis=0)
+    means = np.nansum(every, axis=0)[counts > 0] / counts[counts > 0]
+    return float(np.sqrt(means).mean()) if len(means) else spread_m
+
+
+def _spread(lesson: Lesson) -> float:
+    positions = np.concatenate([segment.positions for segment in lesson.dataset.segments])
+    return float(np.sqrt(np.nanvar(positions, axis=0).sum()))
+
+
+@dataclass(frozen=True)
+class Exam:
+    """
+    A segment to follow, and what is held against the answers.
+
+    Parameters
+    ----------
+    recording
+        Name of the recording it is from.
+    segment
+        T ticks, with positions.
+    truth : (T, H, 2)
+        True positions at the horizons, NaN where unknown.
+    directions : (T, H, 2)
+        True directions of travel there, unit vectors, NaN if the vehicle never moves.
+    scored : (T,) bool
+        Ticks whose predictions count.
+
+    """
+
+    recording: str
+    segment: SampledSegment
+    truth: Floats
+    directions: Floats
+    scored: Bools
+
+    @property
+    def answerable(self) -> bool:
+        """Whether any prediction can be scored."""
+        return bool(np.isfinite(self.truth[self.scored]).all(axis=2).any())
+
+
+def cut_exams(recording: Recording, lesson: Lesson) -> Iterator[Exam]:
+    """
+    Cut a recording at its gaps; every tick counts once the window has filled.
+
+    Raises
+    ------
+    InputError
+        If the recording is not of the kind that the lesson is of.
+
+    """
+    dataset = lesson.dataset
+    _check_fit(lesson, recording)
+    # The live filter looks at no dead channel.
+    samples = np.where(dataset.channels.live, recording.imu.samples, dataset.channels.mean)
+    cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
+    largest = largest_believable([each.imu.samples for each in lesson.recordings])
+    segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, largest)
+    for segment in segments:
+        truth = [
+            # Beyond the last tick of a segment positions may still be known.
+            positions_at(recording.positions, segment.stamps + horizon * dataset.period_ns)
+            for horizon in lesson.horizons
+        ]
+        full: Bools = np.arange(len(segment)) >= dataset.window - 1
+        yield Exam(
+            recording.name,
+            SampledSegment(segment.stamps, segment.values, segment.positions, recording.imu),
+            np.stack(truth, axis=1),
+            directions_ahead(
+                recording.positions, segment.stamps, lesson.horizons, dataset.period_ns
+            ),
+            full,
+        )
+
+
+def _check_fit(lesson: Lesson, followed: Recording) -> None:
+    dataset, learned = lesson.dataset, lesson.recordings[0]
+    place = f'{followed.name}: topic {followed.imu.topic}'
+    interval = median_interval_ns(followed.imu.stamps)
+    if interval > 1.25 * dataset.period_ns:
+        msg = (
+            f'{place} runs at {1e9 / interval:.1f} Hz, slower than the {dataset.rate_hz:g} Hz of '
+            'the ticks; choose a lower --rate'
+        )
+        raise InputError(msg)
+    missing = dataset.channels.live & ~_varying(followed)
+    if missing.any():
+        names = ', '.join(np.array(IMU_CHANNELS)[missing])
+        msg = f'{place} has no signal on {names}, which training uses; follow another recording'
+        raise InputError(msg)
+    frames = [each.positions.frame_id for each in (learned, followed) if each.positions]
+    if len(set(frames)) > 1:
+        msg = (
+            f'the positions of {learned.name} and {followed.name} are in different frames '
+            f'({", ".join(frames)}); compare on recordings of one frame'
+        )
+        raise InputError(msg)
+
+
+def _varying(recording: Recording) -> Bools:
+    """Return which of the six channels are not constant."""
+    usable, samples = usable_samples(recording.imu.samples)
+    if not usable.any():
+        return np.zeros(len(IMU_CHANNELS), dtype=np.bool_)
+    return np.asarray(np.ptp(samples[usable], axis=0) > 0.0)
+
 
 SHARE = 0.3
 """Of a single recording, at its end, that is followed and not learned from."""

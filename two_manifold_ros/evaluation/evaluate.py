@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
+import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.filter_run import check_fit, run_filter
 from two_manifold_ros.evaluation.scores import (
     directions_ahead,
     mean_covariance,
@@ -19,15 +19,182 @@ from two_manifold_ros.evaluation.scores import (
     Score,
     score,
 )
-from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.ticks.segments import (
+    median_interval_ns,
+    positions_at,
+    usable_places,
+    usable_samples,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from two_manifold_ros.evaluation.filter_run import FilterRun
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+UNUSABLE = 'unusable_positions'
+"""Counter of estimates with a position that is not finite or not on earth, see ``FilterRun``."""
+
+
+@dataclass(frozen=True)
+class FilterRun:
+    """
+    Every estimate of a run over one recording, from the first full window on.
+
+    The filter would have published only some of them; the others are here as well, so that an
+    error that was never published still counts.
+
+    Parameters
+    ----------
+    stamps : (T,) int64
+        Ends of the ticks, ns.
+    positions : (T, H, 2), covariances : (T, H, 2, 2)
+        Metres and m^2, at the horizons of the model. Where a position is not usable, the mean
+        position of the model stands for it, without a covariance (NaN).
+    told : (T,) bool
+        Whether the estimate was valid.
+    withheld
+        How many of the others there are by cause, see ``Verdict``.
+    reasons
+        For each of these causes the last sentence about it.
+    seconds_per_tick : (S,)
+        Wall time of every sample that ended a tick, those before the first window included.
+    counters
+        Of the filter, and ``UNUSABLE`` if there was such an estimate.
+
+    """
+
+    stamps: Ints
+    positions: Floats
+    covariances: Floats
+    told: Bools
+    withheld: Counter[str]
+    reasons: Mapping[str, str]
+    seconds_per_tick: Floats
+    counters: Counter[str]
+
+
+def estimates_along(
+    live: Filter, recording: Recording, progress: Callable[[str, float], None]
+) -> Iterator[tuple[Estimate, float]]:
+    """Yield every estimate of a filter fed with a recording, and the seconds it took."""
+    imu = recording.imu
+    stamps = imu.stamps.tolist()
+    for index, (stamp, sample) in enumerate(zip(stamps, imu.samples, strict=True)):
+        if index % 1000 == 0:
+            progress(f'filtering {recording.name}', index / len(stamps))
+        began = time.perf_counter()
+        estimates = live.push(stamp, sample)
+        seconds = time.perf_counter() - began
+        for estimate in estimates:
+            yield estimate, seconds / len(estimates)
+
+
+def run_filter(
+    model: ModelHead, recording: Recording, progress: Callable[[str, float], None]
+) -> FilterRun:
+    """Filter a recording from a cold start; nothing of it is looked at before its time."""
+    live = Filter(model)
+    live.warm_up()
+    kept: list[Estimate] = []
+    seconds: list[float] = []
+    for estimate, took in estimates_along(live, recording, progress):
+        seconds.append(took)
+        # After a reset the window fills anew; only the first filling is passed over.
+        if kept or estimate.status is not Status.FILLING:
+            kept.append(estimate)
+    withheld = [estimate for estimate in kept if not estimate.valid]
+    positions, covariances, unusable = _readings(model, kept)
+    counters = Counter(live.counters)
+    if unusable:
+        counters[UNUSABLE] = unusable
+    return FilterRun(
+        stamps=np.array([estimate.stamp_ns for estimate in kept], dtype=np.int64),
+        positions=positions,
+        covariances=covariances,
+        told=np.array([estimate.valid for estimate in kept], dtype=np.bool_),
+        withheld=Counter(estimate.cause for estimate in withheld),
+        reasons={estimate.cause: estimate.why for estimate in withheld},
+        seconds_per_tick=np.array(seconds),
+        counters=counters,
+    )
+
+
+def _readings(model: ModelHead, kept: Sequence[Estimate]) -> tuple[Floats, Floats, int]:
+    """Return positions, covariances, and of how many estimates a position was replaced."""
+    ahead = len(model.horizons)
+    positions = np.array([estimate.positions for estimate in kept]).reshape(-1, ahead, 2)
+    covariances = np.array([estimate.covariances for estimate in kept]).reshape(-1, ahead, 2, 2)
+    lost = ~usable_places(positions.reshape(-1, 2)).reshape(-1, ahead)
+    positions[lost] = model.mean_position
+    covariances[lost] = np.nan
+    return positions, covariances, int(lost.any(axis=1).sum())
+
+
+def check_fit(model: ModelHead, recording: Recording) -> None:
+    """
+    Check rate, channels and the frame of the positions.
+
+    Raises
+    ------
+    InputError
+        If the model is not for an IMU, the IMU is slower than the ticks of the model, a channel
+        the model uses is dead, or the positions are in another frame.
+
+    """
+    imu = recording.imu
+    place = f'{recording.name}: topic {imu.topic}'
+    if model.channels.names != imu.names:
+        msg = (
+            f'{place} brings {imu.names[0]} and its like, but the model takes '
+            f'{model.channels.names[0]} and its like; '
+            'run it where it was learned'
+        )
+        raise InputError(msg)
+    if not len(imu.stamps):
+        msg = f'{place} has no IMU sample in the part asked for; check --from and --until'
+        raise InputError(msg)
+    interval = median_interval_ns(imu.stamps)
+    if interval > 1.25 * model.period_ns:
+        msg = (
+            f'{place} runs at {1e9 / interval:.1f} Hz, but the model needs at least its own rate '
+            f'of {model.rate_hz:g} Hz; train a model at a lower --rate'
+        )
+        raise InputError(msg)
+    _check_frame(model, recording)
+    usable, values = usable_samples(imu.samples)
+    dead = np.ptp(values[usable], axis=0) == 0.0 if usable.any() else np.zeros(6, dtype=np.bool_)
+    missing = [
+        name
+        for name, is_dead, live in zip(
+            model.channels.names, dead, model.channels.live, strict=True
+        )
+        if is_dead and live
+    ]
+    if missing and len(imu.stamps) > model.window:
+        msg = (
+            f'{place} has no signal on {", ".join(missing)}, which the model uses; train a model '
+            'on recordings of this IMU'
+        )
+        raise InputError(msg)
+
+
+def _check_frame(model: ModelHead, recording: Recording) -> None:
+    positions = recording.positions
+    if positions is None or not (model.frame_id and positions.frame_id):
+        return
+    if positions.frame_id != model.frame_id:
+        msg = (
+            f'{recording.name}: the positions on {positions.topic} are in the frame '
+            f'{positions.frame_id!r}, but the model gives them in {model.frame_id!r}; evaluate on '
+            'positions in that frame'
+        )
+        raise InputError(msg)
 
 
 @dataclass(frozen=True)

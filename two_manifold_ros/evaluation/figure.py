@@ -12,10 +12,10 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.evaluation.filter_run import FilterRun
+    from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats
+
 
 FORMATS = ('.png', '.pdf', '.svg')
 

@@ -12,10 +12,8 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.inspection.laps import count_laps, way_driven
-from two_manifold_ros.inspection.together import put_together
-from two_manifold_ros.ticks.segments import median_interval_ns, positions_at
-from two_manifold_ros.ticks.usable import usable_places
+from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
+from two_manifold_ros.ticks.segments import median_interval_ns, positions_at, usable_places
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
+
 
 LOOK_HZ = 20.0
 """How often in a second it is looked at what a learner tells; the tick of most models."""

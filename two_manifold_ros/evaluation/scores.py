@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.readout.calibration import CHI_SQUARE, squared_mahalanobis
+from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream
     from two_manifold_ros.typing import Bools, Floats, Ints
+
 
 LEAST_VARIANCE = 1e-4
 """m^2, so that the ellipse of a baseline without error (previous at horizon 0) exists."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.mkdr.directions import find_predictive_directions
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 
 if TYPE_CHECKING:
-    from two_manifold_ros.mkdr.directions import PredictiveDirections
+    from two_manifold_ros.hse_hmm.mkdr import PredictiveDirections
     from two_manifold_ros.typing import Floats
+
 
 HIDDEN = 0.3
 """Share of the points whose responses are hidden for the figure on responses not seen."""

@@ -7,23 +7,155 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
 import numpy as np
 
-from two_manifold_ros.experiments.claim import at_least
+from two_manifold_ros.experiments.experiment import at_least, Axes, BLUE, save
 from two_manifold_ros.experiments.mkdr_projection import project
-from two_manifold_ros.experiments.mkdr_torus_figure import draw, Shown
-from two_manifold_ros.experiments.mkdr_torus_points import grid_on_torus, noisy_on_torus
-from two_manifold_ros.kernels.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.kernels.points import PointSet
-from two_manifold_ros.mkdr.directions import find_predictive_directions
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.experiments.claim import Claim
-    from two_manifold_ros.experiments.experiment import Progress
-    from two_manifold_ros.experiments.mkdr_torus_points import TorusPoints
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.experiments.experiment import Claim, Progress
+    from two_manifold_ros.experiments.mkdr_projection import Projection
+    from two_manifold_ros.typing import Floats, Ints
+
+
+DIMENSIONS = 10
+"""Those beyond the third hold nothing but noise."""
+
+POINT_NOISE = 0.1
+"""Standard deviation, in every coordinate of the noisy points; the tube has radius 1."""
+
+RESPONSE_NOISE = 0.05
+"""Standard deviation, of noisy responses; they lie between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class TorusPoints:
+    """
+    Points of a torus and their responses.
+
+    Parameters
+    ----------
+    tube, axis : (n,)
+        Angles about the circle within the tube and about the axis, from 0 to 2 pi.
+    points : (n, DIMENSIONS)
+        Where they are.
+    responses : (n,)
+        A disk of angles around (pi, pi) is 1, beyond it 0, with a soft edge.
+
+    """
+
+    tube: Floats
+    axis: Floats
+    points: Floats
+    responses: Floats
+
+
+def grid_on_torus(side: int) -> TorusPoints:
+    """Return ``side ** 2`` points on a grid of angles."""
+    angles = 2.0 * np.pi * np.arange(side) / side
+    tube, axis = np.meshgrid(angles, angles, indexing='ij')
+    return _at(tube.ravel(), axis.ravel())
+
+
+def noisy_on_torus(count: int, seed: int) -> TorusPoints:
+    """Return points at random angles, with noise on points and responses."""
+    rng = np.random.default_rng(seed)
+    clean = _at(*rng.uniform(0.0, 2.0 * np.pi, (2, count)))
+    points = clean.points + POINT_NOISE * rng.standard_normal(clean.points.shape)
+    responses = clean.responses + RESPONSE_NOISE * rng.standard_normal(count)
+    return TorusPoints(clean.tube, clean.axis, points, responses)
+
+
+def _at(tube: Floats, axis: Floats) -> TorusPoints:
+    points = np.zeros((len(tube), DIMENSIONS))
+    points[:, 0] = (2.0 + np.cos(tube)) * np.cos(axis)
+    points[:, 1] = (2.0 + np.cos(tube)) * np.sin(axis)
+    points[:, 2] = np.sin(tube)
+    beyond = np.hypot(tube - np.pi, axis - np.pi) - 0.6 * np.pi
+    return TorusPoints(tube, axis, points, 1.0 / (1.0 + np.exp(17.0 * beyond)))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """
+    What was found on a torus.
+
+    Parameters
+    ----------
+    torus
+        Its points.
+    eigenvectors : (n, m)
+        At them.
+    projection
+        Onto the first direction.
+
+    """
+
+    torus: TorusPoints
+    eigenvectors: Floats
+    projection: Projection
+
+
+def draw(clean: Shown, noisy: Shown, path: Path) -> None:
+    """Write the torus, the eigenvectors that predict, both projections and two embeddings."""
+    figure = Figure(figsize=(13.0, 6.4), layout='constrained')
+    best = clean.projection.found.predictive_eigenvectors(3)
+    _draw_torus(figure.add_subplot(2, 4, 1, projection='3d'), clean.torus)
+    for place, column in enumerate(best):
+        _draw_eigenvector(figure.add_subplot(2, 4, 2 + place), clean, int(column))
+    _draw_projection(figure.add_subplot(2, 4, 5), clean, 'grid')
+    _draw_projection(figure.add_subplot(2, 4, 6), noisy, 'noisy')
+    axes = figure.add_subplot(2, 4, 7, projection='3d')
+    draw_embedding(axes, clean.eigenvectors, best, clean.torus.responses)
+    axes.set_title('the three that predict best')
+    axes = figure.add_subplot(2, 4, 8, projection='3d')
+    colours = draw_embedding(axes, clean.eigenvectors, np.arange(3), clean.torus.responses)
+    axes.set_title('the bottom three')
+    figure.colorbar(colours, ax=axes, label='response', shrink=0.6)
+    save(figure, path)
+
+
+def draw_embedding(axes: Axes, eigenvectors: Floats, columns: Ints, responses: Floats) -> Axes:
+    """Draw points in the space of three eigenvectors, coloured, and return what has colours."""
+    shown = eigenvectors[:, columns].T
+    names = [f'eigenvector {1 + column}' for column in columns]
+    axes.set(xticklabels=[], yticklabels=[], zticklabels=[])
+    axes.set_xlabel(names[0], labelpad=-10)
+    axes.set_ylabel(names[1], labelpad=-10)
+    axes.set_zlabel(names[2], labelpad=-10)
+    return axes.scatter(*shown, c=responses, s=6, alpha=0.9, linewidths=0)
+
+
+def _draw_torus(axes: Axes, torus: TorusPoints) -> None:
+    axes.scatter(*torus.points[:, :3].T, c=torus.responses, s=10, linewidths=0)
+    axes.view_init(elev=50.0, azim=160.0)
+    axes.set_box_aspect((3.0, 3.0, 1.0), zoom=1.3)
+    axes.set(xticks=[-3, 0, 3], yticks=[-3, 0, 3], zticks=[-1, 1], xlabel='x1', ylabel='x2')
+    axes.set_title('torus, coloured by the response')
+
+
+def _draw_eigenvector(axes: Axes, clean: Shown, column: int) -> None:
+    side = round(np.sqrt(len(clean.eigenvectors)))
+    values = clean.eigenvectors[:, column].reshape(side, side)
+    axes.imshow(values, origin='lower', extent=(0.0, 2.0, 0.0, 2.0), cmap='gray')
+    axes.set(xticks=[0, 1, 2], yticks=[0, 1, 2])
+    axes.set(xlabel='angle about the axis / pi', ylabel='angle in the tube / pi')
+    axes.set_title(f'eigenvector {1 + column}')
+
+
+def _draw_projection(axes: Axes, shown: Shown, name: str) -> None:
+    values = shown.projection.values / shown.projection.values.std()
+    axes.plot(values, shown.torus.responses, '.', color=BLUE, ms=3)
+    axes.set(xlabel='first direction / its deviation', ylabel='response')
+    axes.set_title(f'{name}: correlation {shown.projection.correlation:.3f}')
+    axes.grid(alpha=0.3)
+
 
 WHAT = 'correlation of the first central direction with the response'
 

@@ -7,11 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.experiments.claim import at_least, at_most
-from two_manifold_ros.experiments.nlica_points import Bursts, mushroom_on_sphere
-from two_manifold_ros.experiments.nlica_scores import agreement, best_mixture
-from two_manifold_ros.experiments.nlica_sphere_figure import draw
+from matplotlib.figure import Figure
+
+from two_manifold_ros.experiments.experiment import at_least, at_most, save
+from two_manifold_ros.experiments.nlica_square import draw_embedding, draw_function
 from two_manifold_ros.experiments.nlica_trial import (
+    agreement,
+    best_mixture,
+    Bursts,
+    mushroom_on_sphere,
     ordinary_map,
     run_trial,
     Scale,
@@ -21,8 +25,40 @@ from two_manifold_ros.experiments.nlica_trial import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.experiments.claim import Claim
-    from two_manifold_ros.experiments.experiment import Progress
+    from two_manifold_ros.experiments.experiment import Claim, Progress
+    from two_manifold_ros.typing import Floats
+
+
+def draw(x: Floats, seen: Floats, coordinates: Floats, isotropic: Floats, path: Path) -> None:
+    """
+    Write the mushroom, the coordinates found and an isotropic map beside them.
+
+    Parameters
+    ----------
+    x : (n, 2)
+        The variables.
+    seen : (n, 3)
+        On the sphere.
+    coordinates, isotropic : (n, 2)
+        Found with covariances, and without.
+    path
+        Of the picture.
+
+    """
+    figure = Figure(figsize=(12.0, 7.4), layout='constrained')
+    axes = figure.add_subplot(2, 3, 1, projection='3d')
+    axes.scatter(*seen.T, c=x[:, 0], s=4.0, cmap='viridis', linewidths=0)
+    axes.set(title='what is seen, by $x_1$', xlabel='$y_1$', ylabel='$y_2$', zlabel='$y_3$')
+    axes.set_box_aspect(None, zoom=0.85)
+    for column in range(2):
+        title = rf'$\phi_{1 + column}$ in the square of the variables'
+        draw_function(figure.add_subplot(2, 3, 2 + column), x, coordinates[:, column], title)
+        title = f'embedding, by $x_{1 + column}$'
+        draw_embedding(figure.add_subplot(2, 3, 5 + column), coordinates, x[:, column], title)
+    axes = figure.add_subplot(2, 3, 4)
+    draw_embedding(axes, isotropic, x[:, 0], 'isotropic: embedding, by $x_1$')
+    save(figure, path)
+
 
 BURSTS = Bursts(paths=100, steps=10, duration=0.01)
 """As many steps of .001 as the paper has paths of one such step."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Where will a slot car be: a manifold HSE-HMM beside its opponents.
+The experiment ``slot-car``: a manifold HSE-HMM beside its opponents.
 
 Boots & Gordon (2012), Fig. 3, by `two-manifold compare --protocol slot-car` on simulated cars.
 """
@@ -10,21 +10,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-# Needed by name in `markov_tables`: without it the experiment would stop at its first HMM.
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
+from matplotlib.figure import Figure
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.methods import methods_named
+from two_manifold_ros.comparison.figures import (
+    draw_reading,
+    draw_truth,
+    dress_errors,
+    label_ends,
+)
+from two_manifold_ros.comparison.own_filters import methods_named
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.claim import at_most, Claim
-from two_manifold_ros.experiments.slot_car_figure import draw
-from two_manifold_ros.simulation.slot_car_bag import run_to_recording
-from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+from two_manifold_ros.experiments.experiment import (
+    at_most,
+    Axes,
+    BLUE,
+    Claim,
+    GREEN,
+    GREY,
+    PURPLE,
+    save,
+    VERMILION,
+)
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +47,63 @@ if TYPE_CHECKING:
     from two_manifold_ros.comparison.outcome import Comparison
     from two_manifold_ros.experiments.experiment import Progress
     from two_manifold_ros.typing import Floats
+
+
+READ = {
+    'kalman': 'linear (Kalman filter)',
+    'gaussian': 'Gaussian RBF (HSE-HMM)',
+    'manifold': 'Laplacian eigenmap (manifold)',
+}
+"""The kernels whose states are compared in Fig. 3(B)."""
+
+STYLES: dict[str, dict[str, Any]] = {
+    'mean': {'color': GREY, 'ls': '-.'},
+    'previous': {'color': GREY, 'ls': (0, (1, 1))},
+    'kalman': {'color': GREEN, 'ls': (0, (5, 2))},
+    'hmm': {'color': PURPLE},
+    'gaussian': {'color': VERMILION, 'ls': (0, (5, 2))},
+    'manifold': {'color': BLUE, 'lw': 2.6},
+}
+
+
+def draw(comparisons: Sequence[Comparison], path: Path) -> None:
+    """Write the readings of the first car on the left, and the mean errors on the right."""
+    figure = Figure(figsize=(11.5, 6.4), layout='constrained')
+    # matplotlib's stubs take the array of them for a single one.
+    parts: Any = figure.subfigures(1, 2, width_ratios=(0.34, 0.66))
+    left, right = parts
+    first = comparisons[0]
+    panels = left.subplots(len(READ), 1, sharex=True, sharey=True)
+    shown = [result for result in first.results if result.name in READ]
+    for axes, result in zip(panels, shown, strict=True):
+        draw_truth(axes, first)
+        draw_reading(axes, first, result)
+        axes.set_title(f'{READ[result.name]}: RMSE {first.reading_rmse_m(result):.2f} m', size=9)
+        axes.set_ylabel('y (m)')
+    panels[-1].set_xlabel('x (m)')
+    left.suptitle('What the states hold: first car, where it is followed', fontsize='medium')
+    left.legend(*panels[0].get_legend_handles_labels(), loc='outside lower center', fontsize=8)
+    _draw_errors(right.subplots(), comparisons)
+    save(figure, path)
+
+
+def _draw_errors(axes: Axes, comparisons: Sequence[Comparison]) -> None:
+    first = comparisons[0]
+    seconds = np.array(first.horizons[1:]) / first.rate_hz
+    ends = []
+    for index, result in enumerate(first.results):
+        curves = [each.results[index].scores or () for each in comparisons]
+        errors = np.array([[score.rmse_m for score in curve[1:]] for curve in curves])
+        style = STYLES[result.name]
+        axes.plot(seconds, errors.mean(axis=0), **style)
+        ends.append((float(errors[:, -1].mean()), result.title, style['color']))
+    dress_errors(axes, first.rate_hz)
+    label_ends(axes, ends)
+    axes.set_title(f'Error of predictions, mean of {len(comparisons)} cars', fontsize='medium')
+
+
+# Needed by name in `markov_tables`: without it the experiment would stop at its first HMM.
+
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
 """The six of the paper's Fig. 3(C)."""

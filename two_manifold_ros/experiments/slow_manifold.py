@@ -7,24 +7,155 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
 import numpy as np
 from scipy.stats import spearmanr
 
-from two_manifold_ros.experiments.claim import at_least, at_most
-from two_manifold_ros.experiments.slow_manifold_figure import draw, Shown
-from two_manifold_ros.experiments.slow_manifold_system import HALF, record, STEP
-from two_manifold_ros.kernels.anisotropic_diffusion import AnisotropicDiffusion
-from two_manifold_ros.kernels.diffusion_map import DiffusionMap
-from two_manifold_ros.kernels.local_covariance import local_covariances
-from two_manifold_ros.kernels.metric_sources import GivenCovariances
-from two_manifold_ros.kernels.points import PointSet
+from two_manifold_ros.experiments.experiment import at_least, at_most, Axes, save
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.manifold.local_metric import GivenCovariances, local_covariances
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.experiments.claim import Claim
-    from two_manifold_ros.experiments.experiment import Progress
+    from two_manifold_ros.experiments.experiment import Claim, Progress
     from two_manifold_ros.typing import Floats
+
+
+FAST_TIME = 0.02
+"""Of the fast variable's return to its mean; the slow one takes ten times as long."""
+
+SPREAD = 0.4
+"""Of the fast variable, around a mean that moves as far with the slow one."""
+
+STEP = 5e-6
+"""In time, between the samples of a recording."""
+
+SKIP = 2e-4
+"""In time, between the states computed on the way from one point to the next."""
+
+HALF = 20
+"""Steps of a recording before a point, and after it, that tell how it moves there."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """
+    Points of recordings.
+
+    Parameters
+    ----------
+    slow, fast : (n,)
+        The variables, which nobody sees.
+    stretches : (n, 2 HALF + 1, 2)
+        What is seen around each point.
+
+    """
+
+    slow: Floats
+    fast: Floats
+    stretches: Floats
+
+    @property
+    def points(self) -> Floats:
+        """What is seen at each point: (n, 2)."""
+        return self.stretches[:, HALF]
+
+
+def observe(slow: Floats, fast: Floats) -> Floats:
+    """Return what is seen: (..., 2), the slow variable as a radius and the fast as an angle."""
+    radius, angle = 1.0 + slow, fast
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+
+
+def record(recordings: int, points: int, way: int, rng: np.random.Generator) -> Recorded:
+    r"""
+    Record the system several times, and take points from the recordings.
+
+    .. math:: ds = \tfrac12 f\,dt + dw_1 \text{ (reflected at 0 and 1)}, \qquad
+              df = (a \sin 2 \pi s - f)\,dt/\tau + a \sqrt{2/\tau}\,dw_2
+
+    Parameters
+    ----------
+    recordings
+        How many.
+    points
+        From each.
+    way
+        Longer steps from one point to the next.
+    rng
+        What moves the system.
+
+    """
+    states = np.stack([rng.random(recordings), SPREAD * rng.standard_normal(recordings)])
+    kept = np.empty((points, 2 * HALF + 1, 2, recordings))
+    for place in range(points):
+        for _ in range(way):
+            states = _move(states, SKIP, rng)
+        for step in range(2 * HALF + 1):
+            kept[place, step] = states = _move(states, STEP, rng)
+    slow, fast = kept.transpose(2, 3, 0, 1).reshape(2, recordings * points, -1)
+    return Recorded(slow[:, HALF], fast[:, HALF], observe(slow, fast))
+
+
+def _move(states: Floats, step: float, rng: np.random.Generator) -> Floats:
+    slow, fast = states
+    noise = rng.standard_normal(states.shape) * np.sqrt(step)
+    pull = (SPREAD * np.sin(2.0 * np.pi * slow) - fast) / FAST_TIME
+    moved = slow + 0.5 * fast * step + noise[0]
+    return np.stack(
+        [
+            1.0 - np.abs(np.mod(moved, 2.0) - 1.0),
+            fast + pull * step + SPREAD * np.sqrt(2.0 / FAST_TIME) * noise[1],
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """
+    What was found in one set of recordings.
+
+    Parameters
+    ----------
+    recorded
+        The points.
+    coordinates, isotropic : (n, 2)
+        Of the two maps.
+
+    """
+
+    recorded: Recorded
+    coordinates: Floats
+    isotropic: Floats
+
+
+def draw(shown: Shown, path: Path) -> None:
+    """Write what is seen, and the first coordinate of both maps against both variables."""
+    figure = Figure(figsize=(12.0, 7.0), layout='constrained')
+    axes = figure.subplots(2, 3)
+    recorded = shown.recorded
+    variables = {'slow variable': recorded.slow, 'fast variable': recorded.fast}
+    maps = {'anisotropic': shown.coordinates, 'isotropic': shown.isotropic}
+    for row, (name, variable) in enumerate(variables.items()):
+        _scatter(axes[row, 0], recorded.points.T, variable, ('$y_1$', '$y_2$'))
+        axes[row, 0].set_title(f'what is seen, coloured by the {name}')
+    for row, (name, coordinates) in enumerate(maps.items()):
+        for column, (other, variable) in enumerate(variables.items(), start=1):
+            places = (variable, coordinates[:, 0])
+            _scatter(axes[row, column], places, recorded.slow, (other, r'$\phi_1$'))
+            axes[row, column].set_title(f'{name}: first coordinate')
+    save(figure, path)
+
+
+def _scatter(
+    axes: Axes, places: tuple[Floats, Floats], colours: Floats, names: tuple[str, str]
+) -> None:
+    axes.scatter(*places, c=colours, s=5.0, cmap='viridis', linewidths=0)
+    axes.set(xlabel=names[0], ylabel=names[1])
+
 
 WHAT = 'rank correlation of the first coordinate with the slow variable'
 

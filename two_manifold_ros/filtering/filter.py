@@ -7,32 +7,208 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.causes import CAUSES as STATUS_CAUSES
-from two_manifold_ros.filtering.causes import NO_BETTER, WAITING
-from two_manifold_ros.filtering.intake import Intake
-from two_manifold_ros.filtering.limits import limits_of
-from two_manifold_ros.filtering.sample_check import CAUSES, check_sample, GOOD, OUT_OF_RANGE
-from two_manifold_ros.filtering.soundness import all_finite, half_axis, sound
-from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.filtering.tick_estimator import TickEstimator
-from two_manifold_ros.filtering.tick_filter import make_tick_filter
-from two_manifold_ros.monitoring.input_watch import InputWatch
+from two_manifold_ros.acceleration import compiled
+from two_manifold_ros.filtering.estimate import all_finite, half_axis, sound
+from two_manifold_ros.filtering.input_watch import InputWatch
+from two_manifold_ros.filtering.status import CAUSES as STATUS_CAUSES
+from two_manifold_ros.filtering.status import NO_BETTER, Status, USABLE, WAITING
+from two_manifold_ros.filtering.tick_estimator import limits_of, make_tick_filter, TickEstimator
 from two_manifold_ros.ticks.averaging import TickAverager
-from two_manifold_ros.ticks.stamps import Verdict
+from two_manifold_ros.ticks.segments import NO_LIMIT
+from two_manifold_ros.ticks.stamps import JumpGate, Reordering, StampRule, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.signs import EllipseLimits
-    from two_manifold_ros.filtering.tick_filter import TickFilter
+    from two_manifold_ros.filtering.state_machine import EllipseLimits
+    from two_manifold_ros.filtering.status import Finding
+    from two_manifold_ros.filtering.tick_estimator import TickFilter
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.monitoring.finding import Finding
+    from two_manifold_ros.ticks.stamps import Stamped
     from two_manifold_ros.typing import Floats
+
+
+GOOD, NON_FINITE, OUT_OF_RANGE = 0, 1, 2
+CAUSES = {NON_FINITE: 'non_finite', OUT_OF_RANGE: 'out_of_range'}
+
+
+@compiled
+def check_sample(sample: Floats, mean: Floats, limit: Floats) -> int:
+    """
+    Judge one sample.
+
+    Parameters
+    ----------
+    sample, mean, limit : (6,)
+        The sample, and the mean and largest believable distance from it of each channel. A
+        channel without a limit is not used by the model, so it may hold anything, NaN too.
+
+    Returns
+    -------
+    int
+        ``GOOD``, ``NON_FINITE`` or ``OUT_OF_RANGE``.
+
+    """
+    verdict = 0
+    for c in range(sample.size):
+        if limit[c] >= NO_LIMIT:
+            continue
+        value = sample[c]
+        if not np.isfinite(value):
+            return 1
+        if not abs(value - mean[c]) <= limit[c]:
+            verdict = 2
+    return verdict
+
+
+_DROPPED = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
+
+
+class Intake:
+    """
+    Tell wild stamps from jumps, sort what is late by little, refuse the rest.
+
+    Nothing is lost uncounted: what was received is given out, counted under a cause, or
+    ``waiting``.
+
+    Parameters
+    ----------
+    channels
+        Values per sample.
+    max_gap_ns
+        A longer step forward is a gap.
+    reorder_ns
+        How late a sample may come and still be used; everything is as much later for it.
+
+    """
+
+    def __init__(self, channels: int, max_gap_ns: int, reorder_ns: int) -> None:
+        # What comes in disorder may be ahead of the others by a gap and all that is still late.
+        self._gate: JumpGate[Floats] = JumpGate(max_gap_ns + reorder_ns)
+        self._late = Reordering(channels, reorder_ns) if reorder_ns else None
+        self._rule = StampRule(max_gap_ns)
+
+    @property
+    def waiting(self) -> int:
+        """How many samples were neither given out nor dropped yet."""
+        return self._gate.waiting + (0 if self._late is None else len(self._late))
+
+    @property
+    def jumped(self) -> bool:
+        """Whether the newest sample jumped, so that any next one may bring about anything."""
+        return self._gate.waiting > 0
+
+    @property
+    def aside_ns(self) -> int:
+        """See ``StampRule``."""
+        return self._rule.aside_ns
+
+    def push(
+        self, stamp: int, sample: Floats, counters: Counter[str]
+    ) -> Iterator[tuple[Verdict, int, Floats]]:
+        """
+        Take a (c,) sample, which is not copied; yield those to use, each with what it means.
+
+        Parameters
+        ----------
+        stamp
+            Nanoseconds.
+        sample
+            As it is to be given out.
+        counters
+            Where samples that are dropped are counted, by cause.
+
+        """
+        for passed in self._gate.push(stamp, sample, counters):
+            if self._late is None or passed[0] <= 0:
+                yield from self._judged([passed], counters)
+            else:
+                yield from self._judged(self._late.push(*passed), counters)
+
+    def drain(self, counters: Counter[str]) -> Iterator[tuple[Verdict, int, Floats]]:
+        """Forget the stream, but yield first what only waited for others to come."""
+        self._gate.drop(counters)
+        if self._late is not None:
+            yield from self._judged(self._late.flush(), counters)
+        self._rule.forget()
+
+    def _judged(
+        self, stamped: Stamped, counters: Counter[str]
+    ) -> Iterator[tuple[Verdict, int, Floats]]:
+        for stamp, sample in stamped:
+            verdict = self._rule.judge(stamp)
+            if verdict in _DROPPED:
+                counters[verdict.value] += 1
+            else:
+                yield verdict, stamp, sample
+
+
+class Fed(NamedTuple):
+    """
+    What a filter did with a sample.
+
+    Parameters
+    ----------
+    estimates
+        Those that came of it, the oldest first.
+    latest
+        The newest estimate by now, ``None`` if the filter began anew since.
+    used
+        Whether a sample was used, this one or one that waited for it.
+    broke
+        Whether the filter began anew or coasted because of a stamp.
+
+    """
+
+    estimates: list[Estimate]
+    latest: Estimate | None
+    used: bool
+    broke: bool
+
+
+def feed(
+    running: Filter,
+    push: Callable[[int, Sequence[float] | Floats], list[Estimate]],
+    stamp_ns: int,
+    sample: Sequence[float] | Floats,
+    latest: Estimate | None,
+) -> Fed:
+    """
+    Push a sample.
+
+    Parameters
+    ----------
+    running
+        The filter.
+    push
+        Its ``push``, or that of what is around it.
+    stamp_ns, sample
+        See ``Filter.push``.
+    latest
+        The newest estimate until now.
+
+    """
+    counters = running.counters
+    used, gaps, resets = counters['used'], counters['gaps'], counters['resets']
+    estimates = push(stamp_ns, sample)
+    reset = counters['resets'] != resets
+    if estimates:
+        latest = estimates[-1]
+        # Where samples are sorted, it may come out together with the jump that ended its stream.
+        outdated = reset and latest.status is not running.status
+    else:
+        outdated = reset
+    return Fed(
+        estimates,
+        None if outdated else latest,
+        counters['used'] != used,
+        reset or counters['gaps'] != gaps,
+    )
 
 
 _NO_BETTER = f'{Status.LOST.value}: {STATUS_CAUSES[NO_BETTER]}'

@@ -7,11 +7,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.filtering.places import Places
-from two_manifold_ros.filtering.step import Step
-from two_manifold_ros.filtering.tick_input import TickInput
+from two_manifold_ros.filtering.estimate import Places
+from two_manifold_ros.filtering.tracker import Step, TickInput
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.windows.familiarity import UNFAMILIAR
+from two_manifold_ros.ticks.novelty import UNFAMILIAR
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.route_model import RouteModel

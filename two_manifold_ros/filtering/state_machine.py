@@ -4,17 +4,77 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.filtering import causes
-from two_manifold_ros.filtering.causes import CAUSES
-from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.filtering.step import REJECTED_BEFORE_RESTART
-from two_manifold_ros.windows.familiarity import STRANGE, UNFAMILIAR
+from two_manifold_ros.filtering import status
+from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
+from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
+from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
 
 if TYPE_CHECKING:
-    from two_manifold_ros.filtering.signs import EllipseLimits, Signs
+    from two_manifold_ros.filtering.status import Finding
+
+
+class Signs(NamedTuple):
+    """
+    What a tick showed.
+
+    Parameters
+    ----------
+    window_full
+        Whether a whole window was seen.
+    recovering
+        Whether the window is filling again after a gap.
+    accepted
+        Whether the observation fitted anything.
+    restarted
+        Whether the belief had to be started anew.
+    familiarity
+        See ``Estimate``.
+    ellipse_m
+        Half the long axis of the 95 % ellipse of the present position, metres; NaN if a number
+        that was read out may not be used.
+    finding
+        The gravest that is wrong with the input.
+    seen
+        Ticks in the window.
+    off_route, unlike, standing
+        See ``Step``.
+
+    """
+
+    window_full: bool
+    recovering: bool
+    accepted: bool
+    restarted: bool
+    familiarity: float
+    ellipse_m: float
+    finding: Finding | None = None
+    seen: int = 0
+    off_route: float = math.nan
+    unlike: float = math.nan
+    standing: bool = False
+
+
+@dataclass(frozen=True)
+class EllipseLimits:
+    """
+    How far the 95 % ellipse of the present position may reach.
+
+    Parameters
+    ----------
+    warn_m
+        Half its long axis above which the position is unsure, metres.
+    error_m
+        And above which it is not told.
+
+    """
+
+    warn_m: float
+    error_m: float
+
 
 DOUBTS = 3
 """Contradictions in a row that make an estimate unsure: one may be a pothole."""
@@ -117,8 +177,8 @@ class StateMachine:
         if self.status is Status.FILLING:
             self._verdict = self._filling(0)
         elif self.status is Status.TRACKING:
-            why = CAUSES[causes.GAP].format(seen=0, window=self._window)
-            self._verdict = Verdict(Status.UNSURE, causes.GAP, f'{Status.UNSURE.value}: {why}')
+            why = CAUSES[status.GAP].format(seen=0, window=self._window)
+            self._verdict = Verdict(Status.UNSURE, status.GAP, f'{Status.UNSURE.value}: {why}')
 
     def step(self, signs: Signs) -> Verdict:
         """Take what a tick showed, and return the status after it."""
@@ -149,7 +209,7 @@ class StateMachine:
         if not signs.window_full and self.status not in USABLE:
             if self.status is Status.REFUSED and signs.finding is None:
                 # What was wrong ended with the gap, and its cure would be in vain.
-                return self._say(self._unknown, causes.GAP, signs)
+                return self._say(self._unknown, status.GAP, signs)
             # Too little was seen since the gap to think better of what was before it.
             return self._verdict
         return self._doubt(signs) or _ALL_WELL
@@ -166,15 +226,15 @@ class StateMachine:
         """Return why nobody can say where the vehicle is."""
         unknown = self._unknown
         if math.isnan(signs.ellipse_m):
-            return self._say(unknown, causes.UNSOUND, signs)
+            return self._say(unknown, status.UNSOUND, signs)
         if _unfamiliar(signs):
-            return self._say(Status.LOST, causes.UNFAMILIAR, signs)
+            return self._say(Status.LOST, status.UNFAMILIAR, signs)
         if self._contradictions >= REJECTED_BEFORE_RESTART:
-            return self._say(Status.LOST, causes.CONTRADICTED, signs)
+            return self._say(Status.LOST, status.CONTRADICTED, signs)
         if signs.off_route > OFF:
-            return self._say(Status.LOST, causes.OFF_ROUTE, signs)
+            return self._say(Status.LOST, status.OFF_ROUTE, signs)
         if signs.ellipse_m > self._limits.error_m:
-            cause = causes.SEARCHING if self._searching else causes.ASTRAY
+            cause = status.SEARCHING if self._searching else status.ASTRAY
             return self._say(unknown, cause, signs)
         return None
 
@@ -184,13 +244,13 @@ class StateMachine:
             why = f'{Status.UNSURE.value}: {signs.finding.words}'
             return Verdict(Status.UNSURE, signs.finding.cause, why)
         doubts = {
-            causes.GAP: not signs.window_full,
-            causes.RESTARTED: signs.restarted,
-            causes.DOUBTED: self._contradictions >= DOUBTS,
-            causes.LEAVING: signs.off_route > LEAVING,
-            causes.UNSEEN: signs.unlike > UNSEEN,
-            causes.WIDE: signs.ellipse_m > self._limits.warn_m,
-            causes.STRANGE: signs.familiarity > STRANGE,
+            status.GAP: not signs.window_full,
+            status.RESTARTED: signs.restarted,
+            status.DOUBTED: self._contradictions >= DOUBTS,
+            status.LEAVING: signs.off_route > LEAVING,
+            status.UNSEEN: signs.unlike > UNSEEN,
+            status.WIDE: signs.ellipse_m > self._limits.warn_m,
+            status.STRANGE: signs.familiarity > STRANGE,
         }
         for cause, holds in doubts.items():
             if holds:
@@ -198,8 +258,8 @@ class StateMachine:
         return None
 
     def _filling(self, seen: int) -> Verdict:
-        why = CAUSES[causes.FILLING].format(seen=seen, window=self._window)
-        return Verdict(Status.FILLING, causes.FILLING, f'{Status.FILLING.value}: {why}')
+        why = CAUSES[status.FILLING].format(seen=seen, window=self._window)
+        return Verdict(Status.FILLING, status.FILLING, f'{Status.FILLING.value}: {why}')
 
     def _say(self, status: Status, cause: str, signs: Signs) -> Verdict:
         why = CAUSES[cause].format(

@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.feeding import feed
+from two_manifold_ros.filtering.filter import feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
     Make = Callable[[], tuple[ModelHead, Filter]]
+
 
 Sample: TypeAlias = 'tuple[int, Sequence[float] | Floats]'
 """Stamp in nanoseconds and values."""

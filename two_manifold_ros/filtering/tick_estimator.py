@@ -5,22 +5,147 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING
 
-from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.filtering.signs import Signs
-from two_manifold_ros.filtering.soundness import half_axis, sound
-from two_manifold_ros.filtering.state_machine import StateMachine
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import Estimate, half_axis, sound
+from two_manifold_ros.filtering.route_tracker import RouteTracker
+from two_manifold_ros.filtering.state_machine import EllipseLimits, Signs, StateMachine
+from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.hse_hmm.readout import RidgeReadout
+from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.route_model import RouteModel
 
 if TYPE_CHECKING:
     from collections import Counter
 
-    from two_manifold_ros.filtering.signs import EllipseLimits
     from two_manifold_ros.filtering.state_machine import Verdict
-    from two_manifold_ros.filtering.step import Step
-    from two_manifold_ros.filtering.tick_filter import TickFilter
-    from two_manifold_ros.monitoring.finding import Finding
+    from two_manifold_ros.filtering.status import Finding
+    from two_manifold_ros.filtering.tracker import Step
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
+
+
+class HasState(Protocol):
+    """A belief."""
+
+    @property
+    def state(self) -> Floats:
+        """Latent state (k,) after the last observation."""
+
+
+class CountsTicks(Protocol):
+    """The newest observations."""
+
+    @property
+    def count(self) -> int:
+        """Ticks in a row that were seen."""
+
+    @property
+    def full(self) -> bool:
+        """Whether a whole window was seen."""
+
+
+class TickFilter(Protocol):
+    """A filter over ticks, whatever the stamps."""
+
+    @property
+    def belief(self) -> HasState:
+        """What is believed."""
+
+    @property
+    def window(self) -> CountsTicks:
+        """What was seen."""
+
+    def start(self) -> None:
+        """Forget everything but what was learned."""
+
+    def coast(self, ticks: int) -> None:
+        """Move on by some ticks without observations; the window has to fill anew."""
+
+    def update(self, values: Floats) -> Step:
+        """Take the (c,) means of one tick, in the units of the samples."""
+
+    def read(self) -> tuple[Floats, Floats]:
+        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
+
+    def places(self) -> Floats | None:
+        """Return the (m, 3) places where the vehicle may be; ``None`` if they cannot be told."""
+
+
+def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilter:
+    """
+    Return a fresh filter of the kind that the model is for.
+
+    Parameters
+    ----------
+    model
+        Of a kind that has a file.
+    with_places
+        Whether ``places`` will be asked for; only a belief about places can tell them.
+
+    """
+    if isinstance(model, RouteModel):
+        return RouteTracker(model, with_places=with_places)
+    if isinstance(model, Model):
+        return Tracker(model)
+    msg = f'no filter runs a {type(model).__name__}'
+    raise TypeError(msg)
+
+
+WARN_SHARE, ERROR_SHARE = 0.35, 0.7
+"""
+Shares of the ellipse of one who knows nothing but the route.
+
+Above the second, hardly more is known. Held-out drives of three slot cars and two real cars stay
+below the first but for stretches where they are indeed wrong.
+"""
+
+
+def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> EllipseLimits:
+    """
+    Return the limits for a model.
+
+    Parameters
+    ----------
+    model
+        Any; without positions there are no limits but those that are given.
+    warn_m, error_m
+        In metres; 0 for what the model says.
+
+    Raises
+    ------
+    InputError
+        If a limit is negative or no number, or the first is above the second.
+
+    """
+    whole_m = _knowing_nothing_m(model)
+    error = error_m or ERROR_SHARE * whole_m
+    warn = warn_m or min(WARN_SHARE * whole_m, error)
+    if not 0.0 < warn <= error:
+        msg = (
+            f'ellipse_warn_m is {warn:.3g} m and ellipse_error_m {error:.3g} m, where 0 takes '
+            f'what fits the model: set both so that the first is above 0 and not above the second'
+        )
+        raise InputError(msg)
+    return EllipseLimits(warn, error)
+
+
+def _knowing_nothing_m(model: ModelHead) -> float:
+    """Return how far the ellipse of one who knows nothing but the route reaches, metres."""
+    known = model.track[np.isfinite(model.track).all(axis=1)]
+    whole = half_axis(np.cov(known.T, bias=True)) if len(known) > 1 else math.nan
+    told = math.nan
+    # The ridge read-out says the same of every belief, also of one that knows.
+    if isinstance(model, RouteModel) or (
+        isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
+    ):
+        # The calibration may well say less than the spread: a belief may lie but seldom far.
+        told = half_axis(make_tick_filter(model).read()[1][0])
+    sizes = [each for each in (whole, told) if each > 0.0]
+    return min(sizes, default=math.inf)
 
 
 class TickEstimator:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""How the vehicle moved, from its positions."""
+"""Estimate the motion of the vehicle from its positions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,58 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.inspection.jumps import is_jump
+from two_manifold_ros.inspection.timing import advancing, measure_timing
+from two_manifold_ros.ticks.segments import absurd_values, usable_places, usable_samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.recordings.recording import ImuStream, PositionStream
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+_TIMES_FAST = 3.0
+_FAST_QUANTILE = 0.95
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A leap: seconds from the first IMU stamp, and metres."""
+
+    at_s: float
+    distance_m: float
+
+
+def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
+    """
+    Return which steps (M - 1,) are faster than three times the fast driving.
+
+    Parameters
+    ----------
+    seconds : (M,) float64
+        Increasing.
+    positions : (M, 2) float64
+        Metres, finite.
+    gap_s
+        Steps longer than this are gaps, over which the vehicle may have gone anywhere.
+
+    """
+    intervals = np.diff(seconds)
+    if not len(intervals):
+        return np.zeros(0, dtype=np.bool_)
+    distances = np.linalg.norm(np.diff(positions, axis=0), axis=1)
+    # Jitter makes some intervals tiny without the step being so.
+    speeds = distances / np.maximum(intervals, np.median(intervals))
+    inside = intervals <= gap_s
+    fast = np.quantile(speeds[inside], _FAST_QUANTILE) if inside.any() else np.inf
+    jumps: Bools = inside & (speeds > _TIMES_FAST * fast)
+    return jumps
+
+
+def find_jumps(seconds: Floats, positions: Floats, gap_s: float) -> tuple[Jump, ...]:
+    """Return the leaps; parameters as in `is_jump`."""
+    mask = is_jump(seconds, positions, gap_s)
+    distances = np.linalg.norm(np.diff(positions, axis=0), axis=1)
+    return tuple(map(Jump, seconds[1:][mask].tolist(), distances[mask].tolist()))
+
 
 _MOST_POINTS = 200_000
 _SMOOTHING_INTERVALS = 5
@@ -168,3 +216,143 @@ def _known(
     last, first = np.minimum(middle + reach + 1, len(grid)), np.maximum(middle - reach, 0)
     known: Bools = breaks[last] == breaks[first]
     return known
+
+
+_GATES = 16
+_GATE_WIDTH = 0.1
+_SHORTEST_LAP_WIDTHS = 4
+
+MOST_GAP = 0.5
+"""
+Share of the time between two passages of a gate for which nothing is known, at the most.
+
+In a longer gap the vehicle may have come by the gate without being seen: with .5 at most once, if
+it drives evenly.
+"""
+
+
+@dataclass(frozen=True)
+class Laps:
+    """
+    The laps of a recording.
+
+    Parameters
+    ----------
+    count
+        Distance driven divided by the length of a lap.
+    time_s, length_m
+        Medians over the whole laps between gaps; where each has a gap, over those with short ones.
+
+    """
+
+    count: float
+    time_s: float
+    length_m: float
+
+
+def count_laps(motion: Motion) -> Laps | None:
+    """
+    Return the laps, or nothing if the vehicle never came by twice.
+
+    Gates are put across the route at even distances; the times and ways between passing the same
+    gate twice in the same direction are laps.
+    """
+    way = way_driven(motion)
+    if way[-1] == 0:
+        return None
+    targets = (np.arange(_GATES) + 0.5) / _GATES * way[-1]
+    gates = np.searchsorted(way, targets)
+    width = _GATE_WIDTH * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
+    found = [_laps_through(motion, way, int(gate), width) for gate in gates]
+    laps, gaps = (np.concatenate(each) for each in zip(*found, strict=True))
+    # No way is counted over a gap, so the length is a bit short then, and the time is not.
+    chosen = laps[gaps == 0.0]
+    if not len(chosen):
+        chosen = laps[gaps < MOST_GAP]
+    if not len(chosen):
+        return None
+    time_s, length_m = np.median(chosen, axis=0).tolist()
+    return Laps(float(way[-1]) / length_m, time_s, length_m)
+
+
+def way_driven(motion: Motion) -> Floats:
+    """Return how far the vehicle has driven at each point of the grid (G,), metres."""
+    steps = np.linalg.norm(np.diff(motion.positions, axis=0), axis=1)
+    # What happens while standing is noise, not way.
+    both_moving = motion.moving[1:] & motion.moving[:-1]
+    way: Floats = np.concatenate([[0.0], np.cumsum(np.where(both_moving, steps, 0.0))])
+    return way
+
+
+def _laps_through(motion: Motion, way: Floats, gate: int, width: float) -> tuple[Floats, Floats]:
+    """Return time and way (L, 2) between passages of the gate, and the share of gaps (L,)."""
+    passages = _passages(motion, way, gate, width)
+    unknown = np.cumsum(~motion.known)
+    first, last = passages[:-1], passages[1:]
+    gaps = (unknown[last] - unknown[first]) / np.maximum(last - first, 1)
+    laps = np.stack([motion.seconds[last] - motion.seconds[first], way[last] - way[first]], axis=1)
+    return laps, gaps
+
+
+def _passages(motion: Motion, way: Floats, gate: int, width: float) -> Ints:
+    """Return the grid points at which the gate is passed in the direction it was put."""
+    forward = motion.velocities[gate] / np.linalg.norm(motion.velocities[gate])
+    away = motion.positions - motion.positions[gate]
+    along = away @ forward
+    aside = np.abs(away @ np.array([-forward[1], forward[0]]))
+    passing = (along[:-1] < 0) & (along[1:] >= 0) & (aside[1:] < width) & motion.moving[1:]
+    passages: list[int] = []
+    for point in (np.flatnonzero(passing) + 1).tolist():
+        if not passages or way[point] - way[passages[-1]] > _SHORTEST_LAP_WIDTHS * width:
+            passages.append(point)
+    return np.array(passages, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Together:
+    """
+    Motion and IMU of one recording.
+
+    Parameters
+    ----------
+    motion
+        From the positions.
+    imu : (G, 6) float64
+        On the grid of the motion and as smooth; NaN where the IMU is silent.
+
+    """
+
+    motion: Motion
+    imu: Floats
+
+
+def put_together(
+    positions: PositionStream, imu: ImuStream, smoothing_s: float = SMOOTHING_S
+) -> Together | None:
+    """
+    Return both on one grid, or nothing if the positions are too few or never move.
+
+    Parameters
+    ----------
+    positions, imu
+        Of one recording.
+    smoothing_s
+        As of `measure_motion`.
+
+    """
+    seconds, points = usable_positions(positions, imu.first_stamp)
+    gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
+    motion = measure_motion(seconds, points, gap_s, smoothing_s)
+    if motion is None:
+        return None
+    usable, samples = usable_samples(imu.samples)
+    usable &= ~absurd_values(samples, usable).any(axis=1)
+    good = advancing(imu.stamps) & usable
+    imu_seconds = (imu.stamps[good] - imu.first_stamp) / 1e9
+    return Together(motion, on_grid(motion, imu_seconds, samples[good]))
+
+
+def usable_positions(positions: PositionStream, origin_ns: int) -> tuple[Floats, Floats]:
+    """Return increasing seconds (M,) from the origin on, and usable positions (M, 2)."""
+    usable = usable_places(positions.positions) & advancing(positions.stamps)
+    return (positions.stamps[usable] - origin_ns) / 1e9, positions.positions[usable]

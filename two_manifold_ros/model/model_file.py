@@ -7,10 +7,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.checks import check_model
 from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.head_form import head_arrays, head_numbers
-from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.head import head_arrays, head_numbers
+from two_manifold_ros.model.model import (
+    check_model,
+    Model,
+    trained_arrays,
+    trained_from,
+    trained_numbers,
+)
 from two_manifold_ros.model.route_model import (
     check_route_model,
     route_arrays,
@@ -18,7 +23,6 @@ from two_manifold_ros.model.route_model import (
     route_numbers,
     RouteModel,
 )
-from two_manifold_ros.model.trained_form import trained_arrays, trained_from, trained_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,14 +9,25 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.model.array_checks import check_finite, check_shapes
-from two_manifold_ros.model.bounds import check_count
-from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.head_checks import check_head, check_windows
-from two_manifold_ros.model.head_form import group, head_from
-from two_manifold_ros.model.refusing import refuse
-from two_manifold_ros.model.route_checks import check_route, route_shapes
-from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.model.head import (
+    are_covariances,
+    check_count,
+    check_finite,
+    check_head,
+    check_shapes,
+    check_size,
+    check_widths,
+    check_windows,
+    group,
+    head_from,
+    is_whole,
+    LARGEST_STEP,
+    MOST_FEATURES,
+    MOST_STATES,
+    refuse,
+    TrainedModel,
+)
+from two_manifold_ros.route.route import Density, HYPOTHESES, JUMPED, PLACED, Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +35,200 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.typing import Floats, Ints
+
+
+_DENSITIES = 'rest', 'rest_alone', 'rest_means', 'other', 'other_means', 'slow'
+
+LARGEST_LEVEL = 1e6
+"""Of the logarithm of a density; a difference of a few thousand decides everything."""
+
+LARGEST_RATE = 1e3
+"""Of places in a tick, and of accelerations in m/s^2: far beyond any vehicle."""
+
+SLACK = 1e-9
+"""By which sums of chances may exceed one, of rounding."""
+
+
+def route_shapes(
+    route: Route, channels: int, columns: int
+) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    """
+    Return each array by name with the shape it has to have.
+
+    Parameters
+    ----------
+    route
+        Any.
+    channels
+        Live channels, d.
+    columns
+        Targets: horizons and the velocity, H + 1.
+
+    """
+    if not is_whole(route.channels) or route.channels != channels:
+        refuse(f'route.channels is {route.channels}, where {channels} channels are live')
+    places, ways = max(route.noise.size, 1), route.targets_of.size
+    memories = max(route.gains.size, 1)
+    moves, states = route.moves.shape, route.states.shape[-1]
+    features = channels * (1 + memories)
+    if not 1 <= states <= MOST_STATES or not features <= MOST_FEATURES:
+        refuse(f'its route has {states} states and {features} features')
+    check_size('route.means', places, 3 * len(PLACED) + features, most=LARGEST_STEP)
+    check_size('route.targets_of', len(PLACED), max(ways, 1), most=LARGEST_STEP)
+    shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
+        'route.gains': (route.gains, (memories,)),
+        'route.whitening': (route.whitening, (features, features)),
+        'route.means': (route.means, (places, features)),
+        'route.slopes': (route.slopes, (places, features)),
+        'route.new_whitening': (route.new_whitening, (channels, channels)),
+        'route.new_means': (route.new_means, (places, channels)),
+        'route.new_slopes': (route.new_slopes, (places, channels)),
+        'route.noise': (route.noise, (places,)),
+        'route.beginnings': (route.beginnings, (2, places)),
+        'route.shifts': (route.shifts, (channels,)),
+        'route.stops': (route.stops, (2, places)),
+        'route.rates': (route.rates, (places,)),
+        'route.tick_lengths': (route.tick_lengths, (places,)),
+        'route.pulls': (route.pulls, (places,)),
+        'route.fastest': (route.fastest, (places,)),
+        'route.forward': (route.forward, (channels,)),
+        'route.begins': (route.begins, (places + 1,)),
+        'route.targets_of': (route.targets_of, (ways,)),
+        'route.steps_of': (route.steps_of, (ways,)),
+        'route.shares_of': (route.shares_of, (ways,)),
+        'route.moves': (route.moves, (max(moves[0], 2), max(moves[-1], 1))),
+        'route.exchanges': (route.exchanges, (len(HYPOTHESES), len(HYPOTHESES))),
+        'route.jumps': (route.jumps, (len(HYPOTHESES), len(JUMPED))),
+        'route.targets': (route.targets, (places, columns, 2)),
+        'route.drifts': (route.drifts, (places, columns, 2)),
+        'route.covariances': (route.covariances, (places, columns, 2, 2)),
+        'route.factors': (route.factors, (columns,)),
+        'route.states': (route.states, (places, states)),
+    }
+    hidden = channels * memories
+    shapes |= _density_shapes('rest', route.rest, channels, hidden)
+    shapes |= _density_shapes('rest_alone', route.rest_alone, channels, 0)
+    shapes |= _density_shapes('other', route.other, channels, hidden)
+    shapes |= _density_shapes('slow', route.slow, channels, hidden)
+    shapes |= _density_shapes('rest_means', route.rest_means, hidden, 0)
+    return shapes | _density_shapes('other_means', route.other_means, hidden, 0)
+
+
+def _density_shapes(
+    name: str, density: Density, size: int, given: int
+) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
+    return {
+        f'{name}.slopes': (density.slopes, (size, given)),
+        f'{name}.offset': (density.offset, (size,)),
+        f'{name}.root': (density.root, (size, size)),
+    }
+
+
+def check_route(route: Route) -> None:
+    """
+    Check numbers, indices and chances of a route whose shapes and types are right.
+
+    Raises
+    ------
+    InputError
+        Naming the first thing that does not fit.
+
+    """
+    widths = {
+        'route.sharpness': route.sharpness,
+        'route.persistence': route.persistence,
+        'route.tail': route.tail,
+        'route.moves_a_row': route.moves_a_row,
+        'route.pace_spread': route.pace_spread,
+        'route.pace_noise': route.pace_noise,
+    }
+    levels = {'route.new_level': route.new_level}
+    for name, density in _densities(route).items():
+        widths[f'{name}.tail'] = density.tail
+        levels[f'{name}.level'] = density.level
+    for name, level in levels.items():
+        if not abs(level) <= LARGEST_LEVEL:
+            refuse(f'{name} is {level}, not the logarithm of a density')
+    for name, value in widths.items():
+        if not (np.isfinite(value) and value > 0.0):
+            refuse(f'{name} is {value}, not a positive number')
+    check_widths(widths)
+    if not ((route.gains > 0.0) & (route.gains <= 1.0)).all():
+        refuse('route.gains are no shares')
+    _check_targets(route)
+    _check_ways(route)
+    _check_paces(route)
+
+
+def _check_targets(route: Route) -> None:
+    for name in ('noise', 'factors'):
+        if not (getattr(route, name) > 0.0).all():
+            refuse(f'route.{name} are not positive')
+    if not np.isfinite(route.targets).all():
+        refuse('route.targets are not known at every place')
+    if not (route.states[:, 0] == 1.0).all():
+        refuse('the states of its route do not begin with the constant')
+    if not are_covariances(route.covariances.reshape(-1, 2, 2)):
+        refuse('route.covariances are no covariances')
+
+
+def _densities(route: Route) -> dict[str, Density]:
+    return {name: getattr(route, name) for name in _DENSITIES}
+
+
+def _check_ways(route: Route) -> None:
+    begins, places = route.begins, len(route.noise)
+    if begins[0] != 0 or begins[-1] != len(route.targets_of) or (np.diff(begins) < 1).any():
+        refuse('route.begins does not count the ways of each place')
+    for name, most in (('targets_of', places), ('steps_of', route.moves.shape[1])):
+        values = getattr(route, name)
+        if not 0 <= values.min() <= values.max() < most:
+            refuse(f'route.{name} names what is not there')
+    shares = route.shares_of
+    if not ((shares >= 0.0) & (shares <= 1.0 + SLACK)).all():
+        refuse('route.shares_of are no shares')
+    ways = np.repeat(np.arange(places), np.diff(begins)) * route.moves.shape[1] + route.steps_of
+    if (np.bincount(ways, shares) > 1.0 + SLACK).any():
+        refuse('route.shares_of lead more than everything on from a place')
+
+
+def _check_paces(route: Route) -> None:
+    for name in ('pace_kept', 'trust', 'halts'):
+        if not 0.0 <= getattr(route, name) <= 1.0:
+            refuse(f'route.{name} is {getattr(route, name)}, not a share')
+    if not ((route.fastest >= 1.0) & (route.fastest <= LARGEST_RATE)).all():
+        refuse('route.fastest are no paces above the usual one')
+    if not 0.0 <= route.mistakable <= LARGEST_RATE:
+        refuse(f'route.mistakable is {route.mistakable}, no difference of logarithms')
+    if not 0.0 <= route.usual_change <= LARGEST_RATE:
+        refuse(f'route.usual_change is {route.usual_change}, no change of a pace')
+    for name in ('rates', 'tick_lengths'):
+        values = getattr(route, name)
+        if not ((values > 0.0) & (values <= LARGEST_RATE)).all():
+            refuse(f'route.{name} are not positive and possible')
+    if not ((route.shifts >= 0.0) & (route.shifts <= LARGEST_RATE)).all():
+        refuse('route.shifts are no standard deviations')
+    pulls = np.concatenate([route.pulls, route.forward, [route.forward_offset]])
+    if not (np.abs(pulls) <= LARGEST_RATE).all():
+        refuse('route.pulls and route.forward are no accelerations')
+    _check_exchanges(route)
+
+
+def _check_exchanges(route: Route) -> None:
+    if route.exchanges[-1, :-1].any():
+        refuse('route.exchanges lead from elsewhere to the same place, where no place is')
+    together = np.concatenate([route.exchanges, route.jumps], axis=1)
+    for name, chances in (
+        ('moves', route.moves),
+        ('beginnings', route.beginnings.reshape(1, -1)),
+        ('exchanges and route.jumps', together),
+    ):
+        if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
+            refuse(f'route.{name} are no chances that sum to one')
+    rows = [HYPOTHESES.index(name) for name in ('on', 'on new', 'stands')]
+    stays = route.exchanges[rows, rows].min()
+    if not ((route.stops >= 0.0) & (route.stops <= stays)).all():
+        refuse('route.stops are no chances beside those of route.exchanges')
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from rcl_interfaces.msg import (
 )
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.parameter import Settable
+from two_manifold_ros.interface.parameters import Settable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rclpy.node import Node
     import rclpy.parameter
 
-    from two_manifold_ros.nodes.parameter import Parameter
+    from two_manifold_ros.interface.parameters import Parameter
 
 
 def declare(

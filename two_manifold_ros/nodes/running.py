@@ -4,22 +4,120 @@
 
 from __future__ import annotations
 
+from fcntl import ioctl
+import os
+from pathlib import Path
+import socket
+import struct
+import sys
+import tempfile
 from typing import Any, TYPE_CHECKING
 
+from lifecycle_msgs.srv import ChangeState
+import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.nodes.middleware import begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rclpy.executors import Executor
+    from rclpy.lifecycle import LifecycleNode
 
     from two_manifold_ros.stopping import Stopping
+
+
+def log_trouble() -> str:
+    """
+    Return why no log file can be written, or an empty string.
+
+    A node that asks ROS 2 for one nevertheless does not start.
+    """
+    folder = _log_folder()
+    if folder is None:
+        return 'No log file is written, because HOME is not set: set it, or ROS_LOG_DIR.'
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        return (
+            f'No log file is written, because {folder} cannot be written ({error.strerror}): set '
+            'ROS_LOG_DIR to a folder that can.'
+        )
+    return ''
+
+
+def _log_folder() -> Path | None:
+    """Return the folder by the rules of rcl_logging."""
+    if os.environ.get('ROS_LOG_DIR'):
+        return Path(os.environ['ROS_LOG_DIR']).expanduser()
+    home = os.environ.get('HOME')
+    if os.environ.get('ROS_HOME'):
+        return Path(os.environ['ROS_HOME']).expanduser() / 'log'
+    return Path(home) / '.ros' / 'log' if home else None
+
+
+_GET_FLAGS, _UP = 0x8913, 0x1
+_REQUEST = struct.Struct('16sH')
+
+
+def network_trouble() -> str:
+    """Return why no other process can be found, or an empty string."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        for _, name in socket.if_nameindex():
+            if _flags(asked, name) & _UP:
+                return ''
+    return (
+        'No network interface is up, not even loopback, so that no other node is ever found: set '
+        'one up ("ip link set lo up") and start the node anew.'
+    )
+
+
+def _flags(asked: socket.socket, interface: str) -> int:
+    try:
+        answer = ioctl(asked, _GET_FLAGS, _REQUEST.pack(interface.encode(), 0).ljust(40, b'\0'))
+    except OSError:
+        # It was taken away a moment ago, as those of containers are.
+        return 0
+    flags: int = _REQUEST.unpack_from(answer)[1]
+    return flags
+
+
+def begin(args: list[str] | None) -> None:
+    """
+    Start the middleware, without a log file where there is no place for one.
+
+    What is wrong with the machine is logged as warnings. Signals are left to the caller.
+
+    Parameters
+    ----------
+    args
+        Command line, by default the process's own.
+
+    Raises
+    ------
+    InputError
+        If the command line or a file of parameters that it names is wrong.
+
+    """
+    given = list(sys.argv if args is None else args)
+    trouble = log_trouble()
+    if trouble:
+        given += ['--ros-args', '--disable-external-lib-logs']
+    try:
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+    # Wrong arguments and files of parameters; rclpy has no common class for them but this.
+    except RuntimeError as error:
+        msg = f'ROS 2 cannot be started: {error}'
+        raise InputError(msg) from error
+    for each in filter(None, (trouble, network_trouble())):
+        get_logger('two_manifold_ros').warning(each)
+
 
 _BAD_INPUT = 2
 
@@ -90,3 +188,29 @@ def make_executor() -> Executor:
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()
+
+
+def refuse_impossible(node: LifecycleNode) -> None:
+    """
+    Answer requests for transitions that are not possible, of which rclpy would end the node.
+
+    A lifecycle manager that is late, or was started anew, makes such requests.
+    """
+    for service in node.services:
+        if service.srv_type is ChangeState:
+            service.callback = _refusing(service.callback, node.get_logger().warning)
+
+
+def _refusing(
+    change: Callable[[Any, Any], Any], warn: Callable[[str], object]
+) -> Callable[[Any, Any], Any]:
+    def answer(request: ChangeState.Request, response: ChangeState.Response) -> object:
+        try:
+            return change(request, response)
+        except RCLError:
+            asked = request.transition.label or f'number {request.transition.id}'
+            warn(f'The transition {asked} was asked for, which is not possible in this state')
+            response.success = False
+            return response
+
+    return answer

@@ -12,6 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
+
 IMU_CHANNELS = (
     'linear_acceleration.x',
     'linear_acceleration.y',

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.readout.reading import FLOOR
+from two_manifold_ros.hse_hmm.readout import FLOOR
 from two_manifold_ros.route.reading import LEAST_SHARE
 from two_manifold_ros.route.steps import (
     FAINT,

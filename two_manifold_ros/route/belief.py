@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
-from two_manifold_ros.route.features import FeatureStream
 from two_manifold_ros.route.offsets import SensorOffsets
+from two_manifold_ros.route.passes import FeatureStream
 from two_manifold_ros.route.placeless import placeless_of
 from two_manifold_ros.route.route import JUMPED
 from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS

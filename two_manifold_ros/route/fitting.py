@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.readout.calibration import calibration_factors, squared_mahalanobis
-from two_manifold_ros.readout.targets import segment_targets
+from two_manifold_ros.hse_hmm.readout import (
+    calibration_factors,
+    segment_targets,
+    squared_mahalanobis,
+)
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route
 

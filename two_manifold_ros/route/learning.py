@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from two_manifold_ros.readout.reading import FLOOR
-from two_manifold_ros.route.densities import learn_densities, mistakable, shared, TAIL
+from two_manifold_ros.hse_hmm.readout import FLOOR
 from two_manifold_ros.route.merging import FINENESS, STANDS_S
-from two_manifold_ros.route.motion import (
+from two_manifold_ros.route.passes import AROUND
+from two_manifold_ros.route.placeless import learn_densities, mistakable, shared, TAIL
+from two_manifold_ros.route.route import (
     chances_to_move,
     exchanges_for,
     HALT,
     main_ways,
     MOVES_A_ROW,
     reach,
+    Route,
     ways_of,
 )
-from two_manifold_ros.route.passes import AROUND
-from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.speeds import ALONG, usual_speeds
 from two_manifold_ros.route.steps import FASTEST, USUAL_PACES
 

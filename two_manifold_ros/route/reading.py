@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.readout.reading import FLOOR
+from two_manifold_ros.hse_hmm.readout import FLOOR
 from two_manifold_ros.route.steps import OFF, OWN_PACE, STANDS, USUAL_PACES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from two_manifold_ros.route.steps import STANDS
 from two_manifold_ros.typing import Bools, Floats, Indices
 
 if HAVE_NUMBA:
-    from two_manifold_ros.route.features import take_features, whiten
+    from two_manifold_ros.route.passes import take_features, whiten
     from two_manifold_ros.route.reading import mean_state
     from two_manifold_ros.route.steps import go_over, measure, move, weigh
 else:

@@ -1,22 +1,27 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the slot car as arrays."""
+"""A run of the slot car as arrays, as a `Recording` or as a bag."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+import math
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.simulation.slot_car import SlotCar
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
 
 if TYPE_CHECKING:
-    from two_manifold_ros.simulation.slot_car import SlotCarSample
-    from two_manifold_ros.simulation.slot_car_settings import SlotCarSettings
+    from pathlib import Path
+
+    from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings
     from two_manifold_ros.typing import Floats, Ints
+
 
 Report: TypeAlias = Callable[[str, float], None]
 """Hears what is being done and how far it is, 0 to 1."""
@@ -115,3 +120,112 @@ def _as_run(settings: SlotCarSettings, samples: list[SlotCarSample]) -> SlotCarR
         distances=np.array(distances),
         speeds=np.array(speeds),
     )
+
+
+IMU_TOPIC, IMU_TYPE, IMU_FRAME = '/imu', 'sensor_msgs/msg/Imu', 'imu_link'
+REFERENCE_TOPIC, REFERENCE_TYPE = '/reference', 'geometry_msgs/msg/PoseStamped'
+TRACK_FRAME = 'map'
+
+_NO_ORIENTATION = np.array([-1.0] + [0.0] * 8)
+
+
+def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]:
+    """
+    Return one ``sensor_msgs/msg/Imu``.
+
+    Parameters
+    ----------
+    stamp_ns
+        Nanoseconds.
+    imu : (6,)
+        Specific force in m/s^2, then angular rate in rad/s.
+    variances : (6,)
+        Of the same; all zero is "unknown" to ROS.
+
+    """
+    return {
+        'header': _header(stamp_ns, IMU_FRAME),
+        'orientation_covariance': _NO_ORIENTATION,
+        'angular_velocity': _vector(imu[3:]),
+        'angular_velocity_covariance': np.diag(variances[3:]),
+        'linear_acceleration': _vector(imu[:3]),
+        'linear_acceleration_covariance': np.diag(variances[:3]),
+    }
+
+
+def reference_message(stamp_ns: int, position: Floats, quaternion: Floats) -> dict[str, Any]:
+    """
+    Return one ``geometry_msgs/msg/PoseStamped``.
+
+    Parameters
+    ----------
+    stamp_ns
+        Nanoseconds.
+    position : (3,)
+        Metres in the track frame.
+    quaternion : (4,)
+        x, y, z, w of the car's axes in the track frame.
+
+    """
+    orientation = dict(zip('xyzw', quaternion.tolist(), strict=True))
+    return {
+        'header': _header(stamp_ns, TRACK_FRAME),
+        'pose': {'position': _vector(position), 'orientation': orientation},
+    }
+
+
+def _header(stamp_ns: int, frame: str) -> dict[str, Any]:
+    sec, nanosec = divmod(stamp_ns, 1_000_000_000)
+    return {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame}
+
+
+def _vector(values: Floats) -> dict[str, float]:
+    return dict(zip('xyz', values.tolist(), strict=True))
+
+
+_FASTEST_CAMERA_HZ = 50.0
+
+
+def samples_per_reference(rate_hz: float) -> int:
+    """Return of how many IMU samples one has a reference pose: a camera sees 50 Hz at most."""
+    return math.ceil(rate_hz / _FASTEST_CAMERA_HZ)
+
+
+def run_to_recording(run: SlotCarRun) -> Recording:
+    """Return what reading the bag of `write_run` would give, without a bag."""
+    every = samples_per_reference(run.settings.rate_hz)
+    stamps = run.stamps_ns[::every]
+    positions = Camera(run.settings).see(run.positions[::every])[:, :2]
+    return Recording(
+        name=f'slot car with seed {run.settings.seed}',
+        imu=ImuStream(IMU_TOPIC, IMU_FRAME, run.stamps_ns, run.imu, run.stamps_ns),
+        positions=PositionStream(REFERENCE_TOPIC, TRACK_FRAME, REFERENCE_TYPE, stamps, positions),
+    )
+
+
+def write_run(run: SlotCarRun, path: str | Path) -> None:
+    """
+    Write a new rosbag2 (mcap) with ``/imu`` and ``/reference``.
+
+    Raises
+    ------
+    InputError
+        If the path exists already, or `rosbags` is missing.
+
+    """
+    with BagWriter(path) as bag:
+        write_messages(run, bag)
+
+
+def write_messages(run: SlotCarRun, bag: BagWriter, report: Report = unheard) -> None:
+    """Write all messages of a run into an open bag; ``report`` hears how far it is."""
+    every = samples_per_reference(run.settings.rate_hz)
+    seen = Camera(run.settings).see(run.positions[::every])
+    variances = ImuNoise(run.settings).variances()
+    for index, stamp in enumerate(run.stamps_ns.tolist()):
+        bag.write(IMU_TOPIC, IMU_TYPE, stamp, imu_message(stamp, run.imu[index], variances))
+        if index % every == 0:
+            pose = reference_message(stamp, seen[index // every], run.quaternions[index])
+            bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
+        if index % _REPORT_EVERY == 0:
+            report('writing', index / len(run.stamps_ns))

@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
-from two_manifold_ros.simulation.slot_car_imu import true_imu
+from two_manifold_ros.simulation.slot_car import true_imu
 from two_manifold_ros.simulation.world_course import generator
 
 if TYPE_CHECKING:

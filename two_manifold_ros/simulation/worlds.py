@@ -16,7 +16,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.simulation.slot_car_settings import START_STAMP_NS
+from two_manifold_ros.simulation.slot_car import START_STAMP_NS
 from two_manifold_ros.simulation.world_course import generator, plan, ride, route
 from two_manifold_ros.simulation.world_sensors import (
     CAMERA,

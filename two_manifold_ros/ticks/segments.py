@@ -1,24 +1,216 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Cut a recording at gaps and jumps, and average each stretch over ticks."""
+"""Cut a recording at gaps and jumps, average over ticks, scale the channels."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.averaging import average_ticks
-from two_manifold_ros.ticks.jumps import JumpGate
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampRule, Verdict
-from two_manifold_ros.ticks.usable import believable, usable_places, usable_samples
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, JumpGate, StampRule, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+LIMIT_FACTOR = 5.0
+"""A sample further from the mean than this many times the largest in training is refused."""
+
+
+NO_LIMIT = float(np.finfo(np.float64).max)
+"""The limit of a channel that is left out."""
+
+
+@dataclass(frozen=True)
+class Channels:
+    """
+    Mean, scale and range of the c channels of a sample over the training ticks.
+
+    Parameters
+    ----------
+    mean, scale : (c,)
+        Per-channel mean of the ticks, and what counts as one: their standard deviation, of a TPSR
+        over the share of it that lasts; in the units of the samples.
+    limit : (c,)
+        Largest believable distance of one sample from the mean, same units; a channel that is
+        left out may be anything finite.
+    live : (c,) bool
+        Channels that vary; the others are left out.
+    names : (c,)
+        Of the channels, those of an IMU by default.
+
+    """
+
+    mean: Floats
+    scale: Floats
+    limit: Floats
+    live: Bools
+    names: tuple[str, ...] = IMU_CHANNELS
+
+    @property
+    def of_imu(self) -> bool:
+        """Whether the samples are those of an IMU, in its units."""
+        return self.names == IMU_CHANNELS
+
+    @property
+    def dead_names(self) -> tuple[str, ...]:
+        """Names of the channels left out."""
+        return tuple(name for name, live in zip(self.names, self.live, strict=True) if not live)
+
+    @property
+    def live_names(self) -> tuple[str, ...]:
+        """Names of the channels used, in order."""
+        return tuple(name for name, live in zip(self.names, self.live, strict=True) if live)
+
+    def standardise(self, values: Floats) -> Floats:
+        """Return the live channels of (T, c) values with mean 0 and variance 1: (T, d)."""
+        live = self.live
+        scaled: Floats = (values[..., live] - self.mean[live]) / self.scale[live]
+        return scaled
+
+
+def fit_channels(
+    segments: Sequence[Segment], largest: Floats, names: tuple[str, ...] = IMU_CHANNELS
+) -> Channels:
+    """
+    Measure the channels over training segments.
+
+    Parameters
+    ----------
+    segments
+        Training ticks.
+    largest : (6,)
+        Largest absolute sample of each channel in the recordings.
+    names
+        Of the channels.
+
+    Raises
+    ------
+    InputError
+        If no channel varies.
+
+    """
+    values = np.concatenate([segment.values for segment in segments])
+    mean = values.mean(axis=0)
+    scale = values.std(axis=0)
+    live = scale > 1e-9 * np.maximum(1.0, np.abs(mean))
+    if not live.any():
+        msg = 'no channel varies during training; record while the vehicle drives'
+        raise InputError(msg)
+    limit = np.where(live, LIMIT_FACTOR * (largest + np.abs(mean)), NO_LIMIT)
+    return Channels(mean, scale, limit, live, names)
+
+
+ABSURD_SHARE = 0.001
+"""Samples that may be absurd without moving the range: one in a thousand, and at least one."""
+
+LARGEST_POSSIBLE = 1e9
+"""No sensor and no place on earth has a larger number, in whatever unit; wrong bytes often do."""
+
+
+def unmeasured_axes(samples: Floats) -> Bools:
+    """
+    Return which columns of (N, 6) samples hold no finite number: (6,).
+
+    Some drivers fill the axes that they do not measure with NaN; those are dead channels.
+    """
+    return np.asarray(~np.isfinite(samples).any(axis=0))
+
+
+def usable_samples(samples: Floats) -> tuple[Bools, Floats]:
+    """
+    Return where (N, 6) samples are finite, and the samples with unmeasured axes set to zero.
+
+    A sample of which no axis is finite is not usable.
+    """
+    finite = np.isfinite(samples)
+    unmeasured = unmeasured_axes(samples)
+    usable = (finite | unmeasured).all(axis=1) & finite.any(axis=1)
+    return np.asarray(usable), np.where(unmeasured, 0.0, samples)
+
+
+def largest_believable(samples: Sequence[Floats]) -> Floats:
+    """
+    Return the largest magnitude of each channel over recordings, absurd samples left out: (6,).
+
+    A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
+    training nor widen the range in which the filter believes the sensor. More of them may be
+    above ``LARGEST_POSSIBLE``.
+    """
+    magnitudes = np.abs(np.concatenate(samples))
+    magnitudes = magnitudes[np.isfinite(magnitudes).all(axis=1)]
+    if not len(magnitudes):
+        return np.zeros(6)
+    largest: Floats = np.where(magnitudes <= LARGEST_POSSIBLE, magnitudes, 0.0).max(axis=0)
+    # What np.quantile calls the lower one, by a name that changed with NumPy 1.22.
+    rank = int((len(magnitudes) - 1) * (1.0 - ABSURD_SHARE))
+    usual: Floats = np.partition(magnitudes, rank, axis=0)[rank]
+    believed: Floats = np.where(usual > 0.0, np.minimum(usual, largest), largest)
+    return believed
+
+
+def absurd_values(samples: Floats, usable: Bools) -> Bools:
+    """Return which of (N, 6) samples that are usable training would not believe: (N, 6)."""
+    limit = LIMIT_FACTOR * largest_believable([samples[usable]]) + np.finfo(float).tiny
+    return np.asarray(usable[:, None] & (np.abs(samples) > limit))
+
+
+def usable_places(positions: Floats) -> Bools:
+    """Return which of (M, 2) positions, metres, are finite and somewhere on earth: (M,)."""
+    return np.asarray((np.abs(positions) <= LARGEST_POSSIBLE).all(axis=1))
+
+
+def believable(samples: Floats, largest: Floats) -> Bools:
+    """Return where every channel of (N, 6) samples is within the range of ``Channels.limit``."""
+    inside = np.abs(samples) <= LIMIT_FACTOR * largest + np.finfo(float).tiny
+    return np.asarray(inside.all(axis=1))
+
+
+def only_near_fixes(
+    segment: Segment, stream: PositionStream | None, reach_ns: int, margin: int = 0
+) -> Segment:
+    """
+    Forget the positions of the ticks that are further than ``reach_ns`` from any measured one.
+
+    Between positions that are a second apart, a straight line cuts the curves.
+
+    Parameters
+    ----------
+    segment
+        Whose positions are interpolated.
+    stream
+        What they were interpolated from.
+    reach_ns
+        Nanoseconds.
+    margin
+        So many ticks at either end keep their positions: nothing better will be known of them.
+
+    """
+    if stream is None:
+        return segment
+    fixes = np.sort(stream.stamps[usable_places(stream.positions)])
+    if not len(fixes):
+        return segment
+    after = np.minimum(np.searchsorted(fixes, segment.stamps), len(fixes) - 1)
+    before = np.maximum(after - 1, 0)
+    distance = np.minimum(
+        np.abs(fixes[after] - segment.stamps), np.abs(fixes[before] - segment.stamps)
+    )
+    kept = distance <= reach_ns
+    kept[:margin] = kept[len(kept) - min(margin, len(kept)) :] = True
+    positions = np.where(kept[:, None], segment.positions, np.nan)
+    return replace(segment, positions=positions)
+
 
 SAME_PLACE_M = 1e-6
 """Positions nearer than this are those of a bag that was recorded twice, not of two moments."""

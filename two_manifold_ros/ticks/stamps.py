@@ -1,10 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What to do with a stamp: the same rule for live streams and recordings."""
+"""Judge, hold back and sort samples by their stamps."""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Generic, TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from two_manifold_ros.typing import Floats
+
+    Stamped = list[tuple[int, Floats]]
+
 
 JUMP_BACK_NS = 500_000_000
 """
@@ -79,3 +90,170 @@ class StampRule:
         if end - begin <= self._max_gap or not 0 < stamp - end <= self._max_gap:
             return 0
         return stamp - begin
+
+
+Item = TypeVar('Item')
+
+
+class JumpGate(Generic[Item]):
+    """
+    Hold back a sample whose stamp jumps until the next one shows whether the jump is real.
+
+    One flipped bit in a stamp would otherwise cost two resets. If the next sample continues what
+    was before the jump, the one held back was *wild*: it is dropped and counted. If not, the jump
+    is believed, and the one held back passes first. Samples that do not jump pass at once.
+
+    Parameters
+    ----------
+    max_gap_ns
+        A longer step forward is a jump, as is one back by ``JUMP_BACK_NS``.
+
+    """
+
+    def __init__(self, max_gap_ns: int) -> None:
+        self._max_gap = max_gap_ns
+        self._newest: int | None = None
+        self._waiting: tuple[int, Item] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many samples are held back: one or none."""
+        return 0 if self._waiting is None else 1
+
+    def push(self, stamp: int, item: Item, counters: Counter[str]) -> list[tuple[int, Item]]:
+        """
+        Take a stamp and whatever belongs to it; return what passes, in order.
+
+        Parameters
+        ----------
+        stamp
+            Nanoseconds.
+        item
+            Kept as it is.
+        counters
+            Where what is dropped is counted, by cause.
+
+        """
+        if stamp <= 0:
+            # It says nothing of the time, so it is no witness of any jump.
+            return [(stamp, item)]
+        if self._newest is None:
+            self._newest = stamp
+            return [(stamp, item)]
+        if self._waiting is not None:
+            return self._settle(stamp, item, self._waiting, counters)
+        step = stamp - self._newest
+        if -JUMP_BACK_NS < step <= self._max_gap:
+            self._newest = max(self._newest, stamp)
+            return [(stamp, item)]
+        self._waiting = (stamp, item)
+        return []
+
+    def drop(self, counters: Counter[str]) -> None:
+        """Forget the stream; a jump that nothing has followed until now was none."""
+        if self._waiting is not None:
+            counters[Verdict.WILD.value] += 1
+        self._newest = self._waiting = None
+
+    def _settle(
+        self, stamp: int, item: Item, waiting: tuple[int, Item], counters: Counter[str]
+    ) -> list[tuple[int, Item]]:
+        """Take a stamp while one waits."""
+        newest = self._newest or 0
+        step, onward = stamp - newest, stamp - waiting[0]
+        if onward == 0:
+            # A copy is no witness of what it was copied from.
+            counters[Verdict.DUPLICATE.value] += 1
+            return []
+        if 0 < step <= self._max_gap:
+            counters[Verdict.WILD.value] += 1
+            self._newest, self._waiting = stamp, None
+            return [(stamp, item)]
+        if -JUMP_BACK_NS < step <= 0 and not 0 < onward <= self._max_gap:
+            # A late one or a copy from before the jump may still be on its way in either case.
+            return [(stamp, item)]
+        self._newest, self._waiting = waiting[0], None
+        return [waiting, *self.push(stamp, item, counters)]
+
+
+MOST_KEPT = 2048
+"""Samples that are kept at the most, which those of half a second at 4 kHz are not."""
+
+
+class Reordering:
+    """
+    Keep samples until none that is older can be expected any more.
+
+    A sample is given out once another one is newer by the span. One that comes later than that
+    is given out at once, out of order, and it is for others to refuse it. One that goes back by
+    ``JUMP_BACK_NS`` is not late but the first of another time: all others are given out before it.
+    Samples with the same stamp stay in the order of their arrival.
+
+    Parameters
+    ----------
+    channels
+        Values per sample.
+    span_ns
+        How late a sample may come, nanoseconds; less than ``JUMP_BACK_NS``.
+
+    """
+
+    def __init__(self, channels: int, span_ns: int) -> None:
+        self._span = span_ns
+        # Twice as many, so that they are moved to the front only now and then.
+        self._stamps = np.zeros(2 * MOST_KEPT, dtype=np.int64)
+        self._samples = np.zeros((2 * MOST_KEPT, channels))
+        self._begin = self._end = 0
+
+    def __len__(self) -> int:
+        """Return how many samples are kept."""
+        return self._end - self._begin
+
+    def push(self, stamp: int, sample: Floats) -> Stamped:
+        """
+        Take a (c,) sample.
+
+        Returns
+        -------
+        list of stamp and (c,) sample
+            Those that need not wait any longer, the oldest first.
+
+        """
+        before = self.flush() if self._jumps_back(stamp) else []
+        if self._end == len(self._stamps):
+            self._move_to_front()
+        self._insert(stamp, sample)
+        kept = self._stamps[self._begin : self._end]
+        count = int(np.searchsorted(kept, int(kept[-1]) - self._span, side='right'))
+        return before + self._give(max(count, len(kept) - MOST_KEPT))
+
+    def flush(self) -> Stamped:
+        """Give out all that is kept, the oldest first."""
+        return self._give(len(self))
+
+    def _jumps_back(self, stamp: int) -> bool:
+        return bool(len(self) and stamp <= int(self._stamps[self._end - 1]) - JUMP_BACK_NS)
+
+    def _give(self, count: int) -> Stamped:
+        begin = self._begin
+        self._begin = begin + count
+        stamps = self._stamps[begin : self._begin].tolist()
+        return list(zip(stamps, self._samples[begin : self._begin].copy(), strict=True))
+
+    def _insert(self, stamp: int, sample: Floats) -> None:
+        end = self._end
+        place = end
+        if end > self._begin and stamp < self._stamps[end - 1]:
+            kept = self._stamps[self._begin : end]
+            place = self._begin + int(np.searchsorted(kept, stamp, side='right'))
+            self._stamps[place + 1 : end + 1] = self._stamps[place:end].copy()
+            self._samples[place + 1 : end + 1] = self._samples[place:end].copy()
+        self._stamps[place] = stamp
+        self._samples[place] = sample
+        self._end = end + 1
+
+    def _move_to_front(self) -> None:
+        count = len(self)
+        self._stamps[:count] = self._stamps[self._begin : self._end].copy()
+        self._samples[:count] = self._samples[self._begin : self._end].copy()
+        self._begin, self._end = 0, count

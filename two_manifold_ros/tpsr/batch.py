@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.tpsr.move import Move
-from two_manifold_ros.tpsr.operator_tensor import OperatorTensor
-from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums, Tpsr
-from two_manifold_ros.tpsr.stable import stable
+from two_manifold_ros.tpsr.moments import OperatorTensor
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, stable, Sums, Tpsr
+from two_manifold_ros.tpsr.thin_svd import Move
 
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.triples import Triples
+    from two_manifold_ros.tpsr.learner import Triples
     from two_manifold_ros.typing import Floats
 
 

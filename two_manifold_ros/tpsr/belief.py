@@ -7,12 +7,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.waiting import LARGEST_SQUARE, squared_length
+from two_manifold_ros.tpsr.learner import LARGEST_SQUARE, squared_length
 
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.move import Move
     from two_manifold_ros.tpsr.parameters import Tpsr
+    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
+
 
 SMALLEST_EVIDENCE = 0.05
 """Below this evidence an observation contradicts the belief, and is passed over (section 6.5)."""

@@ -4,21 +4,366 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING
+
+import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.base_learner import Learner
-from two_manifold_ros.tpsr.move import Move
-from two_manifold_ros.tpsr.operator_tensor import OperatorTensor
-from two_manifold_ros.tpsr.thin_svd import ThinSvd
+from two_manifold_ros.tpsr.moments import ObservationCovariance, OperatorTensor
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums
+from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from two_manifold_ros.tpsr.triples import Triples
+    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class Triples:
+    r"""
+    Features of n ticks: of what came before, of the tick, and of what came from it on.
+
+    Parameters
+    ----------
+    tests : (n, d)
+        :math:`\varphi^T_t`, characteristic features: of the future from the tick on.
+    next_tests : (n, d)
+        :math:`\varphi^T_{t+1}`: of the future from the tick after it on.
+    histories : (n, h)
+        :math:`\varphi^H_t`, indicative features: of the past before the tick.
+    observations : (n, p)
+        :math:`\varphi^{AO}_t`, present features: of the observation, or of action and observation.
+    importance : (n,)
+        :math:`\lambda_t`, one unless actions were chosen by a policy that looks at the past.
+
+    """
+
+    tests: Floats
+    next_tests: Floats
+    histories: Floats
+    observations: Floats
+    importance: Floats
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+
+LARGEST_SQUARE = 1e12
+"""Squared length of features above which they are a fault: they should be about one long."""
+
+LARGEST_IMPORTANCE = 1e60
+"""Importance above which products with it might not be finite."""
+
+
+class Waiting:
+    """
+    Room for a few samples.
+
+    Parameters
+    ----------
+    room
+        Samples until it is full.
+    tests, histories, observations
+        Number of features of each.
+
+    """
+
+    def __init__(self, room: int, tests: int, histories: int, observations: int) -> None:
+        self._room = Triples(
+            np.zeros((room, tests)),
+            np.zeros((room, tests)),
+            np.zeros((room, histories)),
+            np.zeros((room, observations)),
+            np.zeros(room),
+        )
+        self._sizes = (tests, tests, histories, observations)
+        self.count = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room left."""
+        return self.count == len(self._room)
+
+    def take(
+        self,
+        test: Floats,
+        next_test: Floats,
+        history: Floats,
+        observation: Floats,
+        importance: float,
+    ) -> bool:
+        """
+        Take one sample, and return whether its numbers can be computed with.
+
+        Raises
+        ------
+        InputError
+            If it has another number of features than was said at the start.
+
+        """
+        sizes = (len(test), len(next_test), len(history), len(observation))
+        if sizes != self._sizes:
+            names = ('test', 'next_test', 'history', 'observation')
+            index = next(i for i in range(4) if sizes[i] != self._sizes[i])
+            msg = (
+                f'{names[index]} has {sizes[index]} features, but the learner was made for '
+                f'{self._sizes[index]}: use the same feature maps all along'
+            )
+            raise InputError(msg)
+        # The sum and not the largest: that of NaN and a number may be the number.
+        squares = sum(squared_length(each) for each in (test, next_test, history, observation))
+        if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < LARGEST_IMPORTANCE):
+            return False
+        room, index = self._room, self.count
+        room.tests[index] = test
+        room.next_tests[index] = next_test
+        room.histories[index] = history
+        room.observations[index] = observation
+        room.importance[index] = importance
+        self.count += 1
+        return True
+
+    def peek(self) -> Triples:
+        """Return what waits, in buffers that the next samples overwrite."""
+        room, count = self._room, self.count
+        return Triples(
+            room.tests[:count],
+            room.next_tests[:count],
+            room.histories[:count],
+            room.observations[:count],
+            room.importance[:count],
+        )
+
+    def empty(self) -> Triples:
+        """Return the same, and let nothing wait any longer."""
+        triples = self.peek()
+        self.count = 0
+        return triples
+
+
+def squared_length(features: Floats) -> float:
+    """Return the squared length of (d,) features, not finite if it cannot be told."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return float(features @ features)
+
+
+SMALLEST_IMPORTANCE = 1e-60
+"""Importance below which a sample teaches nothing, and lets nothing fade."""
+
+
+class Svd(Protocol):
+    """A decomposition of the sum of outer products of tests and histories."""
+
+    @property
+    def left(self) -> Floats:
+        """The (r, d) directions of tests."""
+
+    @property
+    def values(self) -> Floats:
+        """The (r,) singular values, largest first."""
+
+    @property
+    def right(self) -> Floats:
+        """The (r, h) directions of histories."""
+
+    def right_coordinates(self, y: Floats) -> Floats:
+        """Return the (c, r) products of (c, h) vectors with them, at less cost than they have."""
+
+
+class Learner(ABC):
+    """
+    A learner: samples come in one by one, and parameters can be asked for at any time.
+
+    Parameters
+    ----------
+    settings
+        How it learns.
+    constant : (h,)
+        The constant written in history features: its product with each history is one.
+    tests, observations
+        Number of features of tests and of observations.
+
+    Attributes
+    ----------
+    covariance
+        That of the observations. All sums are weighted by importance and forgetting alike.
+    history_sum : (h,)
+        Weighted sum of the histories.
+    weight, test_square
+        Sum of the weights, and of the squared lengths of the tests.
+    samples, refused
+        How many samples were taken, and how many refused.
+
+    """
+
+    def __init__(
+        self, settings: LearnerSettings, constant: Floats, tests: int, observations: int
+    ) -> None:
+        histories = len(constant)
+        self.settings = settings
+        self.constant = constant
+        self.covariance = ObservationCovariance(observations, settings.ridge)
+        self.history_sum = np.zeros(histories)
+        self.weight = 0.0
+        self.test_square = 0.0
+        self.samples = 0
+        self.refused = 0
+        self.room = Waiting(settings.fold_every, tests, histories, observations)
+
+    @property
+    def waiting(self) -> int:
+        """Number of samples that wait for the next fold."""
+        return self.room.count
+
+    @property
+    @abstractmethod
+    def svd(self) -> Svd:
+        """The decomposition, which may change with the next fold."""
+
+    @property
+    @abstractmethod
+    def moments(self) -> Floats:
+        """The (p + 1, r, r) third moments in its bases, which later folds may overwrite."""
+
+    @abstractmethod
+    def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
+        """Add samples with (c,) weights to the decayed second and third moments."""
+
+    @abstractmethod
+    def fade_moments(self, share: float) -> None:
+        """Scale the second and third moments."""
+
+    @abstractmethod
+    def absorb(self, other: Self) -> None:
+        """Add the second and third moments of another learner, of which nothing waits."""
+
+    def add(
+        self,
+        test: Floats,
+        next_test: Floats,
+        history: Floats,
+        observation: Floats,
+        importance: float = 1.0,
+    ) -> Move | None:
+        """
+        Take one sample.
+
+        Parameters
+        ----------
+        test, next_test, history, observation
+            Features, see `Triples`. A sample is refused and counted if a number in them is not
+            finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`).
+        importance
+            Weight of the sample in every sum; one that is negative or not finite is refused as
+            well. It makes up for actions that were not chosen blindly, see `Triples`.
+
+        Returns
+        -------
+        Move or None
+            How the bases moved, if this sample completed a fold.
+
+        """
+        if 0.0 <= float(importance) < SMALLEST_IMPORTANCE:
+            self.samples += 1
+            return None
+        if not self.room.take(test, next_test, history, observation, importance):
+            self.refused += 1
+            return None
+        self.samples += 1
+        return self.fold() if self.room.full else None
+
+    def add_all(self, triples: Triples) -> Move:
+        """Take many samples, fold what waits, and return how the bases moved in all."""
+        whole = Move.none(len(self.svd.values))
+        for row in zip(
+            triples.tests,
+            triples.next_tests,
+            triples.histories,
+            triples.observations,
+            triples.importance,
+            strict=True,
+        ):
+            move = self.add(*row)
+            whole = whole if move is None else move.after(whole)
+        return self.fold().after(whole)
+
+    def fold(self) -> Move:
+        """Learn what waits, and return how the bases moved."""
+        batch = self.room.empty()
+        count = len(batch)
+        if not count:
+            return Move.none(len(self.svd.values))
+        # The newest sample has its whole importance, the ones before it have faded already.
+        weights = batch.importance * self.settings.decay ** np.arange(count - 1, -1, -1)
+        decay = self.settings.decay**count
+        move = self.learn(batch, weights, decay)
+        self.covariance.fold(batch.observations, weights, decay)
+        self.history_sum = decay * self.history_sum + weights @ batch.histories
+        self.weight = decay * self.weight + float(weights.sum())
+        squares = np.einsum('ij,ij->i', batch.tests, batch.tests)
+        self.test_square = decay * self.test_square + float(weights @ squares)
+        return move
+
+    def fade(self, share: float) -> None:
+        """
+        Let everything learned so far count only a share, as if time had passed for its memory.
+
+        Parameters
+        ----------
+        share
+            Above 0. Samples that wait keep their whole weight.
+
+        """
+        self.fade_moments(share)
+        self.covariance.fade(share)
+        self.history_sum *= share
+        self.weight *= share
+        self.test_square *= share
+
+    def transition(self) -> Floats:
+        """
+        Return the (k, k) transition as it was learned, of which modes may grow.
+
+        Raises
+        ------
+        InputError
+            Before anything was learned.
+
+        """
+        states = self._count_states()
+        transition: Floats = self.moments[-1, :states, :states] / self.svd.values[:states]
+        return transition
+
+    def parameters(self) -> Tpsr:
+        """
+        Return the parameters as of the last fold, eq. (7a-c), of the leading states only.
+
+        Raises
+        ------
+        InputError
+            Before anything was learned, or when the histories do not hold the constant.
+
+        """
+        states = self._count_states()
+        ends = np.stack([self.constant, self.history_sum])
+        return make_parameters(
+            self.svd.values[:states],
+            self.svd.right_coordinates(ends)[:, :states],
+            self.moments[:, :states, :states],
+            Sums(self.covariance.inverse, self.weight, self.test_square),
+        )
+
+    def _count_states(self) -> int:
+        states = count_states(self.svd.values, self.settings.states)
+        if not states:
+            msg = 'nothing was learned yet; take samples and fold them first'
+            raise InputError(msg)
+        return states
 
 
 @dataclass(frozen=True)

@@ -8,40 +8,97 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.fitting import fit
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.passes import lay_out, memory_of, motionless
+from two_manifold_ros.ticks.rest import longest_runs, longest_stillness
 from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
-from two_manifold_ros.training.completion import with_completed_positions
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.head_fields import (
+from two_manifold_ros.training.driving_clock import choose_stretches, MOST_TICKS
+from two_manifold_ros.training.holdout import HeldOut
+from two_manifold_ros.training.settings import estimates_positions
+from two_manifold_ros.training.structure import (
+    complete_positions,
+    learn_structure,
+    with_completed_positions,
+)
+from two_manifold_ros.training.summary import (
     check_horizons,
     check_streams,
     head_fields,
     joined_track,
+    Learned,
+    summarise,
 )
-from two_manifold_ros.training.held_out import HeldOut
-from two_manifold_ros.training.route_states import states_at_places
-from two_manifold_ros.training.settings import estimates_positions
-from two_manifold_ros.training.stretches import choose_stretches, MOST_TICKS
-from two_manifold_ros.training.structure import learn_structure
-from two_manifold_ros.training.summary import Learned, summarise
 from two_manifold_ros.training.time_scales import with_time_scales
-from two_manifold_ros.windows.stillness import longest_runs, longest_stillness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.fitting import Fitted
+    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
+    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.driving_clock import Stretch
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Floats, Ints
+
+
+def states_at_places(
+    places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
+) -> Floats:
+    """
+    Average states over the visits of each place.
+
+    Parameters
+    ----------
+    places
+        Of the route, with the visits of all drives.
+    stretches
+        Of the drives, which were embedded end to end.
+    ticks : (n,) int64
+        Those that have a state, in these stretches end to end.
+    states : (n, k)
+        Of them, the constant first.
+
+    Returns
+    -------
+    (P, k)
+        Where no visit has a state that of the nearest place that has one.
+
+    """
+    sums = np.zeros((len(places), states.shape[1]))
+    counts = np.zeros(len(places))
+    row_of = np.full(sum(each.end - each.begin for each in stretches), -1)
+    row_of[ticks] = np.arange(len(ticks))
+    first = 0
+    for segment, begin, end in stretches:
+        own = row_of[first : first + end - begin]
+        first += end - begin
+        when = np.rint(places.times).astype(np.int64)
+        visits = np.flatnonzero((places.segments == segment) & (when >= begin) & (when < end))
+        rows = own[when[visits] - begin]
+        visits, rows = visits[rows >= 0], rows[rows >= 0]
+        np.add.at(sums, places.visited[visits], states[rows])
+        np.add.at(counts, places.visited[visits], 1.0)
+    known = counts > 0.0
+    means = np.zeros_like(sums)
+    means[known] = sums[known] / counts[known, None]
+    if known.any():
+        _, nearest = cKDTree(places.positions[known]).query(places.positions[~known])
+        means[~known] = means[known][nearest]
+    means[:, 0] = 1.0
+    return means
+
 
 SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
 """
@@ -261,3 +318,73 @@ def _window_means(observations: Sequence[Floats], window: int) -> tuple[Floats, 
         )
         raise InputError(msg)
     return every.min(axis=0), every.max(axis=0)
+
+
+class RouteBench:
+    """
+    The passes of the fit part, and the held-out blocks to follow.
+
+    Parameters
+    ----------
+    fit, held
+        From ``hold_out``.
+    dataset, settings
+        What the segments came from.
+
+    Attributes
+    ----------
+    drives
+        The fit part, laid out along the route.
+
+    Raises
+    ------
+    InputError
+        If the fit part cannot be learned from.
+
+    """
+
+    def __init__(
+        self,
+        fit: Sequence[Segment],
+        held: Sequence[Segment],
+        dataset: Dataset,
+        settings: TrainingSettings,
+    ) -> None:
+        standardise, horizons = dataset.channels.standardise, settings.horizons
+        observations = [standardise(segment.values) for segment in fit]
+        tracks = [segment.positions for segment in fit]
+        if estimates_positions(settings):
+            neighbours = settings.neighbours or USUAL_NEIGHBOURS
+            structure = learn_structure(observations, dataset.window, settings, neighbours)
+            tracks = complete_positions(structure, tracks).positions
+        self.drives = lay_out_drives(observations, tracks, dataset, horizons)
+        self._blocks = [standardise(segment.values) for segment in held]
+        period_s = dataset.period_ns * 1e-9
+        self._truths = [segment_targets(each.positions, horizons, period_s) for each in held]
+
+    def squared_errors(self, tuning: Tuning) -> list[Floats]:
+        """
+        Return the squared errors on each block, from a cold start at its first tick.
+
+        Parameters
+        ----------
+        tuning
+            Of the likelihood.
+
+        Returns
+        -------
+        list of (T, H)
+            Square metres at each tick and horizon; NaN where the position is unknown.
+
+        """
+        kept = np.ones(self.drives.visits, dtype=np.bool_)
+        belief = RouteBelief(learn_route(self.drives.passes, kept, tuning))
+        squares = []
+        for block, truth in zip(self._blocks, self._truths, strict=True):
+            belief.start()
+            means = np.empty_like(truth)
+            for tick, observation in enumerate(block):
+                belief.update(observation)
+                means[tick] = belief.read()[0]
+            squares.append(np.square(means - truth)[:, :-1].sum(axis=2))
+        return squares

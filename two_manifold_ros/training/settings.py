@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import math
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.kernels.selection import KERNELS
-from two_manifold_ros.readout.reading import READOUTS
-from two_manifold_ros.two_manifold.couplings import COUPLINGS
+from two_manifold_ros.hse_hmm.readout import READOUTS
+from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
+from two_manifold_ros.manifold.selection import KERNELS
 
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral', 'tpsr')

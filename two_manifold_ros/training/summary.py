@@ -1,32 +1,102 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a model remembers of its training, as JSON values."""
+"""What every training finds out before it learns, and what its model remembers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros import __version__
-from two_manifold_ros.kernels.selection import has_neighbours
-from two_manifold_ros.training.drive_summary import (
-    count_all_laps,
-    lag_summary,
-    lap_notes,
-    measure_drives,
-    median_lap_s,
-)
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.positions import measure_positions
+from two_manifold_ros.manifold.selection import has_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
+    from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.held_out import HeldOut
+    from two_manifold_ros.training.holdout import HeldOut
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.structure import AnyStructure
-    from two_manifold_ros.two_manifold.shared_directions import SharedDirections
     from two_manifold_ros.typing import Floats
+
+
+FEWEST_LAPS = 3
+
+
+def measure_drives(recordings: Sequence[Recording]) -> list[PositionReport]:
+    """Measure the positions of each recording that has some."""
+    return [
+        measure_positions(recording.positions, recording.imu)
+        for recording in recordings
+        if recording.positions is not None
+    ]
+
+
+def lag_summary(
+    recordings: Sequence[Recording], drives: Sequence[PositionReport]
+) -> list[dict[str, Any]]:
+    """Return for each recording the lag found in the bag, and how much of it was undone."""
+    rows = []
+    for recording, drive in zip(recordings, drives, strict=True):
+        undone_s = recording.positions.earlier_s if recording.positions is not None else 0.0
+        left_s = drive.lag.seconds
+        rows.append(
+            {
+                'recording': recording.name,
+                'found_s': None if left_s is None else round(left_s + undone_s, 4),
+                'uncertainty_s': None if left_s is None else round(drive.lag.uncertainty_s, 4),
+                'corrected_s': round(undone_s, 4),
+            }
+        )
+    return rows
+
+
+def count_all_laps(drives: Sequence[PositionReport]) -> float:
+    """Return the laps of all recordings together; one in which no lap closes counts nothing."""
+    return sum(drive.laps.count for drive in drives if drive.laps is not None)
+
+
+def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
+    """Return how long a lap takes, s; ``None`` where none closes."""
+    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
+    return round(float(np.median(times)), 3) if times else None
+
+
+def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
+    """
+    Return what is to be said if there are too few laps to choose and to calibrate.
+
+    Parameters
+    ----------
+    drives
+        From `measure_drives`.
+    held_s
+        Seconds of the held-out blocks that were scored; 0 if nothing was validated.
+
+    """
+    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
+    wanted = f'record at least {FEWEST_LAPS} laps, better 10, of one route'
+    there = 'the positions never close a lap'
+    if times:
+        laps, held = count_all_laps(drives), held_s / float(np.median(times))
+        if laps >= FEWEST_LAPS and (held >= 1 or not held_s):
+            return []
+        there = f'there are {laps:.1f} laps'
+        if held_s:
+            there += f', and {held:.1f} of one in the held-out blocks'
+    if not held_s:
+        # That nothing was validated is said already, with the reason.
+        return [f'{there}: {wanted}']
+    return [
+        f'{there}: settings are hardly chosen and the ellipses not to be trusted; {wanted}',
+    ]
 
 
 HARDLY_BETTER = 0.7
@@ -140,3 +210,90 @@ def _named(factors: Floats | None, settings: TrainingSettings) -> dict[str, floa
         return None
     names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
     return {name: round(float(factor), 4) for name, factor in zip(names, factors, strict=True)}
+
+
+def check_streams(recordings: Sequence[Recording]) -> None:
+    """
+    Check that there are samples and positions, and all positions in one frame.
+
+    Raises
+    ------
+    InputError
+        If that is not so.
+
+    """
+    if not recordings:
+        msg = 'there is no recording to train on'
+        raise InputError(msg)
+    frames = set()
+    for recording in recordings:
+        if not len(recording.imu.stamps):
+            msg = f'{recording.name}: there is no IMU sample in the part asked for; check --until'
+            raise InputError(msg)
+        if recording.positions is None or not len(recording.positions.stamps):
+            msg = (
+                f'{recording.name}: training needs positions, but there are none in the part '
+                'asked for; name a --position-topic or check --until'
+            )
+            raise InputError(msg)
+        frames.add(recording.positions.frame_id)
+    if len(frames) > 1:
+        msg = (
+            f'the positions are in different frames ({", ".join(sorted(frames))}); '
+            'train on recordings of one frame'
+        )
+        raise InputError(msg)
+
+
+def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
+    """Refuse a horizon at which none of the (n, H + 1, 2) targets is known."""
+    for column, horizon in enumerate(settings.horizons):
+        if not np.isfinite(targets[:, column]).any():
+            msg = (
+                f'no position is known {horizon} ticks after any training tick; shorten '
+                '--horizons, or record positions for longer'
+            )
+            raise InputError(msg)
+
+
+def head_fields(
+    recordings: Sequence[Recording], dataset: Dataset, settings: TrainingSettings
+) -> dict[str, Any]:
+    """
+    Return the fields of a `TrainedModel` that are the same whatever is learned, by name.
+
+    Parameters
+    ----------
+    recordings
+        With positions.
+    dataset
+        Of them, with positions estimated where that is wanted.
+    settings
+        What was chosen by the user.
+
+    """
+    first, positions = recordings[0], recordings[0].positions
+    every = np.concatenate([segment.positions for segment in dataset.segments])
+    return {
+        'rate_hz': dataset.rate_hz,
+        'period_ns': dataset.period_ns,
+        'max_gap_ns': dataset.max_gap_ns,
+        'window': dataset.window,
+        'horizons': settings.horizons,
+        'imu_topic': first.imu.topic,
+        'imu_frame_id': first.imu.frame_id,
+        'position_topic': positions.topic if positions else '',
+        'frame_id': positions.frame_id if positions else '',
+        'origin': positions.origin if positions else None,
+        'channels': dataset.channels,
+        'track': joined_track([segment.positions for segment in dataset.segments]),
+        'mean_position': np.nanmean(every, axis=0),
+        'kernel': settings.kernel,
+    }
+
+
+def joined_track(stretches: Sequence[Floats]) -> Floats:
+    """Return the positions of stretches (T, 2), a row of NaN between two: (T, 2)."""
+    seam = np.full((1, 2), np.nan)
+    parts = [part for stretch in stretches for part in (stretch, seam)]
+    return np.concatenate(parts[:-1])

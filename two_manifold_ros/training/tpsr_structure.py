@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.features.fourier import fourier_features
-from two_manifold_ros.features.with_constant import WithConstant
-from two_manifold_ros.hse_hmm.tables import Tables
-from two_manifold_ros.hse_hmm.transition import stabilised
-from two_manifold_ros.kernels.bandwidth import median_distance
-from two_manifold_ros.kernels.extension import Extension
-from two_manifold_ros.kernels.transition import Transition
+from two_manifold_ros.hse_hmm.tables import stabilised, Tables
+from two_manifold_ros.hse_hmm.two_manifold import SharedDirections, SMALLEST_RATIO
+from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.manifold.diffusion_map import Transition
+from two_manifold_ros.manifold.learner import Extension
+from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.thin_svd import ThinSvd
-from two_manifold_ros.two_manifold.shared_directions import SharedDirections, SMALLEST_RATIO
 
 if TYPE_CHECKING:
+    from two_manifold_ros.ticks.windows import TrainingTicks, WindowSet
     from two_manifold_ros.typing import Floats, Ints
-    from two_manifold_ros.windows.training_ticks import TrainingTicks
-    from two_manifold_ros.windows.window_set import WindowSet
+
 
 FEATURES = 1000
 """Random Fourier features of a window, as in the slot-car experiment of the paper."""

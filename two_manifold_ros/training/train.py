@@ -11,23 +11,30 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.transition import spectral_radius, transition
+from two_manifold_ros.hse_hmm.readout import training_targets
+from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.readout.targets import training_targets
 from two_manifold_ros.training.assembly import assemble, training_states
-from two_manifold_ros.training.completion import with_completed_positions
-from two_manifold_ros.training.driving_clock import driving_dataset
-from two_manifold_ros.training.familiar_anchors import familiar_anchors
-from two_manifold_ros.training.head_fields import check_horizons, check_streams, head_fields
+from two_manifold_ros.training.dataset import with_lap_scales
+from two_manifold_ros.training.driving_clock import driving_dataset, familiar_anchors
 from two_manifold_ros.training.holdout import any_position, hold_out, hold_out_in_turn
-from two_manifold_ros.training.lap_scales import with_lap_scales
-from two_manifold_ros.training.left_out import validate_left_out
 from two_manifold_ros.training.route_training import train_route
-from two_manifold_ros.training.spectral_scales import with_spectral_scales
-from two_manifold_ros.training.structure import learn_states, Structure
-from two_manifold_ros.training.summary import Learned, summarise
+from two_manifold_ros.training.structure import learn_states, Structure, with_completed_positions
+from two_manifold_ros.training.summary import (
+    check_horizons,
+    check_streams,
+    head_fields,
+    Learned,
+    summarise,
+)
+from two_manifold_ros.training.time_scales import with_spectral_scales
 from two_manifold_ros.training.tpsr_structure import TpsrStructure
-from two_manifold_ros.training.validation import usual_candidate, validate, Validation
+from two_manifold_ros.training.validation import (
+    usual_candidate,
+    validate,
+    validate_left_out,
+    Validation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

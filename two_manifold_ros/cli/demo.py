@@ -1,0 +1,327 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The demo: simulate, inspect, train, filter on real topics, score and draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+import os
+from pathlib import Path
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from time import sleep
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.cli.evaluate import print_scores
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import compare, run_filter
+from two_manifold_ros.evaluation.figure import draw_evaluation
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.interface.topics import POSITION, PREDICTED_PATH, TOPICS
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.nodes.bag_session import play_and_record, Timed
+from two_manifold_ros.recordings.bag import Bag
+from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+from two_manifold_ros.stopping import Stopping
+from two_manifold_ros.threads import one_blas_thread
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from two_manifold_ros.evaluation.evaluate import FilterRun
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats, Ints
+
+
+ENDING_TIMEOUT_S = 10.0
+
+
+@contextmanager
+def filter_node(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """
+    Start the node on a model, its log in a file, and end it as Ctrl-C does.
+
+    It is handed out once it has said something, which it does when it is configured: compiling
+    takes as long as the machine is busy.
+    """
+    command = [sys.executable, '-m', 'two_manifold_ros.nodes.filter_node']
+    command += ['--ros-args', '-p', f'model:={model}']
+    with log.open('wb') as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            while process.poll() is None and not log.stat().st_size:
+                sleep(0.1)
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(ENDING_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+NOT_RECEIVED = 'not_received'
+"""Cause for which an estimate counts as withheld that was valid but is not in the bag."""
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """
+    Estimates that were published.
+
+    Parameters
+    ----------
+    stamps : (P,) int64
+        Ends of the ticks, ns.
+    positions : (P, H, 2), covariances : (P, H, 2, 2)
+        Metres and m^2. Only the present position has a covariance on the topics; those of the
+        other horizons are NaN.
+
+    """
+
+    stamps: Ints
+    positions: Floats
+    covariances: Floats
+
+
+def read_run(path: Path, horizons: int) -> PublishedRun:
+    """
+    Read the published estimates.
+
+    Parameters
+    ----------
+    path
+        Bag with ``position`` and ``predicted_path``.
+    horizons
+        Poses in a path.
+
+    """
+    stamps, paths, present = [], [], {}
+    with Bag(path) as bag:
+        wanted = {f'/{POSITION.name}', f'/{PREDICTED_PATH.name}'}
+        topics = {each.name: each for each in bag.topics if each.name in wanted}
+        for name, _, raw in bag.messages(topics.values()):
+            message = bag.decode(raw, topics[name].msgtype)
+            if name == f'/{POSITION.name}':
+                present[_stamp(message)] = message.pose.covariance.reshape(6, 6)[:2, :2]
+            else:
+                stamps.append(_stamp(message))
+                poses = [each.pose.position for each in message.poses]
+                paths.append([(place.x, place.y) for place in poses])
+    covariances = np.full((len(stamps), horizons, 2, 2), np.nan)
+    for index, stamp in enumerate(stamps):
+        covariances[index, 0] = present.get(stamp, np.nan)
+    positions = np.array(paths).reshape(-1, horizons, 2)
+    return PublishedRun(np.array(stamps, dtype=np.int64), positions, covariances)
+
+
+def with_published(offline: FilterRun, published: PublishedRun) -> FilterRun:
+    """
+    Return the run that was published, with what was not as the same filter computes it offline.
+
+    Only what was published counts as told.
+    """
+    absent = ~np.isin(offline.stamps, published.stamps)
+    stamps = np.concatenate([published.stamps, offline.stamps[absent]])
+    order = np.argsort(stamps, kind='stable')
+    missing = int(np.count_nonzero(absent & offline.told))
+    return replace(
+        offline,
+        stamps=stamps[order],
+        positions=np.concatenate([published.positions, offline.positions[absent]])[order],
+        covariances=np.concatenate([published.covariances, offline.covariances[absent]])[order],
+        told=order < len(published.stamps),
+        withheld=offline.withheld + Counter({NOT_RECEIVED: missing}),
+        reasons={**offline.reasons, NOT_RECEIVED: 'published, but not received'},
+    )
+
+
+def _stamp(message: Any) -> int:  # noqa: ANN401 - a message of any type
+    return int(message.header.stamp.sec) * 10**9 + int(message.header.stamp.nanosec)
+
+
+WIDTH = 30
+
+
+class Stages:
+    """
+    Numbered stages on standard output.
+
+    Parameters
+    ----------
+    count
+        How many there will be.
+
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._number = 0
+
+    @contextmanager
+    def stage(self, title: str) -> Iterator[Callable[[float], None]]:
+        """Announce a stage, hand out a function that shows its share done, and time it."""
+        self._number += 1
+        head = f'[{self._number}/{self._count}] {title}'
+        print(head, flush=True)
+        began = time.monotonic()
+        terminal = sys.stdout.isatty()
+        last = [began]
+
+        def show(share: float) -> None:
+            now = time.monotonic()
+            if now - last[0] < (0.2 if terminal else 5.0):
+                return
+            last[0] = now
+            if terminal:
+                filled = round(WIDTH * share)
+                print(f'\r      {"#" * filled}{"." * (WIDTH - filled)} {share:4.0%}', end='')
+            else:
+                print(f'      {share:.0%}')
+            sys.stdout.flush()
+
+        yield show
+        if terminal and last[0] > began:
+            print('\r' + ' ' * (WIDTH + 14) + '\r', end='')
+        print(f'      {time.monotonic() - began:.1f} s', flush=True)
+
+
+LAPS = 25
+TEST_LAPS_S = 55.0
+SPEED = 4.0
+MARKER = '.two_manifold_demo'
+
+
+def run_tour(folder_name: str) -> None:
+    """
+    Run every stage and leave bags, model, log and figure in a folder.
+
+    Raises
+    ------
+    InputError
+        If the folder holds something else, or the node could not be reached.
+
+    """
+    folder = _fresh_folder(Path(folder_name).resolve())
+    _isolate()
+    stages = Stages(6)
+    with stages.stage(f'simulating a slot car for {LAPS} laps') as show:
+        run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
+        write_run(run, folder / 'recording')
+    with stages.stage('inspecting the recording'):
+        recording = read_recording(folder / 'recording')
+        for finding in inspect_recording(recording).findings:
+            print(f'      {finding.severity}: {finding.sentence}')
+    duration = int(recording.imu.stamps[-1] - recording.imu.stamps[0]) * 1e-9
+    cut = duration - TEST_LAPS_S
+    with stages.stage(f'training on the first {cut:.0f} s') as show:
+        training = recording.between(None, cut)
+        model = train_model([training], TrainingSettings(), lambda _, share: show(share))
+        save_model(model, folder / 'model.npz')
+    with stages.stage('replaying the rest through the filter node, a process of its own') as show:
+        held_out = recording.between(cut, None)
+        received = _filter_live(folder, held_out, show)
+        print('      received: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in TOPICS))
+    with stages.stage('scoring what the node published'):
+        _score(folder, load_model(folder / 'model.npz'), held_out)
+    with stages.stage('writing down where things are'):
+        _explain(folder)
+
+
+def _fresh_folder(folder: Path) -> Path:
+    if folder.exists():
+        if not (folder / MARKER).exists():
+            msg = f'{folder} exists and was not made by the demo; remove it or name another folder'
+            raise InputError(msg)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    (folder / MARKER).touch()
+    return folder
+
+
+def _isolate() -> None:
+    """Keep our topics to this machine and off the domains of others."""
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randrange(1, 230))
+
+
+def _filter_live(
+    folder: Path, held_out: Recording, show: Callable[[float], None]
+) -> dict[str, int]:
+    with Bag(folder / 'recording') as bag:
+        topics = [topic for topic in bag.topics if topic.name == held_out.imu.topic]
+        first, last = int(held_out.imu.receive_stamps[0]), int(held_out.imu.receive_stamps[-1])
+        messages = [
+            Timed(received, raw)
+            for _, received, raw in bag.messages(topics)
+            if first <= received <= last
+        ]
+    latched = tuple(f'/{topic.name}' for topic in TOPICS.values() if topic.latched)
+    with (
+        BagWriter(folder / 'predictions', latched=latched) as output,
+        filter_node(folder / 'model.npz', folder / 'filter_node.log') as process,
+    ):
+        return play_and_record(output, messages, SPEED, lambda: process.poll() is None, show)
+
+
+def _score(folder: Path, model: ModelHead, held_out: Recording) -> None:
+    live = read_run(folder / 'predictions', len(model.horizons))
+    if not len(live.stamps):
+        msg = f'the filter node published nothing; see {folder / "filter_node.log"}'
+        raise InputError(msg)
+    offline = run_filter(model, held_out, lambda *_: None)
+    evaluation = compare(model, [held_out], [with_published(offline, live)])
+    draw_evaluation(evaluation, model, folder / 'figure.png', 'Slot car: what the node published')
+    print_scores(evaluation, model)
+    stamps, positions = offline.stamps[offline.told], offline.positions[offline.told]
+    alike = np.array_equal(stamps, live.stamps) and np.array_equal(positions, live.positions)
+    print(
+        '      The node published bit for bit what "two-manifold evaluate" computes offline.'
+        if alike
+        else '      The node and "two-manifold evaluate" differ: messages were lost on the way.'
+    )
+
+
+def _explain(folder: Path) -> None:
+    for name, what in (
+        ('recording', 'the simulated bag: /imu and /reference'),
+        ('model.npz', 'the model; "two-manifold info" shows what is in it'),
+        ('predictions', "the filter node's topics, recorded from DDS"),
+        ('figure.png', 'true and predicted track, error against horizon'),
+        ('filter_node.log', 'what the node said'),
+    ):
+        print(f'      {folder / name}: {what}')
+
+
+def main() -> int:
+    """Run the demo; return 0 on success, 2 on bad input, 128 and its number for a signal."""
+    one_blas_thread()
+    with Stopping() as stop:
+        # NumPy reads the number of threads when it is imported, which this module does.
+
+        try:
+            run_tour(sys.argv[1] if len(sys.argv) > 1 else 'demo_output')
+        except InputError as error:
+            print(f'demo: error: {error}', file=sys.stderr)
+            return 2
+        return 0
+    return 128 + stop.signal
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,3 +1,0 @@
-# Copyright 2026 The two_manifold_ros developers
-# SPDX-License-Identifier: Apache-2.0
-"""The whole way with real processes and real topics."""

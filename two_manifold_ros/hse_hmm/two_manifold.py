@@ -1,0 +1,186 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Singular value decompositions between two embeddings of the same hidden state.
+
+The noise of the two is independent given the state, so it averages out of the product between
+them, and its leading singular directions are the state's (Boots & Gordon 2012, section 3). The
+variants whiten one or both of the two first (footnote 2 there).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.affinity import fix_signs
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+
+COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
+
+RIDGE = 1e-3
+"""Of the covariances that are whitened, relative to their mean variance."""
+
+
+@dataclass(frozen=True)
+class Coupled:
+    """
+    The directions of two embeddings that go with each other.
+
+    Parameters
+    ----------
+    first_map : (m_X, r), second_map : (m_Y, r)
+        Column i of one belongs to column i of the other; the largest entry of each column of the
+        first is positive.
+    singular_values : (r,)
+        Largest first.
+
+    """
+
+    first_map: Floats
+    second_map: Floats
+    singular_values: Floats
+
+
+def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
+    """
+    Couple two centred embeddings.
+
+    Parameters
+    ----------
+    first : (n, m_X), second : (n, m_Y)
+        Centred coordinates; row i of both belongs to the same sample.
+    coupling
+        ``cross-covariance``: SVD of (3.1), the exact kernel SVD of section 3.2.2 of the paper.
+        ``gram-product``: SVD of C_X C_Y, Algorithm 1 to the letter, in the form (4.5).
+        ``canonical``: canonical correlation, which weighs every direction by how well it is
+        predicted and not by how much varies along it.
+        ``reduced-rank``: reduced-rank regression of the first on the second, which weighs a
+        direction by how much of what varies along it is predicted.
+
+    Returns
+    -------
+    Coupled
+        With r = min(m_X, m_Y) directions.
+
+    Raises
+    ------
+    InputError
+        If there is no coupling of that name.
+
+    """
+    if coupling == 'cross-covariance':
+        first_map, values, second_map = _cross_covariance(first, second)
+    elif coupling == 'gram-product':
+        first_map, values, second_map = _gram_product(first, second)
+    elif coupling == 'canonical':
+        first_map, values, second_map = _whitened(first, second, _ridged_root(first))
+    elif coupling == 'reduced-rank':
+        first_map, values, second_map = _whitened(first, second, np.eye(first.shape[1]))
+    else:
+        msg = f'there is no coupling named {coupling!r}; choose one of {", ".join(COUPLINGS)}'
+        raise InputError(msg)
+    fixed = fix_signs(first_map)
+    return Coupled(fixed, second_map * np.sign((fixed * first_map).sum(axis=0)), values)
+
+
+def _cross_covariance(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    left, values, right = np.linalg.svd(first.T @ second / len(first), full_matrices=False)
+    return left, values, right.T
+
+
+def _gram_product(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the maps sqrt(n) R^{-1} U' of both and the singular values of C_X C_Y, eq. (4.5)."""
+    triangles = [np.asarray(np.linalg.qr(each, mode='r')) for each in (first, second)]
+    core = triangles[0] @ (first.T @ second) @ triangles[1].T
+    left, values, right = np.linalg.svd(core, full_matrices=False)
+    # The pseudo-inverse, because columns that are constant or repeated leave no inverse.
+    inverses = [np.sqrt(len(first)) * np.linalg.pinv(triangle) for triangle in triangles]
+    return inverses[0] @ left, values, inverses[1] @ right.T
+
+
+def _whitened(first: Floats, second: Floats, root: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the maps of an SVD for which the second is whitened and the first as by its root."""
+    second_root = _ridged_root(second)
+    half = np.linalg.solve(root, first.T @ second / len(first))
+    left, values, right = np.linalg.svd(
+        np.linalg.solve(second_root, half.T).T, full_matrices=False
+    )
+    return np.linalg.solve(root.T, left), values, np.linalg.solve(second_root.T, right.T)
+
+
+def _ridged_root(features: Floats) -> Floats:
+    """Return the Cholesky factor of a ridged covariance; the identity where nothing varies."""
+    covariance = features.T @ features / len(features)
+    ridge = RIDGE * float(np.trace(covariance)) / len(covariance) or 1.0
+    root: Floats = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
+    return root
+
+
+SMALLEST_RATIO = 1e-3
+"""Directions with a smaller singular value, relative to the first, are left out."""
+
+
+@dataclass(frozen=True)
+class SharedDirections:
+    r"""
+    Directions of the future embedding that the past predicts, and the regression onto them.
+
+    Parameters
+    ----------
+    future_map : (m_F, r)
+        State of a future window: ``z_F @ future_map``.
+    past_map : (m_P, r)
+        Spectral regression from the past: its implied weights are
+        ``z_P @ past_map / n``, and
+        :math:`(A^\top C)\,\text{past\_map} = I` with A the future map and C of eq. (3.1).
+    singular_values : (r,)
+        Largest first.
+
+    """
+
+    future_map: Floats
+    past_map: Floats
+    singular_values: Floats
+
+
+def shared_directions(
+    future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
+) -> SharedDirections:
+    """
+    Couple the centred embeddings of future and past windows.
+
+    Parameters
+    ----------
+    future : (n, m_F), past : (n, m_P)
+        Centred coordinates; row i of both belongs to the same training tick.
+    rank
+        Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
+    coupling
+        One of ``COUPLINGS`` of ``couplings``, the future being the first.
+
+    Raises
+    ------
+    InputError
+        If the past predicts nothing of the future, or there is no coupling of that name.
+
+    """
+    coupled = couple(future, past, coupling)
+    values = coupled.singular_values
+    if not values[0] > 0.0:
+        msg = 'past and future windows share nothing; record while the vehicle drives'
+        raise InputError(msg)
+    keep = min(rank, int(np.count_nonzero(values > SMALLEST_RATIO * values[0])))
+    future_map, values = coupled.first_map[:, :keep], values[:keep]
+    if coupling == 'gram-product':
+        # Its directions of the past belong to another product; the smallest regression does it.
+        past_map = np.linalg.pinv(future_map.T @ future.T @ past / len(future))
+    else:
+        past_map = coupled.second_map[:, :keep] / values
+    return SharedDirections(future_map, past_map, values)

@@ -1,0 +1,442 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Measure and correct the lag of the positions behind the IMU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.findings import info, warning
+from two_manifold_ros.inspection.motion import put_together, SMOOTHING_S
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.inspection.findings import Finding
+    from two_manifold_ros.inspection.motion import Together
+    from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+FURTHEST_S = 2.0
+"""Lags that are looked at, to both sides: of a camera or receiver and its driver, not of clocks
+that nobody set; and on a short track one curve soon looks like the next."""
+
+_BLOCKS = 8
+_POINTS_IN_WINDOW = 12
+_LEAST_S = 10.0
+_TELLING = 0.36
+_VAGUE_S = 0.1
+_ALMOST = 0.8
+_CONSTANT = 1e-9
+
+
+@dataclass(frozen=True)
+class Witness:
+    """
+    What one sensor says of the lag.
+
+    Parameters
+    ----------
+    name
+        Of the sensor.
+    lag_s, error_s
+        Lag of the positions in seconds, and its standard error.
+        Infinite where it could be anything.
+    explained
+        Share of the variance of the motion that the sensor explains at that lag, in [0, 1].
+
+    """
+
+    name: str
+    lag_s: float
+    error_s: float
+    explained: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether what it says is worth anything."""
+        return self.explained >= _TELLING and self.error_s <= _VAGUE_S
+
+
+def hear(name: str, early: Floats, late: Floats, step_s: float, window: int) -> Witness:
+    """
+    Find the lag at which a linear combination of some signals explains another one best.
+
+    The standard error is that of a jackknife: an eighth of the time is left out in turn.
+
+    Parameters
+    ----------
+    name
+        Of the sensor.
+    early : (G, k) float64
+        Signals of the sensor on an even grid; NaN where unknown.
+    late : (G,) float64
+        What they are to explain, on the same grid; NaN where unknown.
+    step_s
+        Step of the grid, seconds.
+    window
+        Points over which both are smoothed; those far closer together say the same.
+
+    """
+    stride = max(1, window // _POINTS_IN_WINDOW)
+    early, late, step_s = early[::stride], late[::stride], step_s * stride
+    least = round(_LEAST_S / step_s)
+    if min(np.isfinite(late).sum(), np.isfinite(early).all(axis=1).sum()) < least:
+        return Witness(name, 0.0, np.inf, 0.0)
+    reach = math.ceil(FURTHEST_S / step_s) + 1
+    shares = _explained(early, late, np.arange(-reach, reach + 1), least)
+    peaks = shares.argmax(axis=0)
+    best = float(shares[peaks[0], 0])
+    lag_s = float(peaks[0] - reach) * step_s
+    if _ambiguous(shares[:, 0]) or peaks.min() == 0 or peaks.max() == 2 * reach:
+        return Witness(name, lag_s, np.inf, best)
+    tops = [_vertex(curve, peak) for peak, curve in zip(peaks.tolist(), shares.T, strict=True)]
+    lags = (peaks - reach + tops) * step_s
+    error_s = float(np.sqrt((_BLOCKS - 1) * np.var(lags[1:])))
+    return Witness(name, float(lags[0]), error_s if abs(lags[0]) <= FURTHEST_S else np.inf, best)
+
+
+def _ambiguous(curve: Floats) -> bool:
+    """Return whether lags far apart explain almost as much, as on the two halves of an oval."""
+    high = np.flatnonzero(curve >= _ALMOST * curve.max())
+    return bool(high[-1] - high[0] >= len(high))
+
+
+def _explained(early: Floats, late: Floats, lags: Ints, least: int) -> Floats:
+    """Return (lags, 1 + blocks) shares of explained variance: of all, and without each block."""
+    early, late = _standardised(early), _standardised(late[:, None])
+    # Once, as it takes longer than all else of a lag.
+    known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
+    known_late: Bools = np.isfinite(late[:, 0])
+    sums = np.stack(
+        [_block_moments(early, late, (known_early, known_late), lag) for lag in lags.tolist()]
+    )
+    total = sums.sum(axis=1, keepdims=True)
+    return _share(np.concatenate([total, total - sums], axis=1), least)
+
+
+def _standardised(signals: Floats) -> Floats:
+    scale = np.nanstd(signals, axis=0)
+    centred: Floats = signals - np.nanmean(signals, axis=0)
+    return centred / np.where(scale > 0, scale, 1.0)
+
+
+def _block_moments(early: Floats, late: Floats, known: tuple[Bools, Bools], lag: int) -> Floats:
+    """Return sums of products (blocks, k + 2, k + 2) of one, the signals, and what comes later."""
+    size = len(late)
+    rows = np.zeros((-(-size // _BLOCKS) * _BLOCKS, early.shape[1] + 2))
+    paired = slice(max(0, lag), size + min(0, lag))
+    before = slice(max(0, -lag), size - max(0, lag))
+    inside = rows[paired]
+    inside[:, 0] = 1.0
+    inside[:, 1:-1] = early[before]
+    inside[:, -1:] = late[paired]
+    inside[~(known[0][before] & known[1][paired])] = 0.0
+    blocks = rows.reshape(_BLOCKS, -1, rows.shape[1])
+    moments: Floats = blocks.transpose(0, 2, 1) @ blocks
+    return moments
+
+
+def _share(moments: Floats, least: int) -> Floats:
+    """Return which share of the last variable's variance the others explain; 0 from too few."""
+    counts = np.maximum(moments[..., :1, :1], 1.0)
+    means = moments[..., 0, 1:] / counts[..., 0]
+    covariance = moments[..., 1:, 1:] / counts - means[..., :, None] * means[..., None, :]
+    inverse = np.linalg.pinv(covariance[..., :-1, :-1], rcond=1e-6, hermitian=True)
+    shared, whole = covariance[..., :-1, -1], covariance[..., -1, -1]
+    explained = np.einsum('...i,...ij,...j->...', shared, inverse, shared)
+    enough = (counts[..., 0, 0] >= least) & (whole > _CONSTANT)
+    share: Floats = np.where(enough, explained / np.maximum(whole, _CONSTANT), 0.0)
+    return share
+
+
+def _vertex(values: Floats, peak: int) -> float:
+    """Return where the parabola through a peak and its neighbours has its top, in steps."""
+    left, top, right = values[peak - 1 : peak + 2]
+    bend = left - 2 * top + right
+    return 0.0 if bend == 0 else float((left - right) / (2 * bend))
+
+
+_SMOOTHINGS_S = (SMOOTHING_S, 1.2, 2.4, 4.8)
+
+_FAIR_SHARE = 0.95
+
+_SYSTEMATIC_S = 0.01
+"""What slip, banking and the way between IMU and reference point do even to a good witness."""
+
+_SURE = 2.0
+"""Standard errors to either side that hold the truth nineteen times in twenty."""
+
+
+@dataclass(frozen=True)
+class Lag:
+    """
+    By how much the stamps of the positions are later than those of the IMU.
+
+    Parameters
+    ----------
+    seconds
+        Negative where they are earlier; ``None`` where no sensor tells.
+    uncertainty_s
+        The lag is within as much of ``seconds`` nineteen times in twenty; infinite where no
+        sensor tells.
+    witnesses
+        What each sensor that tells says.
+
+    """
+
+    seconds: float | None
+    uncertainty_s: float
+    witnesses: tuple[Witness, ...]
+
+    def __str__(self) -> str:
+        """Return the lag in words."""
+        if self.seconds is None:
+            return 'behind or ahead of those of the IMU, nobody can tell'
+        side = 'behind' if self.seconds >= 0 else 'ahead of'
+        return f'{abs(self.seconds):.3f} s (+- {self.uncertainty_s:.3f} s) {side} those of the IMU'
+
+    def exceeds(self, least_s: float) -> bool:
+        """Return whether there is certainly a lag, and one of more than ``least_s`` seconds."""
+        return self.seconds is not None and abs(self.seconds) > max(self.uncertainty_s, least_s)
+
+
+def estimate_lag(recording: Recording) -> Lag:
+    """
+    Estimate the lag of a recording; as `lag_between`, and not told without positions.
+
+    Positions that jump or are missing are passed over.
+    """
+    if recording.positions is None:
+        return _settled([])
+    return lag_between(recording.positions, recording.imu)
+
+
+def lag_between(
+    positions: PositionStream,
+    imu: ImuStream,
+    usual: Together | None = None,
+    gyroscope: Witness | None = None,
+) -> Lag:
+    """
+    Estimate a lag of up to ``FURTHEST_S`` from the gyroscope and from the accelerometer.
+
+    Neither unit, sign nor mounting of the IMU matters. Other sensors tell nothing.
+
+    Parameters
+    ----------
+    positions, imu
+        Of one recording.
+    usual, gyroscope
+        Both at the usual smoothing, and what `hear_gyroscope` says of that, if known already.
+
+    """
+    if not imu.of_imu:
+        return _settled([])
+    scenes = [
+        usual if index == 0 and usual else put_together(positions, imu, smoothing_s)
+        for index, smoothing_s in enumerate(_SMOOTHINGS_S)
+    ]
+    seen = [both for both in scenes if both is not None]
+    if not seen:
+        return _settled([])
+    turns = [gyroscope if both is usual and gyroscope else hear_gyroscope(both) for both in seen]
+    return _settled([_clearest(turns), _clearest(list(map(hear_accelerometer, seen)))])
+
+
+def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
+    """
+    Return one lag for all recordings if what is known of them allows it, or each its own.
+
+    A machine that was not restarted between recordings has one lag; that of a recording in which
+    nothing tells is then known from the others.
+    """
+    known = [lag for lag in lags if lag.seconds is not None]
+    if not known:
+        return list(lags)
+    seconds = np.array([lag.seconds for lag in known], dtype=np.float64)
+    uncertainties = np.array([lag.uncertainty_s for lag in known])
+    mean = float(np.average(seconds, weights=uncertainties**-2.0))
+    if (np.abs(seconds - mean) > uncertainties).any():
+        return list(lags)
+    # What slip and mounting do is the same in all of them, so more of them are no surer.
+    witnesses = tuple(witness for lag in known for witness in lag.witnesses)
+    return [Lag(mean, float(uncertainties.min()), witnesses)] * len(lags)
+
+
+def hear_gyroscope(both: Together) -> Witness:
+    """Return what the axis says that explains the rate of turn of the course best."""
+    motion = both.motion
+    rates = [both.imu[:, [axis]] for axis in (3, 4, 5)]
+    return max(
+        (
+            hear(name, rate, motion.course_rate, motion.step_s, motion.window)
+            for name, rate in zip(IMU_CHANNELS[3:], rates, strict=True)
+        ),
+        key=lambda witness: witness.explained,
+    )
+
+
+def hear_accelerometer(both: Together) -> Witness:
+    """
+    Return what all axes together say that explain the acceleration to the side.
+
+    The acceleration along the course says little: it is small, and weight leaks into it wherever
+    the ground rises or the vehicle pitches.
+    """
+    motion = both.motion
+    aside = np.linalg.norm(motion.velocities, axis=1) * motion.course_rate
+    return hear('linear_acceleration', both.imu[:, :3], aside, motion.step_s, motion.window)
+
+
+def _clearest(heard: list[Witness]) -> Witness:
+    """
+    Return what a sensor says at the smoothing at which it errs least.
+
+    Positions of little noise tell most when smoothed little, others when smoothed much; but a
+    smoothing over which the bends of the track are lost explains less and tells nothing.
+    """
+    best = max(witness.explained for witness in heard)
+    fair = [witness for witness in heard if witness.explained >= _FAIR_SHARE * best]
+    return min(fair, key=lambda witness: witness.error_s)
+
+
+def _settled(heard: list[Witness]) -> Lag:
+    """
+    Weigh the witnesses by their errors.
+
+    Slip lets the gyroscope see a turn late or early, and an IMU far from the reference point of
+    the positions is pushed to the side at another time; where the two disagree the truth may be
+    anywhere between them, so half the difference adds to the uncertainty.
+    """
+    telling = tuple(witness for witness in heard if witness.tells)
+    if not telling:
+        return Lag(None, np.inf, ())
+    lags = np.array([witness.lag_s for witness in telling])
+    weights = 1 / (np.array([witness.error_s for witness in telling]) ** 2 + _SYSTEMATIC_S**2)
+    uncertainty = np.hypot(_SURE / np.sqrt(weights.sum()), np.ptp(lags) / 2)
+    return Lag(float(np.average(lags, weights=weights)), float(uncertainty), telling)
+
+
+AUTO = 'auto'
+
+
+def parse_position_lag(text: str) -> float | None:
+    """
+    Return the seconds that are asked for, or ``None`` for ``auto``.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+
+    """
+    if text == AUTO:
+        return None
+    try:
+        lag_s = float(text)
+    except ValueError:
+        lag_s = math.nan
+    if not math.isfinite(lag_s):
+        msg = f'a position lag of {text!r} is neither {AUTO} nor a number of seconds'
+        raise InputError(msg)
+    return lag_s
+
+
+def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]:
+    """
+    Make positions earlier by their lag; the last note of each recording says what was done.
+
+    Parameters
+    ----------
+    recordings
+        Made with one setup: where the lags that are found agree, all get the same.
+    wanted
+        ``auto`` for the lag that is found, or seconds; empty to leave everything as it is.
+
+    Raises
+    ------
+    InputError
+        If ``wanted`` is something else.
+
+    """
+    if not wanted:
+        return list(recordings)
+    lag_s = parse_position_lag(wanted)
+    if lag_s is not None:
+        asked = _moving(lag_s, 'as asked for')
+        return _moved(recordings, [(lag_s, asked)] * len(recordings))
+    lags = agreed_lags([estimate_lag(recording) for recording in recordings])
+    return _moved(recordings, list(map(_correction, lags)))
+
+
+def _correction(lag: Lag) -> tuple[float, str]:
+    """Return by how much positions are to be made earlier, and the reason in words."""
+    if lag.seconds is None:
+        return 0.0, 'no lag of the positions can be told: left as they are'
+    if not lag.exceeds(0.0):
+        return 0.0, f'the stamps of the positions are {lag}, which may be none: left as they are'
+    return lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
+
+
+def _moving(lag_s: float, why: str) -> str:
+    side = 'earlier' if lag_s >= 0 else 'later'
+    return f'positions made {abs(lag_s):.3f} s {side}, {why}'
+
+
+def _moved(
+    recordings: Sequence[Recording], corrections: Sequence[tuple[float, str]]
+) -> list[Recording]:
+    """Make positions earlier and note it, by name where it is not the same for all."""
+    alike = len(set(corrections)) == 1
+    moved = []
+    for recording, (lag_s, words) in zip(recordings, corrections, strict=True):
+        note = words if alike else f'{recording.name}: {words}'
+        earlier = recording.with_positions_earlier(lag_s)
+        moved.append(replace(earlier, notes=(*recording.notes, note)))
+    return moved
+
+
+HALF_TICK_S = 0.025
+"""Of the 20 Hz that are usual; a lag below half a tick does not show in an estimate."""
+
+
+def lag_findings(lag: Lag, least_s: float) -> list[Finding]:
+    """Return what is to be said about a lag, if it is more than ``least_s`` seconds."""
+    if lag.seconds is None:
+        return [
+            info(
+                'offset_unknown',
+                'Whether IMU and positions are in step cannot be told, because neither gyroscope '
+                'nor accelerometer follows the course: record straights and curves for more than '
+                'ten seconds if you want to know.',
+            ),
+        ]
+    if not lag.exceeds(least_s):
+        return []
+    return [warning('time_offset', _late(lag))]
+
+
+def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:
+    """Yield what is to be said about the lags of recordings of those names, once if they agree."""
+    agreed = agreed_lags(lags)
+    if len(names) > 1 and len(set(agreed)) == 1:
+        names, agreed = [f'{names[0]} and {len(names) - 1} more'], agreed[:1]
+    for name, lag in zip(names, agreed, strict=True):
+        if lag.exceeds(least_s):
+            yield f'{name}: {_late(lag)}'
+
+
+def _late(lag: Lag) -> str:
+    return (
+        f'The stamps of the positions are {lag}: estimates will be off by the distance driven in '
+        f'that time; correct it with --position-lag auto (position_lag of the trainer node), or '
+        f'set the clocks (NTP or PTP) and stamp camera images when they are taken.'
+    )

@@ -1,0 +1,158 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Diffusion maps with a choice of what the density of the points does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import identity
+
+from two_manifold_ros.manifold.affinity import (
+    affinity,
+    check_bandwidth,
+    check_neighbourhood,
+    near_points,
+    require_scale,
+    SMALLEST_DEGREE,
+)
+from two_manifold_ros.manifold.graph import (
+    affinity_graph,
+    check_density,
+    connect,
+    embed_walk,
+    local_bandwidth,
+    notes_on_pieces,
+)
+
+if TYPE_CHECKING:
+    from two_manifold_ros.manifold.learner import Embedding, Samples
+    from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class Transition:
+    r"""
+    Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step.
+
+    Steps go to the ``near_points``: from a training point, to the same points as in training.
+
+    Parameters
+    ----------
+    bandwidth
+        :math:`\sigma`.
+    neighbours
+        How many others are near.
+    radii : (n,)
+        Squared distance of each training point to the last of its own neighbours.
+    factors : (n,)
+        :math:`q^{-\alpha}`, see ``DiffusionMap``.
+
+    """
+
+    bandwidth: float
+    neighbours: int
+    radii: Floats
+    factors: Floats
+
+    def weights(self, squared: Floats) -> Floats | None:
+        """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
+        close = near_points(squared, self.neighbours, self.radii)
+        near = affinity(squared[close], self.bandwidth)
+        if not near.sum() > SMALLEST_DEGREE:
+            return None
+        near *= self.factors[close]
+        weights = np.zeros(len(squared))
+        weights[close] = near / near.sum()
+        return weights
+
+    def check(self, count: int) -> int:
+        """Return ``count``; refuse what does not fit as many training points."""
+        check_bandwidth(self.bandwidth)
+        check_neighbourhood(self.neighbours, self.radii, count)
+        if self.factors.shape != (count,) or not self.factors.min() > 0.0:
+            msg = f'factors are not {count} positive numbers'
+            raise ValueError(msg)
+        return count
+
+
+@dataclass(frozen=True)
+class DiffusionMap:
+    r"""
+    Eigenfunctions of a random walk over the points, times their eigenvalues.
+
+    With affinities :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between neighbours and with
+    oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows of
+    :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums,
+
+    .. math:: P \psi_r = \mu_r \psi_r, \qquad E = [\mu_1 \psi_1, \dots, \mu_m \psi_m],
+
+    the largest :math:`\mu` first, which are the eigenvalues of the embedding, without the
+    constant mode; :math:`\psi` has mean square 1 in the stationary distribution of P. A new
+    point gets the mean of :math:`\psi` over one step from it, which is :math:`\mu\psi` at a
+    training point. It differs, by less than a thousandth of the spread, at the ends of edges that
+    join pieces of the graph, and by as much or, among few points, a tenth and more, where of
+    copies only some were neighbours of a point.
+
+    :math:`\sigma^2` is half the median squared distance of a point to the last of its
+    neighbours: the limits below hold where few affinities are cut off, and where the points
+    are dense, more are.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+    neighbours
+        :math:`\kappa`; either point may be the neighbour of the other.
+    density
+        :math:`\alpha`. As points become many, P becomes the heat flow along the manifold,
+        whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the potential
+        -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised graph
+        Laplacian).
+
+    Raises
+    ------
+    InputError
+        If the density is not between 0 and 1.
+
+    References
+    ----------
+    R. R. Coifman, S. Lafon: Diffusion maps. Applied and Computational Harmonic Analysis 21, 2006.
+
+    """
+
+    dimension: int
+    neighbours: int
+    density: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the density."""
+        check_density(self.density)
+
+    def fit(self, samples: Samples) -> Embedding:
+        """
+        Embed the points through their neighbour graph; no n x n dense matrix is formed.
+
+        Raises
+        ------
+        InputError
+            If there are too few points, or most are identical.
+
+        """
+        require_scale(samples, self.dimension, self.neighbours)
+        indices, squared = samples.neighbours(self.neighbours)
+        radii = squared[:, -1].copy()
+        bandwidth = local_bandwidth(radii)
+        graph = affinity_graph(indices, squared, bandwidth)
+        graph, components = connect(graph, samples, bandwidth)
+        return embed_walk(
+            graph + identity(len(samples)),
+            self.dimension,
+            self.density,
+            partial(Transition, bandwidth, self.neighbours, radii),
+            bandwidth,
+            notes_on_pieces(components, self.neighbours),
+        )

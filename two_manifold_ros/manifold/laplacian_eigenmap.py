@@ -1,0 +1,263 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Laplacian eigenmaps as kernels, and their extension to new points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import diags
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.affinity import (
+    affinity,
+    check_indices,
+    check_neighbourhood,
+    near_points,
+    require_scale,
+    SMALLEST_DEGREE,
+)
+from two_manifold_ros.manifold.graph import (
+    affinity_graph,
+    connect,
+    notes_on_pieces,
+    smallest_modes,
+    walk_modes,
+)
+from two_manifold_ros.manifold.learner import Embedding, Extension
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from two_manifold_ros.manifold.learner import Samples
+    from two_manifold_ros.typing import Floats, Ints
+
+
+LARGEST_GAIN = 20.0
+"""Of a mode over its mean in the neighbourhood, either way: more would be the noise of it."""
+
+SAME = 1e-12
+"""Squared distance, relative to the largest radius, below which points are the same."""
+
+
+@dataclass(frozen=True)
+class NearModes:
+    r"""
+    Values of the modes of a Laplacian at a new point, from its affinities to those near.
+
+    A mode satisfies :math:`\sum_j W_{ij}\psi_j = (d_i - \lambda)\psi_i` in each row of the graph,
+    or :math:`= (1 - \lambda) d_i \psi_i` where the Laplacian is normalised. With :math:`W_{ii} =
+    1` added on both sides this holds for the sum over all near points, of which a training point
+    is one itself; so a new point gets
+
+    .. math:: \psi(x) = \frac{\sum_j w_j(x)\psi_j}{d_x - \lambda + 1} \quad\text{or}\quad
+              \sqrt{d_x}\,\frac{\sum_j w_j(x)\psi_j}{(1 - \lambda) d_x + 1}, \qquad
+              d_x = \sum_j w_j(x) - 1,
+
+    and a training point its own value; this is (8.1) of the note with the point's own affinity
+    accounted for. Where a mode changes so much from point to point that its mean over those near
+    says next to nothing of it, with a denominator around zero, the value falls to zero with the
+    denominator and so misses that of a training point: where :math:`\lambda > 0.95`, or, of a
+    Laplacian that is not normalised, above about the degree of the point. An edge that joins two
+    pieces counts for the two points that it joins alone.
+
+    Parameters
+    ----------
+    bandwidth
+        Of the affinity; 0 for affinities of 1.
+    neighbours
+        How many others are near.
+    normalised
+        1 for the normalised Laplacian, else 0.
+    radii : (n,)
+        Squared distance of each training point to the last of its own neighbours.
+    eigenvalues : (m,)
+        :math:`\lambda`.
+    modes : (n, m)
+        :math:`\psi`; of the normalised Laplacian those of the random walk.
+    bridges : (b, 2) int64
+        Pairs that join pieces of the graph, in both directions.
+    bridge_weights : (b,)
+        Their affinities.
+
+    """
+
+    bandwidth: float
+    neighbours: int
+    normalised: int
+    radii: Floats
+    eigenvalues: Floats
+    modes: Floats
+    bridges: Ints
+    bridge_weights: Floats
+
+    def weights(self, squared: Floats) -> Floats | None:
+        """Return the (m,) values of the modes; ``None`` if all points are out of reach."""
+        near = near_points(squared, self.neighbours, self.radii)
+        near_weights = affinity(squared[near], self.bandwidth)
+        total = near_weights.sum()
+        if not total > SMALLEST_DEGREE:
+            return None
+        summed = near_weights @ self.modes[near]
+        for end, weight in self._bridged(squared):
+            total += weight
+            summed += weight * self.modes[end]
+        degree = max(total - 1.0, 0.0)
+        if self.normalised:
+            own = (1.0 - self.eigenvalues) * degree + 1.0
+            summed *= np.sqrt(degree)
+        else:
+            own = degree - self.eigenvalues + 1.0
+        least = total / LARGEST_GAIN
+        values: Floats = summed * np.clip(own / least, -1.0, 1.0) / np.maximum(np.abs(own), least)
+        return values
+
+    def _bridged(self, squared: Floats) -> list[tuple[int, float]]:
+        """Return where the bridges of a training point lead, and their weights."""
+        if not len(self.bridges):
+            return []
+        nearest = squared.argmin()
+        if squared[nearest] > SAME * self.radii.max():
+            return []
+        mine = self.bridges[:, 0] == nearest
+        return list(zip(self.bridges[mine, 1], self.bridge_weights[mine], strict=True))
+
+    def check(self, count: int) -> int:
+        """Return m; refuse what does not fit ``count`` training points."""
+        if not self.bandwidth >= 0.0:
+            msg = f'bandwidth is {self.bandwidth!r}, a negative number'
+            raise ValueError(msg)
+        if self.normalised not in {0, 1}:
+            msg = f'normalised is {self.normalised}, neither 0 nor 1'
+            raise ValueError(msg)
+        check_neighbourhood(self.neighbours, self.radii, count)
+        shapes = {
+            'modes': (self.modes, (count, self.eigenvalues.size)),
+            'eigenvalues': (self.eigenvalues, (self.eigenvalues.size,)),
+            'bridges': (self.bridges, (self.bridge_weights.size, 2)),
+            'bridge_weights': (self.bridge_weights, (self.bridge_weights.size,)),
+        }
+        for name, (array, shape) in shapes.items():
+            if array.shape != shape:
+                msg = f'{name} has the shape {array.shape} instead of {shape}'
+                raise ValueError(msg)
+        if self.bridges.size:
+            check_indices('bridges', self.bridges.ravel(), count)
+        return int(self.eigenvalues.size)
+
+
+WEIGHTS = ('heat', 'binary')
+SMALLEST_EIGENVALUE = 1e-9
+"""Rounding may make one of a nearly split graph 0, where its inverse is infinite."""
+
+
+@dataclass(frozen=True)
+class LaplacianEigenmap:
+    r"""
+    Features of the pseudo-inverse of a graph Laplacian, eq. (2.3).
+
+    With the symmetric affinities W of a neighbour graph and their row sums D,
+
+    .. math:: \mathcal L = I - D^{-1/2} W D^{-1/2} \quad\text{or}\quad \mathcal L = D - W, \qquad
+              \mathcal L = \sum_r \lambda_r v_r v_r^\top, \quad
+              E = \sqrt n\,[v_1/\sqrt{\lambda_1}, \dots, v_m/\sqrt{\lambda_m}],
+
+    without the mode of :math:`\lambda_0 = 0`, and then centred. The eigenvalues of the embedding
+    are those of :math:`\mathcal L`, smallest first. A training point gets its own row out of
+    sample but for the roughest of many modes of few points, see `NearModes`.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates kept, m.
+    neighbours
+        :math:`\kappa`; either point may be the neighbour of the other.
+    normalised
+        Whether the Laplacian is the normalised one, the first.
+    weights
+        Affinities, one of ``WEIGHTS``: :math:`\exp(-d^2/2\sigma^2)` with the median distance
+        :math:`\sigma`, or 1.
+    scaled
+        Whether modes are divided by :math:`\sqrt{\lambda}`; all count alike without.
+
+    Raises
+    ------
+    InputError
+        If there are no weights of that name.
+
+    References
+    ----------
+    M. Belkin, P. Niyogi: Laplacian eigenmaps for dimensionality reduction and data
+    representation. Neural Computation 15, 2003.
+
+    """
+
+    dimension: int
+    neighbours: int
+    normalised: bool = True
+    weights: str = 'heat'
+    scaled: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the name of the weights."""
+        if self.weights not in WEIGHTS:
+            msg = (
+                f'there are no weights named {self.weights!r}; choose one of {", ".join(WEIGHTS)}'
+            )
+            raise InputError(msg)
+
+    def fit(self, samples: Samples) -> Embedding:
+        """
+        Embed the points through their neighbour graph; no n x n dense matrix is formed.
+
+        Raises
+        ------
+        InputError
+            If there are too few points for the dimension or the neighbours, or most are
+            identical.
+
+        """
+        distance = require_scale(samples, self.dimension, self.neighbours)
+        bandwidth = distance if self.weights == 'heat' else 0.0
+        indices, squared = samples.neighbours(self.neighbours)
+        near = affinity_graph(indices, squared, bandwidth)
+        graph, components = connect(near, samples, bandwidth)
+        degrees = np.asarray(graph.sum(axis=1)).ravel()
+        solve = _normalised_modes if self.normalised else _plain_modes
+        eigenvalues, vectors = solve(graph, degrees, self.dimension)
+        scale = np.sqrt(len(samples) / (eigenvalues if self.scaled else np.ones(self.dimension)))
+        coordinates = vectors * scale
+        mean = coordinates.mean(axis=0)
+        bridges = (graph - near).tocoo()
+        response = NearModes(
+            bandwidth,
+            self.neighbours,
+            int(self.normalised),
+            squared[:, -1].copy(),
+            eigenvalues,
+            vectors / np.sqrt(degrees)[:, None] if self.normalised else vectors,
+            np.column_stack([bridges.row, bridges.col]).astype(np.int64),
+            bridges.data,
+        )
+        return Embedding(
+            coordinates - mean,
+            Extension(response, np.diag(scale), -mean),
+            eigenvalues,
+            bandwidth,
+            notes_on_pieces(components, self.neighbours),
+        )
+
+
+def _normalised_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
+    """Return lambda_1.. and v_1.. from the random walk D^-1 W, whose modes are D^-1/2 v."""
+    values, functions = walk_modes(graph, dimension)
+    vectors = functions * np.sqrt(degrees / degrees.sum())[:, None]
+    return np.maximum(1.0 - values, SMALLEST_EIGENVALUE), vectors
+
+
+def _plain_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
+    constant = np.full(len(degrees), 1.0 / np.sqrt(len(degrees)))
+    values, vectors = smallest_modes((diags(degrees) - graph).tocsc(), constant, dimension)
+    return np.maximum(values, SMALLEST_EIGENVALUE * degrees.mean()), vectors

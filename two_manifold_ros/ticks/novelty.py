@@ -1,0 +1,148 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Novelty of the newest windows: whether the vehicle is on the trained route.
+
+The nearest training window alone says little: bends are alike on all routes, so one of them is
+always near, and how near depends on how noisy the drive is. The *contrast* of a window is the
+logarithm of its squared distance to the nearest training window over the mean of those to all of
+them; noise and speed move both alike. On the trained route one place stands out among all others,
+elsewhere many fit as badly. One window may err, so the mean over the last w ticks counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+UNFAMILIAR = 2.0**0.75
+"""
+Familiarity above which nothing may be believed: three quarters of the way to another route.
+
+On held-out runs the trained route seldom lies above it, 10 % faster and slower laps included,
+and other routes mostly do.
+"""
+
+STRANGE = 2.0**0.5
+"""Familiarity above which to doubt: half of the way to another route."""
+
+FAR = 10.0
+"""
+Times the typical squared distance above which a window is refused whatever its contrast.
+
+A test holds it against the slot car with accelerations in g, without gravity and frozen, which
+lie above, and against the trained route, which stays far below.
+"""
+
+LEAST_GAP = 0.2
+"""Between the two contrasts, where the training hardly tells its route from another."""
+
+SMALLEST_RATIO = 1e-4
+"""Of two distances: a window that is there twice would have a contrast of minus infinity."""
+
+
+@dataclass(frozen=True)
+class FamiliarAnchors:
+    """
+    What is typical for training, against which the newest windows are held.
+
+    Parameters
+    ----------
+    squared
+        Squared distance of an unseen window of the route to the nearest training window.
+    own
+        Contrast of an unseen window of the route.
+    other
+        Contrast of a window of another route with the same bends.
+    still
+        Most ticks in a row in which no channel changed at all.
+
+    """
+
+    squared: float
+    own: float
+    other: float
+    still: int
+
+    @property
+    def gap(self) -> float:
+        """Contrast that doubles the familiarity."""
+        return max(self.other - self.own, LEAST_GAP)
+
+
+def contrast(nearest: float, mean: float) -> float:
+    """Return the contrast of a window from its squared distances, at most 0."""
+    # Not above 0 where all training windows are the same and both distances are.
+    return math.log(max(nearest / mean, SMALLEST_RATIO)) if mean > 0.0 else 0.0
+
+
+class Familiarity:
+    """
+    Familiarity along a stream: 1 is typical for the trained route, 2 for another one.
+
+    Parameters
+    ----------
+    anchors
+        What is typical.
+    width
+        Ticks over which the contrast is averaged.
+
+    """
+
+    def __init__(self, anchors: FamiliarAnchors, width: int) -> None:
+        self._anchors = anchors
+        self._most_still = anchors.still + width
+        self._recent = np.zeros(width)
+        self._sum = 0.0
+        self._count = 0
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._recent[:] = 0.0
+        self._sum = 0.0
+        self._count = 0
+
+    def push(self, nearest: float, mean: float, still: int) -> float:
+        """
+        Take what is known of the newest window.
+
+        Parameters
+        ----------
+        nearest, mean
+            Smallest and mean squared distance to the training windows.
+        still
+            Ticks in a row in which no channel changed; one window more than ever in training
+            is refused.
+
+        Returns
+        -------
+        float
+            Familiarity; NaN if the distances are, which then leave no trace.
+
+        """
+        if math.isnan(nearest):
+            return math.nan
+        anchors = self._anchors
+        above = (self._average(contrast(nearest, mean)) - anchors.own) / anchors.gap
+        return max(
+            math.pow(2.0, above),
+            UNFAMILIAR * nearest / (FAR * anchors.squared),
+            self.frozen(still),
+        )
+
+    def frozen(self, still: int) -> float:
+        """Return the familiarity of so many ticks in a row in which no channel changed."""
+        return UNFAMILIAR * still / self._most_still
+
+    def _average(self, newest: float) -> float:
+        recent = self._recent
+        place = self._count % len(recent)
+        self._sum += newest - float(recent[place])
+        recent[place] = newest
+        self._count += 1
+        if self._count % len(recent) == 0:
+            # So that rounding cannot build up for ever.
+            self._sum = float(recent.sum())
+        return self._sum / min(self._count, len(recent))

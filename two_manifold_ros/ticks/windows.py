@@ -1,0 +1,210 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Windows of ticks, none of which crosses a seam.
+
+With past windows of w ticks and future windows of v, tick t of a segment of T ticks needs its
+past window t-w..t-1, its future window t..t+v-1 and the shifted one t+1..t+v all inside the
+segment: w <= t <= T - v - 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+
+from two_manifold_ros.ticks.sliding import direct_distances, nearest, slide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.typing import Floats, Ints
+
+
+@dataclass(frozen=True)
+class WindowSet:
+    """
+    Windows of one width over a series.
+
+    Parameters
+    ----------
+    series : (d, N)
+        Standardised observations of all segments end to end, one row a channel, contiguous.
+    starts : (n,) int64
+        First tick of each window in the series, increasing.
+    width
+        Ticks in a window.
+
+    """
+
+    series: Floats
+    starts: Ints
+    width: int
+
+    def __len__(self) -> int:
+        """Return the number of windows."""
+        return len(self.starts)
+
+    def rows(self, indices: Ints) -> Floats:
+        """Return some windows as flat rows, tick after tick: (len(indices), w d)."""
+        view = sliding_window_view(self.series, self.width, axis=1)
+        picked = view[:, self.starts[indices]]
+        return np.ascontiguousarray(picked.transpose(1, 2, 0)).reshape(
+            len(indices), self.width * len(self.series)
+        )
+
+    def distances_to(self, others: Ints) -> Floats:
+        """Return squared distances of all windows to some of them: (n, len(others))."""
+        return self.distances_from(self.rows(others))
+
+    def distances_from(self, right: Floats) -> Floats:
+        """Return squared distances of all windows to (m, w d) rows: (n, m)."""
+        result = np.empty((len(self), len(right)))
+        right_norms = np.square(right).sum(axis=1)
+        for begin in range(0, len(self), 1024):
+            left = self.rows(np.arange(begin, min(begin + 1024, len(self))))
+            block = np.square(left).sum(axis=1)[:, None] + right_norms - 2.0 * left @ right.T
+            result[begin : begin + len(left)] = np.maximum(block, 0.0)
+        return result
+
+    def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
+        """Return the squared distances of randomly drawn pairs of different windows."""
+        rng = np.random.default_rng(seed)
+        first = rng.integers(0, len(self), pairs)
+        second = (first + rng.integers(1, len(self), pairs)) % len(self)
+        first, second = self.starts[first], self.starts[second]
+        # Tick after tick a window is one piece of memory, which is copied ten times as fast.
+        ticks = np.ascontiguousarray(self.series.T)
+        count, channels = ticks.shape
+        step = ticks.itemsize
+        shape = count - self.width + 1, self.width * channels
+        windows = as_strided(ticks, shape, (channels * step, step), writeable=False)
+        result = np.empty(pairs)
+        for begin in range(0, pairs, 1024):
+            part = slice(begin, begin + 1024)
+            apart = windows[first[part]] - windows[second[part]]
+            result[part] = np.square(apart, out=apart).sum(axis=1)
+        return result
+
+    def neighbours(self, count: int) -> tuple[Ints, Floats]:
+        """
+        Find the nearest other windows of every window, exactly.
+
+        Returns
+        -------
+        indices : (n, count) int64, squared : (n, count)
+            Smallest distance first; n - 1 columns if there are no more others.
+
+        """
+        count = min(count, len(self) - 1)
+        indices = np.empty((len(self), count), dtype=np.int64)
+        squared = np.empty((len(self), count))
+        for index, row in self.distance_rows():
+            row[index] = np.inf
+            found = nearest(row, count)
+            indices[index] = found
+            squared[index] = row[found]
+        return indices, squared
+
+    def distance_rows(self) -> Iterator[tuple[int, Floats]]:
+        """
+        Yield the squared distances of each window to all windows of the set, one row at a time.
+
+        Costs O(n d) a row by the recursion (8.3); the row is valid until the next one.
+        """
+        width = self.width
+        distances = np.empty(0)
+        row = np.empty(len(self))
+        previous = -2
+        for index, start in enumerate(self.starts.tolist()):
+            if distances.size and start - previous <= width:
+                for position in range(previous + 1, start + 1):
+                    slide(distances, self.series, self.series, position, width)
+            else:
+                distances = direct_distances(self.series, self.series[:, start : start + width])
+            previous = start
+            np.take(distances, self.starts, out=row)
+            yield index, row
+
+
+def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
+    """
+    Join segments of observations into one series.
+
+    Parameters
+    ----------
+    segments
+        Arrays (T, d).
+
+    Returns
+    -------
+    series : (d, N)
+        Contiguous, one row a channel.
+    begins : (s + 1,) int64
+        Where each segment begins in the series, and N.
+
+    """
+    begins = np.concatenate([[0], np.cumsum([len(segment) for segment in segments])])
+    return np.ascontiguousarray(np.concatenate(segments).T), begins.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class TrainingTicks:
+    """
+    Training ticks and their windows.
+
+    Parameters
+    ----------
+    ticks : (n,) int64
+        Training ticks as positions in the series.
+    pasts
+        Past window of each training tick (n windows).
+    futures
+        Future windows of the training ticks and of the last tick's successor in each segment.
+    own, shifted : (n,) int64
+        Index in ``futures`` of each training tick's future window and of the shifted one.
+
+    """
+
+    ticks: Ints
+    pasts: WindowSet
+    futures: WindowSet
+    own: Ints
+    shifted: Ints
+
+
+def find_training_ticks(series: Floats, begins: Ints, width: int) -> TrainingTicks:
+    """
+    Collect the training ticks of all segments.
+
+    Parameters
+    ----------
+    series : (d, N), begins : (s + 1,)
+        From ``lay_end_to_end``.
+    width
+        Ticks in a past window and in a future window.
+
+    """
+    ranges = [
+        np.arange(begin + width, end - width, dtype=np.int64)
+        for begin, end in itertools.pairwise(begins.tolist())
+    ]
+    ranges = [ticks for ticks in ranges if len(ticks)]
+    if not ranges:
+        none = np.empty(0, dtype=np.int64)
+        empty = WindowSet(series, none, width)
+        return TrainingTicks(none, empty, empty, none, none)
+    ticks = np.concatenate(ranges)
+    futures = np.concatenate([np.append(part, part[-1] + 1) for part in ranges])
+    own = np.searchsorted(futures, ticks)
+    return TrainingTicks(
+        ticks,
+        WindowSet(series, ticks - width, width),
+        WindowSet(series, futures, width),
+        own,
+        own + 1,
+    )

@@ -1,0 +1,393 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Feature maps: points to vectors, with the constant among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.typing import Floats
+
+
+PRECISIONS = {'double': np.float64, 'single': np.float32}
+
+LARGEST_SIZE = 1_000_000
+"""Features beyond which a product of maps or a set of words is refused as a slip."""
+
+
+def refuse(cause: str) -> NoReturn:
+    """Raise the ``InputError`` that says why a feature map cannot be used."""
+    msg = f'the feature map is refused: {cause}; make it anew'
+    raise InputError(msg)
+
+
+def check_points(points: Floats, inputs: int) -> Floats:
+    """
+    Return points as (n, inputs) float64, the same array if it is that already.
+
+    Raises
+    ------
+    InputError
+        If their shape is another, or a number in them is not finite.
+
+    """
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != inputs:
+        msg = (
+            f'points of the shape {points.shape} do not fit a feature map of {inputs} inputs; '
+            'give it what it was made for'
+        )
+        raise InputError(msg)
+    if not np.isfinite(points).all():
+        msg = 'a point holds a number that is not finite; leave out the samples that it is made of'
+        raise InputError(msg)
+    return points
+
+
+def check_array(
+    name: str, array: NDArray[Any], shape: tuple[int | None, ...], *kinds: str
+) -> None:
+    """
+    Refuse an array of a feature map that is not of a shape and one of some dtypes, and finite.
+
+    Parameters
+    ----------
+    name
+        For the message.
+    array
+        Anything, since it may come from a file.
+    shape
+        Wanted lengths, ``None`` for any but 0.
+    kinds
+        Names of dtypes.
+
+    Raises
+    ------
+    InputError
+        Naming the array.
+
+    """
+    if not isinstance(array, np.ndarray):
+        refuse(f'{name} is no array')
+    pairs = zip(array.shape, shape, strict=False)
+    fits = all(have == want or (want is None and have > 0) for have, want in pairs)
+    if array.ndim != len(shape) or not fits:
+        wanted = ', '.join('any' if length is None else str(length) for length in shape)
+        refuse(f'{name} has the shape {array.shape} instead of ({wanted})')
+    if str(array.dtype) not in kinds:
+        refuse(f'{name} holds {array.dtype} instead of {" or ".join(kinds)}')
+    if not np.isfinite(array).all():
+        refuse(f'{name} holds numbers that are not finite')
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """
+    Refuse what is not a whole number of at least ``least``.
+
+    Raises
+    ------
+    InputError
+        Naming the number.
+
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        refuse(f'{name} is {value!r}, not a whole number of at least {least}')
+
+
+def check_positive(name: str, value: object) -> None:
+    """
+    Refuse what is not a positive finite number.
+
+    Raises
+    ------
+    InputError
+        Naming the number.
+
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
+        refuse(f'{name} is {value!r}, not a positive number')
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """
+    Refuse what is not one of some names.
+
+    Raises
+    ------
+    InputError
+        Naming them.
+
+    """
+    if value not in choices:
+        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
+        raise InputError(msg)
+
+
+class FeatureMap(Protocol):
+    """Turns points into feature vectors; the same points always give the same features."""
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in a point."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Numbers in a feature vector."""
+        ...
+
+    def transform(self, points: Floats) -> Floats:
+        """
+        Return the features of points.
+
+        Parameters
+        ----------
+        points : (n, inputs)
+
+        Returns
+        -------
+        (n, size) float64
+            A new array.
+
+        Raises
+        ------
+        InputError
+            If the points have another shape or are not finite, or if the map has no features for
+            them.
+
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class WithConstant:
+    """
+    The features of a map and, as the last one, the constant 1.
+
+    The normaliser of a TPSR, and its start, need features in which the constant can be written
+    (Boots & Gordon 2011, eq. 5a, 5b): here it is the last unit vector.
+
+    Parameters
+    ----------
+    map
+        The other features.
+
+    """
+
+    map: FeatureMap
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in a point."""
+        return self.map.inputs
+
+    @property
+    def size(self) -> int:
+        """Numbers in a feature vector."""
+        return self.map.size + 1
+
+    def transform(self, points: Floats) -> Floats:
+        """
+        Return the (n, size) features of (n, inputs) points.
+
+        Raises
+        ------
+        InputError
+            If the map refuses the points.
+
+        """
+        others = self.map.transform(points)
+        return np.concatenate([others, np.ones((len(others), 1))], axis=1)
+
+
+@dataclass(frozen=True)
+class IndicatorFeatures:
+    """
+    A one for the word that a point is and zeros for all others, for discrete data.
+
+    A point is a row of symbol codes 0, 1, ..., the first one counting most in the order of the
+    words: with two symbols 00, 01, 10, 11. The features of a point add up to one, so the constant
+    is written in them as all ones.
+
+    Parameters
+    ----------
+    symbols
+        In the alphabet.
+    length
+        Symbols in a word.
+
+    Raises
+    ------
+    InputError
+        If a number is not a whole one of at least 1, or the words are too many.
+
+    """
+
+    symbols: int
+    length: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_count('symbols', self.symbols)
+        check_count('length', self.length)
+        # The power of a large length would itself take for ever, and 20 are enough to be too many.
+        if max(self.length, self.symbols ** min(self.length, 20)) > LARGEST_SIZE:
+            msg = (
+                f'words of {self.length} out of {self.symbols} symbols are more than '
+                f'{LARGEST_SIZE}; take shorter words or fewer symbols'
+            )
+            raise InputError(msg)
+
+    @property
+    def inputs(self) -> int:
+        """Symbols in a word."""
+        return self.length
+
+    @property
+    def size(self) -> int:
+        """How many words there are."""
+        words: int = self.symbols**self.length
+        return words
+
+    def transform(self, points: Floats) -> Floats:
+        """
+        Return the (n, size) one-hot rows of (n, length) symbol codes.
+
+        Raises
+        ------
+        InputError
+            If the points have another shape or hold anything but codes of symbols.
+
+        """
+        points = check_points(points, self.length)
+        codes = np.clip(points, 0, self.symbols - 1).astype(np.int64)
+        if not np.array_equal(codes, points):
+            msg = (
+                f'a point holds something else than the codes 0 to {self.symbols - 1} of the '
+                'symbols; give every symbol one of these codes'
+            )
+            raise InputError(msg)
+        weights = self.symbols ** np.arange(self.length - 1, -1, -1, dtype=np.int64)
+        features = np.zeros((len(points), self.size))
+        features[np.arange(len(points)), codes @ weights] = 1.0
+        return features
+
+
+@dataclass(frozen=True)
+class ActionObservationFeatures:
+    r"""
+    The Kronecker product of the features of an action and of an observation.
+
+    .. math:: \varphi^{AO}(a, o) = \varphi^A(a) \otimes \varphi^O(o)
+
+    A point is the numbers of the action, such as a throttle command, then those of the
+    observation (Boots & Gordon 2011, the present features). With ``WithConstant`` around either
+    map the product also holds the features of the other one alone.
+
+    Parameters
+    ----------
+    actions, observations
+        The maps of both parts.
+
+    Raises
+    ------
+    InputError
+        If the product has too many features.
+
+    """
+
+    actions: FeatureMap
+    observations: FeatureMap
+
+    def __post_init__(self) -> None:
+        """Check the size."""
+        if self.size > LARGEST_SIZE:
+            msg = (
+                f'{self.actions.size} features of actions times {self.observations.size} of '
+                f'observations are more than {LARGEST_SIZE}; take fewer of either'
+            )
+            raise InputError(msg)
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in an action and an observation together."""
+        return self.actions.inputs + self.observations.inputs
+
+    @property
+    def size(self) -> int:
+        """Product of the sizes of both maps."""
+        return self.actions.size * self.observations.size
+
+    def transform(self, points: Floats) -> Floats:
+        """
+        Return the (n, size) features of (n, inputs) points, the observation's index quicker.
+
+        Raises
+        ------
+        InputError
+            If the points have another shape, or a map refuses its part.
+
+        """
+        points = check_points(points, self.inputs)
+        actions, observations = np.split(points, [self.actions.inputs], axis=1)
+        left = self.actions.transform(actions)
+        right = self.observations.transform(observations)
+        product: Floats = (left[:, :, None] * right[:, None, :]).reshape(len(points), self.size)
+        return product
+
+
+def importance_weights(probabilities: Floats) -> Floats:
+    r"""
+    Return the weights that take out of samples how often the driver chose their actions.
+
+    .. math:: w = \prod_i \pi(a_i \mid h_i)^{-1}
+
+    Tests ask what is observed if actions are *done*, but actions that the policy favours after
+    some histories are over-represented there. A mean over samples weighted like this is an
+    unbiased estimate of the features under ``do`` (Bowling et al. 2006): the mean of
+    :math:`w\, \varphi(a) \otimes \varphi(o)` tends to the sum over all action sequences, each
+    with its own observations.
+
+    Parameters
+    ----------
+    probabilities : (n, l)
+        Probability, or density, with which the policy chose each of the l actions of a sample,
+        given the history at that moment.
+
+    Returns
+    -------
+    (n,)
+
+    Raises
+    ------
+    InputError
+        If a probability is not positive and finite, or so small that a weight overflows.
+
+    """
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim != 2:
+        msg = (
+            f'probabilities of the shape {probabilities.shape} are not one row a sample; give '
+            '(samples, actions)'
+        )
+        raise InputError(msg)
+    if not ((probabilities > 0.0) & (probabilities < np.inf)).all():
+        msg = (
+            'a policy chose an action to which it gives no positive finite probability; tell the '
+            'probabilities of the policy that drove'
+        )
+        raise InputError(msg)
+    with np.errstate(over='ignore'):
+        weights: Floats = np.exp(-np.log(probabilities).sum(axis=1))
+    if not np.isfinite(weights).all():
+        msg = 'a sequence of actions is too improbable for its weight; take shorter tests'
+        raise InputError(msg)
+    return weights

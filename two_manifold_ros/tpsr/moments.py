@@ -1,0 +1,224 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Second and third moments of features, kept up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from two_manifold_ros.tpsr.thin_svd import Move
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+
+REFRESH_EVERY = 512
+"""Samples after which the inverse is computed anew, so that rounding cannot add up."""
+
+STALE = 0.1
+"""Share by which the ridge in the inverse may differ from what it should be."""
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+FEW = 4
+"""Features per sample of a fold up to which a new inverse costs no more than its update."""
+
+
+class ObservationCovariance:
+    r"""
+    :math:`\Sigma_{OO}+\lambda nI` and its inverse by Sherman, Morrison and Woodbury, eq. (9a).
+
+    The ridge should grow with the number of samples n, because it is the ratio of the two that
+    decides whether a filter is stable (section 5). That would be an update of full rank; so the
+    inverse has the ridge it was last computed with, decayed like everything, and is computed anew
+    when that is off by a tenth.
+
+    Parameters
+    ----------
+    size
+        Number of observation features, p.
+    ridge
+        :math:`\lambda`, per sample.
+
+    Attributes
+    ----------
+    total : (p, p)
+        Weighted sum of the outer products.
+    weight
+        Sum of the weights, n.
+    inverse : (p, p)
+        Of the total with the ridge.
+    ridge_within
+        The ridge that the inverse has, about :math:`\lambda n`.
+
+    """
+
+    def __init__(self, size: int, ridge: float) -> None:
+        self.ridge = ridge
+        self.total = np.zeros((size, size))
+        self.weight = 0.0
+        self.inverse = np.eye(size)
+        self._scratch = np.zeros((size, size))
+        self.ridge_within = 1.0
+        self.since = 0
+
+    def fold(self, features: Floats, weights: Floats, decay: float = 1.0) -> None:
+        """
+        Add samples to the decayed sum.
+
+        Parameters
+        ----------
+        features : (c, p)
+            Finite.
+        weights : (c,)
+            At least 0, and not all 0.
+        decay
+            By what the sum and its ridge are multiplied first.
+
+        """
+        rows = features * np.sqrt(weights)[:, None]
+        self.fade(decay)
+        self.total += np.matmul(rows.T, rows, out=self._scratch)
+        self.weight += float(weights.sum())
+        self.since += len(rows)
+        wanted = self.ridge * self.weight
+        stale = abs(self.ridge_within - wanted) > STALE * wanted
+        if stale or self.since > REFRESH_EVERY or len(self.total) <= FEW * len(rows):
+            self.refresh()
+        else:
+            self._update(rows)
+
+    def fade(self, share: float) -> None:
+        """Scale the sum, with its ridge."""
+        self.total *= share
+        self.weight *= share
+        self.ridge_within *= share
+        self.inverse /= share
+
+    def absorb(self, other: ObservationCovariance) -> None:
+        """Add the sum of another one."""
+        self.total += other.total
+        self.weight += other.weight
+        if self.weight > 0.0:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Compute the inverse anew from the sum."""
+        self.since = 0
+        size = len(self.total)
+        # Below the second, rounding could make the sum indefinite.
+        least = size * EPSILON * float(self.total.trace())
+        self.ridge_within = max(self.ridge * self.weight, least)
+        one = np.eye(size)
+        root = np.linalg.cholesky(self.total + self.ridge_within * one)
+        half = solve_triangular(root, one, lower=True, check_finite=False)
+        self.inverse = half.T @ half
+
+    def _update(self, rows: Floats) -> None:
+        product = rows @ self.inverse
+        try:
+            root = np.linalg.cholesky(np.eye(len(rows)) + product @ rows.T)
+        except np.linalg.LinAlgError:
+            # Rows that are long and nearly parallel: there is more rounding in it than one.
+            self.refresh()
+            return
+        half = solve_triangular(root, product, lower=True, check_finite=False)
+        # A product with its own transpose: exactly symmetric, and half the work.
+        self.inverse -= np.matmul(half.T, half, out=self._scratch)
+
+
+TOGETHER = 128
+"""Samples that are added at a time: the fewer times the whole sum is turned, the cheaper."""
+
+BLOCK = 32
+"""Observation features whose moments are turned at a time, so that they stay in the cache."""
+
+
+class OperatorTensor:
+    r"""
+    The sum that gives a TPSR its operators, eq. (6d), (8f) and (10.4).
+
+    It is kept without the factor :math:`\hat S^{-1}`, so that each move of the bases is a
+    rotation and forgetting is a factor. Divided by the singular values along its last axis it is
+    :math:`\hat B_{AO}`.
+
+    The newest samples are kept apart, and with them the move since the last was added: to turn
+    their few coordinates costs nothing beside turning the sum. When there are enough of them, or
+    when the moments are asked for, sum and samples are brought together.
+
+    Parameters
+    ----------
+    observations
+        Number of observation features, p.
+
+    """
+
+    def __init__(self, observations: int) -> None:
+        self.settled = np.zeros((observations + 1, 0, 0))
+        self.moved = Move.none(0)
+        self.next_tests = np.zeros((0, 0))
+        self.histories = np.zeros((0, 0))
+        self.observations = np.zeros((0, observations + 1))
+
+    @property
+    def moments(self) -> Floats:
+        r"""
+        The (p + 1, r, r) sum, by observation feature, test direction and history direction.
+
+        It is :math:`\sum_t[\varphi^O_t;1]\otimes(\hat U^\top\varphi^T_{t+1})\otimes(\hat
+        V^\top\varphi^H_t)`; the last slice, that of the constant, gives the transition.
+        """
+        self._settle()
+        return self.settled
+
+    def move(self, move: Move, decay: float = 1.0) -> None:
+        """Express the sum in new bases, and forget by a factor."""
+        self.moved = Move(decay * move.left, move.right).after(self.moved)
+        self.next_tests = self.next_tests @ (decay * move.left).T
+        self.histories = self.histories @ move.right.T
+
+    def add(self, next_tests: Floats, observations: Floats, histories: Floats) -> None:
+        """
+        Add samples.
+
+        Parameters
+        ----------
+        next_tests, histories : (c, r)
+            Coordinates in the present bases; one of the two carries the weights.
+        observations : (c, p)
+            Features.
+
+        """
+        slices = np.hstack([observations, np.ones((len(observations), 1))])
+        for begin in range(0, len(slices), TOGETHER):
+            part = slice(begin, begin + TOGETHER)
+            self.next_tests = np.vstack([self.next_tests, next_tests[part]])
+            self.histories = np.vstack([self.histories, histories[part]])
+            self.observations = np.vstack([self.observations, slices[part]])
+            if len(self.observations) >= TOGETHER:
+                self._settle()
+
+    def absorb(self, moments: Floats, move: Move) -> None:
+        """Add the moments of another sum, with the move from its bases to these."""
+        self.settled = self.moments + move.left @ moments @ move.right.T
+
+    def _settle(self) -> None:
+        before, rank = self.settled.shape[2], len(self.moved.left)
+        total = self.settled
+        if rank != before:
+            total = np.empty((len(total), rank, rank))
+        pairs = self.next_tests[:, :, None] * self.histories[:, None, :]
+        pairs = pairs.reshape(len(pairs), rank**2)
+        for begin in range(0, len(total), BLOCK):
+            part = self.settled[begin : begin + BLOCK]
+            turned = part.reshape(len(part) * before, before) @ self.moved.right.T
+            turned = np.matmul(self.moved.left, turned.reshape(len(part), before, rank))
+            added = self.observations[:, begin : begin + BLOCK].T @ pairs
+            total[begin : begin + BLOCK] = turned + added.reshape(turned.shape)
+        self.settled = total
+        self.moved = Move.none(rank)
+        self.next_tests = self.histories = np.zeros((0, rank))
+        self.observations = np.zeros((0, len(total)))

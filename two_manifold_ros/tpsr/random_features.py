@@ -1,0 +1,299 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Random Fourier features of the Gaussian and the Laplacian kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from scipy.fft import dct
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.tpsr.features import (
+    check_array,
+    check_choice,
+    check_count,
+    check_points,
+    check_positive,
+    PRECISIONS,
+    refuse,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from two_manifold_ros.typing import Floats
+
+
+LARGEST_ROUNDING = 1e-3
+"""Rounding of an angle, in radians, beyond which its cosine is refused as meaningless."""
+
+
+def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
+    r"""
+    Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, eq. (2.2).
+
+    Parameters
+    ----------
+    angles : (n, D) float64 or float32
+        Products of points and frequencies, radians; overwritten.
+    phases : (D,) of the same dtype
+
+    Raises
+    ------
+    InputError
+        If an angle is so large that its rounding alone passes ``LARGEST_ROUNDING``: beyond 4.5e12
+        in float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
+
+    """
+    limit = LARGEST_ROUNDING / float(np.finfo(angles.dtype).eps)
+    # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
+    if angles.size and not (-limit <= angles.min() and angles.max() <= limit):
+        msg = (
+            'a point lies too far out for the cosines of its Fourier features to mean anything; '
+            'standardise it or leave out the samples that it is made of'
+        )
+        raise InputError(msg)
+    angles += phases
+    np.cos(angles, out=angles)
+    out = angles if angles.dtype == np.float64 else np.empty(angles.shape)
+    features: Floats = np.multiply(angles, np.sqrt(2.0 / angles.shape[1]), out=out)
+    return features
+
+
+KERNELS = ('gaussian', 'laplacian')
+
+
+@dataclass(frozen=True)
+class FourierFeatures:
+    r"""
+    Features whose inner products approximate a kernel (Rahimi & Recht 2007).
+
+    .. math:: \varphi(x) = \sqrt{2/D}\, \cos(\Omega^\top x + \beta), \qquad
+              E[\varphi(x)^\top \varphi(y)] = k(x, y)  \qquad (2.2)
+
+    The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
+    product, which reads all frequencies, and one cosine a feature.
+
+    Parameters
+    ----------
+    frequencies : (inputs, D) float64 or float32
+        :math:`\Omega`; with float32 the product and the cosine are taken in float32.
+    phases : (D,) of the same dtype
+        :math:`\beta`.
+
+    Raises
+    ------
+    InputError
+        If the arrays do not fit together or are not finite.
+
+    """
+
+    frequencies: NDArray[Any]
+    phases: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        """Check the arrays."""
+        check_array('frequencies', self.frequencies, (None, None), 'float64', 'float32')
+        check_array('phases', self.phases, (self.size,), str(self.frequencies.dtype))
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in a point."""
+        return int(self.frequencies.shape[0])
+
+    @property
+    def size(self) -> int:
+        """Numbers in a feature vector, D."""
+        return int(self.frequencies.shape[1])
+
+    def transform(self, points: Floats) -> Floats:
+        """
+        Return the (n, size) features of (n, inputs) points.
+
+        Raises
+        ------
+        InputError
+            If the points have another shape, are not finite, or lie so far out that the cosines
+            would be noise, see ``cosine_features``.
+
+        """
+        points = check_points(points, self.inputs)
+        with np.errstate(over='ignore', invalid='ignore'):
+            angles = points.astype(self.frequencies.dtype, copy=False) @ self.frequencies
+        return cosine_features(angles, self.phases)
+
+
+def fourier_features(
+    inputs: int,
+    size: int,
+    bandwidth: float,
+    seed: int,
+    kernel: str = 'gaussian',
+    precision: str = 'double',
+) -> FourierFeatures:
+    r"""
+    Draw random Fourier features.
+
+    Parameters
+    ----------
+    inputs
+        Numbers in a point.
+    size
+        Numbers in a feature vector, D.
+    bandwidth
+        :math:`\sigma`, in units of the distance between points.
+    seed
+        Of PCG64. The numbers drawn are part of a model, so that another NumPy changes nothing.
+    kernel
+        ``gaussian``, :math:`\exp(-\lVert x - y \rVert^2 / 2\sigma^2)` with normal frequencies, or
+        ``laplacian``, :math:`\exp(-\lVert x - y \rVert_1 / \sigma)` with Cauchy ones.
+    precision
+        ``double``, or ``single`` for half the memory and less than half the time: 2,000 features
+        are rounded by less than 1e-7, more of them by less. Not for the Laplacian kernel, whose
+        largest frequencies are too large for it.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range or a name is unknown.
+
+    """
+    check_count('inputs', inputs)
+    check_count('size', size)
+    check_positive('bandwidth', bandwidth)
+    check_count('seed', seed, least=0)
+    check_choice('kernel', kernel, KERNELS)
+    check_choice('precision', precision, tuple(PRECISIONS))
+    if kernel == 'laplacian' and precision == 'single':
+        msg = 'features of the Laplacian kernel need double precision; do not ask for single'
+        raise InputError(msg)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    draw = rng.standard_normal if kernel == 'gaussian' else rng.standard_cauchy
+    frequencies = np.empty((inputs, size), dtype=PRECISIONS[precision])
+    for row in frequencies:
+        row[:] = draw(size) / bandwidth
+    phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(frequencies.dtype)
+    return FourierFeatures(frequencies, phases)
+
+
+ROUNDS = 3
+"""Sign flips and cosine transforms in a row; fewer leave the structure of the point visible."""
+
+
+@dataclass(frozen=True)
+class StructuredFourierFeatures:
+    r"""
+    Features of the Gaussian kernel whose frequencies are products of signs and cosine transforms.
+
+    .. math:: \varphi(x) = \sqrt{2/D}\, \cos(W x + \beta), \qquad
+              W = \frac{\sqrt d}{\sigma}\, [C E_3 C E_2 C E_1,\ \dots]
+
+    with :math:`C` the orthonormal cosine transform, :math:`E` diagonal matrices of random signs,
+    and one such block for every d of the D features, the last one cut off: structured orthogonal
+    features (Yu et al. 2016) with a cosine transform in place of Hadamard's, so that the length
+    of a point need not be a power of two. A point costs :math:`O(D \log d)` and the memory of the
+    signs. The error falls like :math:`1/\sqrt D` as that of independent frequencies does; but as
+    all have one length, inner products are too small by up to :math:`0.54/d`, at a distance of
+    two bandwidths. So it is for points of a hundred numbers and more.
+
+    Parameters
+    ----------
+    signs : (blocks, 3, inputs) int8
+        :math:`E_1, E_2, E_3` of each block, +1 or -1.
+    phases : (D,) float64 or float32
+        :math:`\beta`; with float32 the transforms and the cosine are taken in float32.
+    bandwidth
+        :math:`\sigma`.
+
+    Raises
+    ------
+    InputError
+        If the parameters do not fit together.
+
+    """
+
+    signs: NDArray[Any]
+    phases: Floats
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_positive('bandwidth', self.bandwidth)
+        check_array('phases', self.phases, (None,), 'float64', 'float32')
+        check_array('signs', self.signs, (None, ROUNDS, None), 'int8')
+        if len(self.signs) != -(-self.size // self.inputs):
+            refuse(f'{len(self.signs)} blocks of {self.inputs} do not give {self.size} features')
+        if not (np.abs(self.signs) == 1).all():
+            refuse('a sign is neither 1 nor -1')
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in a point, d."""
+        return int(self.signs.shape[2])
+
+    @property
+    def size(self) -> int:
+        """Numbers in a feature vector, D."""
+        return len(self.phases)
+
+    def transform(self, points: Floats) -> Floats:
+        """
+        Return the (n, size) features of (n, inputs) points.
+
+        Raises
+        ------
+        InputError
+            If the points have another shape, are not finite, or lie so far out that the cosines
+            would be noise, see ``cosine_features``.
+
+        """
+        points = check_points(points, self.inputs)
+        with np.errstate(over='ignore', invalid='ignore'):
+            scaled = (points * (self.inputs**0.5 / self.bandwidth)).astype(self.phases.dtype)
+            mixed = scaled[:, None]
+            for flips in self.signs.transpose(1, 0, 2):
+                mixed = dct(mixed * flips, norm='ortho', overwrite_x=True)
+        angles = mixed.reshape(len(points), -1)[:, : self.size].copy()
+        return cosine_features(angles, self.phases)
+
+
+def structured_fourier_features(
+    inputs: int, size: int, bandwidth: float, seed: int, precision: str = 'double'
+) -> StructuredFourierFeatures:
+    """
+    Draw structured random features of the Gaussian kernel.
+
+    Parameters
+    ----------
+    inputs
+        Numbers in a point, a hundred or more. Cosine transforms are quick where this has small
+        prime factors only.
+    size
+        Numbers in a feature vector.
+    bandwidth
+        Of the kernel, in units of the distance between points.
+    seed
+        Of PCG64. The numbers drawn are part of a model, so that another NumPy changes nothing.
+    precision
+        ``double``, or ``single`` for a third of the time: features of points that are a bandwidth
+        long are rounded by less than 1e-7.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    """
+    check_count('inputs', inputs)
+    check_count('size', size)
+    check_positive('bandwidth', bandwidth)
+    check_count('seed', seed, least=0)
+    check_choice('precision', precision, tuple(PRECISIONS))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    shape = (-(-size // inputs), ROUNDS, inputs)
+    signs = 2 * rng.integers(0, 2, shape, dtype=np.int8) - 1
+    phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(PRECISIONS[precision])
+    return StructuredFourierFeatures(signs, phases, bandwidth)

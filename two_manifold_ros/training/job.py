@@ -1,0 +1,180 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Train from bags or a live recording in a thread, with the settings of a node."""
+
+from __future__ import annotations
+
+from collections import deque
+import os
+from pathlib import Path
+from threading import Lock, Thread
+import traceback
+from typing import Any, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import training_warnings
+from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.recordings.reading import read_recordings
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
+
+
+def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
+    """
+    Return the settings of a training; zero means chosen from the recording.
+
+    Raises
+    ------
+    InputError
+        If the method has no such read-out, or no such number.
+
+    """
+    if values['method'] == 'route' and values['readout'] == 'ridge':
+        msg = 'Method route has no readout ridge: set method to spectral, or leave readout out.'
+        raise InputError(msg)
+    for name in ('sharpness', 'persistence'):
+        if values['method'] != 'route' and values[name]:
+            msg = f'Method {values["method"]} has no {name}: set method to route, or leave it out.'
+            raise InputError(msg)
+    return TrainingSettings(
+        rate_hz=values['rate_hz'] or None,
+        window=values['window'] or None,
+        states=values['states'] or None,
+        method=values['method'],
+        sharpness=values['sharpness'] or None,
+        persistence=values['persistence'] or None,
+        kernel=values['kernel'],
+        readout=values['readout'],
+        horizons=tuple(values['horizons']),
+    )
+
+
+def check_position_lag(text: str) -> None:
+    """
+    Refuse a position lag early that could not be applied later.
+
+    Raises
+    ------
+    InputError
+        If it is neither empty nor ``auto`` nor a number.
+
+    """
+    if text:
+        parse_position_lag(text)
+
+
+def check_target(path: str) -> None:
+    """
+    Refuse a model path early, before anybody has driven for an hour.
+
+    Raises
+    ------
+    InputError
+        If there is no path, or its folder is missing or not writable.
+
+    """
+    if not path:
+        msg = 'No model is named: set the parameter model to the path of the file to write.'
+        raise InputError(msg)
+    folder = Path(path).absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        msg = f'Model {path} cannot be written: the folder {folder} is missing or not writable.'
+        raise InputError(msg)
+
+
+def read_bags(values: Mapping[str, Any]) -> list[Recording]:
+    """
+    Read all bags, and put their positions in step with the IMU as the parameters say.
+
+    Raises
+    ------
+    InputError
+        If a bag cannot be used.
+
+    """
+    recordings = read_recordings(
+        values['bags'],
+        imu_topic=values['imu_topic'] or None,
+        position_topic=values['position_topic'] or None,
+        use_receive_time=values['use_receive_time'],
+    )
+    return put_in_step(list(recordings), values['position_lag'])
+
+
+class TrainingJob:
+    """
+    Reads, inspects, trains and saves without blocking the node; never touches ROS.
+
+    Parameters
+    ----------
+    read
+        Returns the recordings.
+    settings
+        Of the training.
+    path
+        Where the model goes, atomically.
+
+    Attributes
+    ----------
+    warnings
+        What inspection says of the recordings; whoever tells it takes it out.
+
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Sequence[Recording]],
+        settings: TrainingSettings,
+        path: str,
+    ) -> None:
+        self.stage = 'reading recordings'
+        self.share = 0.0
+        self.model: ModelHead | None = None
+        self.failure = ''
+        self.details = ''
+        self.warnings: deque[str] = deque()
+        self._writing = Lock()
+        # A daemon, so that Ctrl-C ends the node in the middle of a training. Its arguments, which
+        # hold the recordings, are forgotten when it ends.
+        self._thread = Thread(
+            target=self._work, args=(read, settings, path), name='training', daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, with a ``model`` or with a ``failure``."""
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Wait until the model is written if that has begun, or see that it never begins."""
+        # For good: a thread that a process leaves behind while it writes leaves half a file.
+        self._writing.acquire()
+
+    def _work(
+        self, read: Callable[[], Sequence[Recording]], settings: TrainingSettings, path: str
+    ) -> None:
+        try:
+            recordings = read()
+            self.stage = 'inspecting recordings'
+            self.warnings.extend(training_warnings(recordings))
+            model = train_model(recordings, settings, self._progress)
+            with self._writing:
+                save_model(model, path)
+            self.model = model
+        except InputError as error:
+            self.failure = str(error)
+        # A thread that dies leaves no trace but what it tells here.
+        except Exception as error:  # noqa: BLE001 - told in log and diagnostics
+            self.failure = f'{type(error).__name__}, please report it: {error}'
+            self.details = traceback.format_exc()
+
+    def _progress(self, stage: str, share: float) -> None:
+        self.stage, self.share = stage, share
