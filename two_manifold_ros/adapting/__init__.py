@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A filter that keeps learning from the live stream, in constant memory."""
+"""
+Learning while driving: a stream learner, its memory, checkpoints and the hand-over of models.
+
+Begin with `stream_learner.StreamLearner`.
+"""

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Score the filter over a recording."""
+"""
+Run the filter over recordings and score it.
+
+Begin with `evaluate.evaluate`.
+"""

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the papers show, each as an experiment with claims that pass or fail and a picture."""
+"""
+The experiments of the papers behind `two-manifold reproduce`.
+
+Begin with `registry`.
+"""

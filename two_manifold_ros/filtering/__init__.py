@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""One IMU sample in, estimates out."""
+"""
+The live filter: one IMU sample in, estimates with a status out.
+
+Begin with `filter.Filter`; `status` lists every status and cause.
+"""

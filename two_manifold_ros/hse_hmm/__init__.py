@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The Hilbert-space-embedded hidden Markov model."""
+"""
+The Hilbert-space-embedded HMM on two-manifold states, and its read-outs.
+
+Begin with `two_manifold.couple`, `tables.build_tables`, `belief.Belief`, `readout`.
+"""

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Look at a recording before training on it."""
+"""
+Inspect a recording before training: rates, gaps, dead channels, unit errors, lag, laps.
+
+Begin with `inspecting.inspect`.
+"""

@@ -131,7 +131,8 @@ class ImageValues:
                 overlaps(grey.shape[1], self._size[1]),
             )
         rows, columns = self._overlaps[grey.shape[0], grey.shape[1]]
-        return (rows @ grey @ columns.T).ravel()
+        values: Floats = (rows @ grey @ columns.T).ravel()
+        return values
 
 
 def overlaps(pixels: int, boxes: int) -> Floats:
@@ -140,7 +141,8 @@ def overlaps(pixels: int, boxes: int) -> Floats:
     first = np.arange(pixels)
     end = np.minimum(edges[1:, None], first + 1.0)
     shared = np.maximum(end - np.maximum(edges[:-1, None], first), 0.0)
-    return shared * (boxes / pixels)
+    weights: Floats = shared * (boxes / pixels)
+    return weights
 
 
 def _pixels(
@@ -156,12 +158,13 @@ def _pixels(
         )
         raise InputError(msg)
     strides = step, encoding.channels * encoding.depth, encoding.depth
-    return np.ndarray(
+    pixels: np.ndarray = np.ndarray(
         (height, width, len(encoding.weights)),
         f'{order}u{encoding.depth}',
         np.ascontiguousarray(data),
         strides=strides,
     )
+    return pixels
 
 
 class _Reader:

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""To be written."""
+"""
+Manifold learners: windows, or any points, to low-rank centred coordinates.
+
+Begin with the protocols in `learner`; `selection` lists the learners by name.
+"""

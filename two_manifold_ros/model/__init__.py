@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Models and their file."""
+"""
+Models and their file.
+
+Begin with `head.ModelHead`; `model_file` saves and loads.
+"""

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Thin rclpy nodes."""
+"""
+ROS 2 nodes: subscriptions, publishers, services, parameters, lifecycle.
+
+Begin with `filter_node`; nothing outside this folder imports rclpy.
+"""

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Bags of any kind in, `Recording`s out; and bags written."""
+"""
+Read and write bags of any kind.
+
+`reading.read_recording` turns a bag into a `Recording`; `decoding` turns messages into arrays.
+"""

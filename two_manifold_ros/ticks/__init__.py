@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""IMU samples averaged over ticks, and segments between gaps."""
+"""
+Turn stamped samples into ticks and windows of ticks, by the same rules live and offline.
+
+Begin with `segments.cut_segments` (offline) and `averaging.TickAverager` (live).
+"""

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Transformed predictive state representations: learned in a batch or online, and filtered."""
+"""
+Transformed predictive state representations (Boots & Gordon 2011).
+
+Begin with `learner.OnlineLearner`; `belief.TpsrBelief` filters with what it learns.
+"""

@@ -1,3 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings and settings to a model."""
+"""
+Recordings and settings to a model, validated on drives left out.
+
+Begin with `train.train_model`.
+"""
