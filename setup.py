@@ -82,13 +82,15 @@ setup(
             'rich',
             'matplotlib',
             'hmmlearn',
+            'joblib',
+            'mcap',
             'scikit-learn>=1.2',
         ],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
         # nfoursid is what our own N4SID is held against.
         'test': ['pytest<9', 'hypothesis', 'nfoursid', 'pytest-timeout', 'pytest-xdist', 'PyYAML'],
-        'dev': ['colcon-common-extensions', 'mypy', 'ruff', 'types-PyYAML'],
+        'dev': ['colcon-common-extensions', 'import-linter', 'mypy', 'ruff', 'types-PyYAML'],
     },
     entry_points={
         'console_scripts': [
