@@ -15,13 +15,11 @@ from rclpy.parameter import Parameter as RosParameter
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
-    declare,
-    descriptor,
     Parameter,
     PARAMETERS,
     Settable,
-    values,
 )
+from two_manifold_ros.nodes.declaring import declare, descriptor, values
 
 if TYPE_CHECKING:
     from ros_talk import Talk

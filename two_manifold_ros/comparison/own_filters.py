@@ -167,24 +167,24 @@ def paper_hmm() -> ManifoldHmm:
 _FOLDER = __package__
 
 _PLACES = {
-    'mean': ('mean_position', 'MeanPosition'),
-    'previous': ('previous_position', 'PreviousPosition'),
+    'mean': ('baselines', 'MeanPosition'),
+    'previous': ('baselines', 'PreviousPosition'),
     'imu-only': ('dead_reckoning', 'DeadReckoning'),
-    'kalman': ('kalman_filter', 'KalmanFilter'),
+    'kalman': ('linear_system', 'KalmanFilter'),
     'hmm': ('hidden_markov', 'HiddenMarkov'),
-    'nearest': ('nearest_windows', 'NearestWindows'),
+    'nearest': ('baselines', 'NearestWindows'),
     'belief': ('belief_filter', 'BeliefFilter'),
-    'gaussian': ('manifold_hmm', 'gaussian_hmm'),
-    'paper': ('manifold_hmm', 'paper_hmm'),
-    'manifold': ('manifold_hmm', 'manifold_hmm'),
-    'default': ('manifold_hmm', 'default'),
+    'gaussian': ('own_filters', 'gaussian_hmm'),
+    'paper': ('own_filters', 'paper_hmm'),
+    'manifold': ('own_filters', 'manifold_hmm'),
+    'default': ('own_filters', 'default'),
 }
 """For each name the module of this folder, imported only when asked for, and what makes it."""
 
 NAMES = tuple(_PLACES)
 """What runs unless something else is asked for."""
 
-_KERNEL_PLACE = ('manifold_hmm', 'kernel_hmm')
+_KERNEL_PLACE = ('own_filters', 'kernel_hmm')
 _KNOWN_AS = {'laplacian-eigenmap': 'manifold'}
 
 GROUPS = {'kernels': tuple(_KNOWN_AS.get(kernel, kernel) for kernel in KERNELS)}
