@@ -1,6 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The one exception for input that somebody can mend."""
+"""The exception for input that a user can mend, and for a missing optional library."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class InputError(ValueError):
@@ -10,3 +18,24 @@ class InputError(ValueError):
     The message is one readable sentence naming the file or topic, the cause and the cure. The
     command line prints it and exits with status 2; a node logs it and stays unconfigured.
     """
+
+
+@contextmanager
+def rosbags_wanted() -> Iterator[None]:
+    """
+    Guard imports of `rosbags`.
+
+    Raises
+    ------
+    InputError
+        If the library is missing; the sentence says how to install it.
+
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        msg = (
+            f'Bags cannot be read or written because the Python package {error.name!r} is '
+            f"missing: install the offline extra with pip install 'two_manifold_ros[train]'."
+        )
+        raise InputError(msg) from error

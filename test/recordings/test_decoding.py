@@ -13,7 +13,7 @@ from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 pytest.importorskip('rosbags')
 
-from two_manifold_ros.recordings.bag_writer import MessageBuilder
+from two_manifold_ros.recordings.message_building import MessageBuilder
 
 IMU = 'sensor_msgs/msg/Imu'
 BUILDER = MessageBuilder()

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('rosbags')
 
-from two_manifold_ros.recordings.bag_writer import MessageBuilder
+from two_manifold_ros.recordings.message_building import MessageBuilder
 
 
 def back(msgtype: str, values: dict) -> object:

@@ -41,7 +41,7 @@ def run(args: Namespace) -> int:
         return 0
     # Not needed for JSON, and slow to import.
     from two_manifold_ros.cli.options import console  # noqa: PLC0415
-    from two_manifold_ros.inspection.inspecting import print_report  # noqa: PLC0415
+    from two_manifold_ros.inspection.rendering import print_report  # noqa: PLC0415
 
     for report in reports:
         print_report(report, console())

@@ -42,27 +42,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-@contextmanager
-def rosbags_wanted() -> Iterator[None]:
-    """
-    Guard imports of `rosbags`.
-
-    Raises
-    ------
-    InputError
-        If the library is missing; the sentence says how to install it.
-
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        msg = (
-            f'Bags cannot be read or written because the Python package {error.name!r} is '
-            f"missing: install the offline extra with pip install 'two_manifold_ros[train]'."
-        )
-        raise InputError(msg) from error
-
-
 _SALVAGE = 'copy it again, or read what is left of it with --salvage'
 _CURES = {
     '.mcap': _SALVAGE,

@@ -4,124 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 import shutil
 import tempfile
-from typing import Any, Literal, TYPE_CHECKING, TypeAlias
+from typing import Any, Literal, TYPE_CHECKING
 
-import numpy as np
-from rosbags.interfaces import Nodetype
-from rosbags.typesys import get_typestore, Stores
-
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag import rosbags_wanted
+from two_manifold_ros.errors import InputError, rosbags_wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from types import TracebackType
 
     from rosbags.interfaces import Connection, Qos
     from rosbags.rosbag2 import Writer
     from typing_extensions import Self
-
-
-# Field values are whatever the message says; `Any` is the honest type of a nested ROS message.
-Convert: TypeAlias = Callable[[Any], Any]
-
-_DTYPES = {'bool': 'bool_', 'byte': 'uint8', 'char': 'uint8'}
-
-
-class MessageBuilder:
-    """
-    Turn nested dicts named like the ROS fields into serialised messages.
-
-    Fields that the dict does not name keep the default of ROS: zero, empty or false. Arrays of
-    numbers may be lists or arrays of any shape; they are flattened in row-major order. A ``byte``
-    field takes an int or, as in rclpy, ``bytes`` of length one.
-    """
-
-    def __init__(self) -> None:
-        self._types = get_typestore(Stores.ROS2_JAZZY)
-        self._converters: dict[str, Convert] = {}
-
-    @property
-    def typestore(self) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what its writer needs
-        """The types of ROS 2 Jazzy."""
-        return self._types
-
-    def serialise(self, msgtype: str, values: Mapping[str, Any]) -> bytes:
-        """
-        Return the little-endian CDR bytes of one message.
-
-        Raises
-        ------
-        ValueError
-            If the type is unknown, or the dict names a field that the type does not have.
-
-        """
-        return bytes(self._types.serialize_cdr(self._message(msgtype)(values), msgtype))
-
-    def _message(self, msgtype: str) -> Convert:
-        if msgtype not in self._converters:
-            if msgtype not in self._types.fielddefs:
-                msg = f'The message type {msgtype!r} is not one of ROS 2 Jazzy.'
-                raise ValueError(msg)
-            self._converters[msgtype] = self._compile(msgtype)
-        return self._converters[msgtype]
-
-    def _compile(self, msgtype: str) -> Convert:
-        fields = {
-            name: self._field(description)
-            for name, description in self._types.fielddefs[msgtype][1]
-        }
-        defaults = {name: default for name, (_, default) in fields.items()}
-        converters = {name: convert for name, (convert, _) in fields.items()}
-        create: Callable[..., Any] = self._types.types[msgtype]
-
-        def convert(values: Mapping[str, Any]) -> object:
-            content = dict(defaults)
-            for name, value in values.items():
-                if name not in converters:
-                    msg = f'{msgtype} has no field {name!r}: it has {", ".join(converters)}.'
-                    raise ValueError(msg)
-                content[name] = converters[name](value)
-            return create(**content)
-
-        return convert
-
-    def _field(self, description: Any) -> tuple[Convert, object]:  # noqa: ANN401 - as above
-        """Return the converter of one field and its default."""
-        kind, detail = description
-        if kind == Nodetype.NAME:
-            nested = self._message(detail)
-            return nested, nested({})
-        if kind == Nodetype.BASE:
-            return _scalar(detail[0])
-        (item_kind, item_detail), length = detail
-        count = length if kind == Nodetype.ARRAY else 0
-        if item_kind == Nodetype.BASE and item_detail[0] != 'string':
-            return _numbers(item_detail[0], count)
-        convert, default = self._field((item_kind, item_detail))
-        return (lambda values: [convert(value) for value in values]), [default] * count
-
-
-def _scalar(base: str) -> tuple[Convert, object]:
-    if base == 'string':
-        return str, ''
-    if base == 'bool':
-        return bool, False
-    if base.startswith('float'):
-        return float, 0.0
-    if base == 'byte':
-        return (lambda value: value[0] if isinstance(value, bytes) else int(value)), 0
-    return int, 0
-
-
-def _numbers(base: str, count: int) -> tuple[Convert, object]:
-    dtype = np.dtype(_DTYPES.get(base, base))
-    return (lambda values: np.asarray(values, dtype=dtype).ravel()), np.zeros(count, dtype)
 
 
 Storage = Literal['mcap', 'sqlite3']
@@ -161,7 +58,8 @@ class BagWriter:
     ) -> None:
         with rosbags_wanted():
             # A robot has no rosbags: reading this module must not need it.
-            pass
+            from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
+
         self._target = Path(path)
         self._storage = storage
         self._latched = frozenset(latched)

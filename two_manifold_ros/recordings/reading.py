@@ -7,8 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag import rosbags_wanted
+from two_manifold_ros.errors import InputError, rosbags_wanted
 from two_manifold_ros.recordings.decoding import (
     fix_decoder,
     GEODETIC,
