@@ -61,7 +61,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
     assert 'two_manifold_ros.comparison.baselines' in modules
-    assert 'two_manifold_ros.comparison.baselines' not in modules
+    assert 'two_manifold_ros.comparison.hidden_markov' not in modules
 
 
 def test_a_missing_package_is_the_failure_of_one_method(

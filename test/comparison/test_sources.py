@@ -46,7 +46,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ('comparison/baselines.py', True, False),
         ('comparison/method.py', True, True),
-        ('hse_hmm/belief.py', False, True),
+        ('training/train.py', False, True),
         ('nodes/filter_node.py', False, False),
     ],
 )

@@ -1,0 +1,34 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A robot has none of the offline extras: whatever runs there imports without them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+EXTRAS = ('rosbags', 'rich', 'matplotlib', 'hmmlearn', 'sklearn', 'mcap', 'joblib')
+"""Top-level modules of the extra ``train`` in setup.py."""
+
+ON_ROBOTS = (
+    'nodes.filter_node',
+    'nodes.updater_node',
+    'nodes.trainer_node',
+    'nodes.slot_car_node',
+)
+OFFLINE = ('cli.main', 'training.train', 'recordings.reading', 'recordings.bag_writer')
+
+
+@pytest.mark.parametrize('name', [*ON_ROBOTS, *OFFLINE])
+def test_it_imports_without_any_extra(name: str) -> None:
+    if name in ON_ROBOTS:
+        pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    program = (
+        f'import sys; sys.modules.update(dict.fromkeys({EXTRAS})); import two_manifold_ros.{name}'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
