@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.track import SpaceCurve
-from two_manifold_ros.simulation.world_course import generator, plan, ride
-from two_manifold_ros.simulation.world_sensors import LEAST_HZ, measured, received
+from two_manifold_ros.simulation.world_course import plan, ride
+from two_manifold_ros.simulation.world_drive import imu_samples, oversampling, received_positions
 from two_manifold_ros.simulation.worlds import world_named
 from two_manifold_ros.ticks.segments import positions_at
 
@@ -139,18 +139,18 @@ def world_stream(
 ) -> Stream:
     """Drive a world; before the change the same seed gives nearly the same samples."""
     world = world_named(case)
-    random = generator(world, 'route', seed, seed)
+    random = world.generator('route', seed, seed)
     way = plan(world, 'route', before + after, random)
     if change.rebuilt:
         way = _rebuilt(way, before, ASIDE * world.lane_m)
-    every = math.ceil(LEAST_HZ / world.rate_hz)
-    day_grip = 1.0 + 0.03 * float(generator(world, 'grip', seed).standard_normal())
+    every = oversampling(world)
+    day_grip = 1.0 + 0.03 * float(world.generator('grip', seed).standard_normal())
     grip = np.where(way.phases >= before, change.speed, 1.0) * day_grip
     ridden = ride(world, way, 1.0 / (world.rate_hz * every), random, grip=grip)
-    samples = measured(world, ridden, every, seed, seed)
-    times, places = received(world, ridden, seed, seed)
-    noisier = measured(world, ridden, every, seed, 1000 + seed)
-    noisier -= measured(world, ridden, every, seed, 2000 + seed)
+    samples = imu_samples(world, ridden, every, seed, seed)
+    times, places = received_positions(world, ridden, seed, seed)
+    noisier = imu_samples(world, ridden, every, seed, 1000 + seed)
+    noisier -= imu_samples(world, ridden, every, seed, 2000 + seed)
     ridden = ridden.every(every)
     laps = np.interp(ridden.distances, way.distances, way.phases) - before
     begin = int(np.searchsorted(laps, 0.0))

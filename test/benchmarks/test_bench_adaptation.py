@@ -29,7 +29,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.adapting.stream_learner import LEARNERS, make_learner
-from two_manifold_ros.simulation.worlds import drive, world_named
+from two_manifold_ros.simulation.world_drive import drive
+from two_manifold_ros.simulation.worlds import world_named
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

@@ -1,6 +1,8 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The car that is stepped live."""
+"""The slot car obeys its forces, and its sensors err as stated."""
+
+from __future__ import annotations
 
 import itertools
 
@@ -8,8 +10,22 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from two_manifold_ros.simulation.slot_car import SlotCar, SlotCarSettings, START_STAMP_NS
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.simulation.slot_car import (
+    Camera,
+    GRAVITY,
+    ImuNoise,
+    Motion,
+    SlotCar,
+    SlotCarSettings,
+    START_STAMP_NS,
+    Throttle,
+    true_imu,
+)
 from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
+from two_manifold_ros.simulation.track import Track
+
+TRACK = Track()
 
 
 @pytest.fixture(scope='module')
@@ -17,9 +33,155 @@ def calm_run() -> SlotCarRun:
     return simulate(SlotCarSettings(speed_wander=0.0, noise=0.0), laps=3)
 
 
-def speeds_by_place(run: SlotCarRun, lap: int, length: float) -> np.ndarray:
-    places = np.linspace(0.0, length, 200) + run.distances[0] + lap * length
-    return np.interp(places, run.distances, run.speeds)
+@pytest.fixture(scope='module')
+def truth() -> SlotCarRun:
+    return simulate(SlotCarSettings(rate_hz=1000.0, noise=0.0), samples=12_000)
+
+
+@pytest.mark.parametrize(
+    ('values', 'word'),
+    [
+        ({'seed': -1}, 'seed'),
+        ({'rate_hz': 0.0}, 'rate_hz'),
+        ({'rate_hz': 1001.0}, 'rate_hz'),
+        ({'noise': -0.1}, 'noise'),
+        ({'noise': float('nan')}, 'noise'),
+        ({'speed_wander': float('inf')}, 'speed_wander'),
+    ],
+)
+def test_bad_settings_are_refused_by_name(values: dict[str, float], word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        SlotCarSettings(**values)
+
+
+def test_random_streams_differ_by_purpose_and_seed() -> None:
+    draws = [
+        SlotCarSettings(seed=seed).generator(purpose).standard_normal()
+        for seed in (0, 1)
+        for purpose in ('bias', 'throttle', 'imu', 'camera')
+    ]
+    assert len(np.unique(draws)) == 8
+    assert SlotCarSettings().generator('imu').standard_normal() in draws
+
+
+def throttles(count: int, **choices: float) -> np.ndarray:
+    return np.array(Throttle(SlotCarSettings(**choices), 0.1).take(count))
+
+
+def test_throttle_has_the_stated_spread_and_memory() -> None:
+    relative = throttles(400_000) / Throttle.mean - 1.0
+    assert relative.std() == pytest.approx(np.hypot(0.06, 0.025), rel=0.1)
+    lag = np.corrcoef(relative[:-30], relative[30:])[0, 1]
+    expected = (0.06**2 * np.exp(-1.0) + 0.025**2 * np.exp(-0.05)) / (0.06**2 + 0.025**2)
+    assert lag == pytest.approx(expected, abs=0.05)
+
+
+def test_throttle_scales_until_it_hits_the_stops() -> None:
+    np.testing.assert_array_equal(throttles(100, speed_wander=0.0), Throttle.mean)
+    small = throttles(1000, speed_wander=0.5) - Throttle.mean
+    np.testing.assert_allclose(throttles(1000) - Throttle.mean, 2.0 * small, atol=0.02)
+    wild = throttles(100_000, speed_wander=5.0)
+    assert (wild.min(), wild.max()) == (0.0, 1.0)
+    pieces = Throttle(SlotCarSettings(), 0.1)
+    assert pieces.take(7) + pieces.take(5) == throttles(12).tolist()
+
+
+def moving(distance: float, speed: float) -> Motion:
+    motion = Motion(TRACK)
+    motion.distance, motion.speed = distance, speed
+    return motion
+
+
+def slopes() -> tuple[np.ndarray, np.ndarray]:
+    s = np.linspace(0.0, TRACK.length, 5000)
+    return s, TRACK.frame(s)[:, 2, 0]
+
+
+def test_motor_and_drags_on_the_level() -> None:
+    standing, rolling = (moving(1.0, speed).acceleration(0.5) for speed in (0.0, 2.0))
+    assert standing == pytest.approx(4.0 * 0.5 - 0.04 * GRAVITY, abs=0.01)
+    assert rolling == pytest.approx(standing - 0.8 * 2.0 - 0.015 * 4.0, abs=0.02)
+    motion = moving(1.0, 1.5)
+    assert motion.acceleration(0.6) - motion.acceleration(0.5) == pytest.approx(0.4)
+
+
+def test_slopes_pull_by_gravity_and_bends_brake() -> None:
+    s, slope = slopes()
+    up, down = (moving(s[index], 0.1) for index in (slope.argmax(), slope.argmin()))
+    difference = up.acceleration(0.5) - down.acceleration(0.5)
+    assert difference == pytest.approx(-GRAVITY * np.ptp(slope), rel=0.2)
+    bend = s[np.abs(TRACK.turning(s)[:, 2]).argmax()]
+    assert moving(bend, 2.0).acceleration(0.5) < moving(1.0, 2.0).acceleration(0.5)
+
+
+def test_a_step_integrates_and_a_standing_car_never_rolls_back() -> None:
+    motion = moving(1.0, 1.0)
+    expected = motion.acceleration(0.5)
+    motion.step(0.5, 1e-3)
+    assert (motion.distance, motion.speed) == pytest.approx((1.001, 1.0 + 1e-3 * expected))
+    s, slope = slopes()
+    motion = moving(s[slope.argmax()], 0.2)
+    for _ in range(1000):
+        motion.step(0.0, 1e-3)
+    stopped = motion.distance
+    motion.step(0.0, 1e-3)
+    assert (motion.speed, motion.distance, motion.acceleration(0.0)) == (0.0, stopped, 0.0)
+
+
+def test_rest_on_the_level_reads_gravity_upwards() -> None:
+    nothing = np.zeros(1)
+    imu = true_imu(TRACK, np.ones(1), nothing, nothing)[0]
+    np.testing.assert_allclose(imu, [0.0, 0.0, GRAVITY, 0.0, 0.0, 0.0], atol=0.02)
+
+
+def test_specific_force_is_the_second_difference_of_the_position(truth: SlotCarRun) -> None:
+    step = 10
+    places = truth.positions
+    acceleration = (places[2 * step :] - 2.0 * places[step:-step] + places[: -2 * step]) / 0.01**2
+    acceleration[:, 2] += GRAVITY
+    frame = TRACK.frame(truth.distances[step:-step])
+    expected = np.einsum('nij,ni->nj', frame, acceleration)
+    error = truth.imu[step:-step, :3] - expected
+    assert np.sqrt(np.mean(error**2)) < 0.02
+    # The differences round off the corners that the curvature has at the control points.
+    assert np.abs(error).max() < 0.5
+    assert np.ptp(expected, axis=0).min() > 1.0
+
+
+def test_angular_rate_is_the_difference_of_the_orientation(truth: SlotCarRun) -> None:
+    frame = TRACK.frame(truth.distances)
+    spin = np.einsum('nij,nik->njk', frame[1:-1], (frame[2:] - frame[:-2]) / 0.002)
+    expected = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
+    np.testing.assert_allclose(truth.imu[1:-1, 3:], expected, atol=0.03)
+
+
+@pytest.mark.parametrize('speed', [0.0, 2.0])
+def test_imu_errors_are_a_bias_and_noise_of_the_stated_variance(speed: float) -> None:
+    noise = ImuNoise(SlotCarSettings())
+    errors = noise.disturb(np.zeros((50_000, 6)), np.full(50_000, speed))
+    np.testing.assert_allclose(errors.var(axis=0), noise.variances(speed), rtol=0.05)
+    np.testing.assert_allclose(errors.mean(axis=0), noise.bias, atol=0.02)
+
+
+def test_imu_errors_scale_with_noise_rate_and_speed_and_belong_to_the_seed() -> None:
+    bias = ImuNoise(SlotCarSettings(seed=3)).bias
+    np.testing.assert_array_equal(ImuNoise(SlotCarSettings(seed=3, noise=2.0)).bias, 2.0 * bias)
+    assert np.abs(ImuNoise(SlotCarSettings(seed=4)).bias - bias).min() > 1e-4
+    slow, fast = (ImuNoise(SlotCarSettings(rate_hz=rate)) for rate in (100.0, 400.0))
+    np.testing.assert_allclose(fast.variances(0.0), 4.0 * slow.variances(0.0))
+    assert np.all(slow.variances(2.0) > slow.variances(1.0))
+    exact, values = ImuNoise(SlotCarSettings(noise=0.0)), np.arange(12.0).reshape(2, 6)
+    np.testing.assert_array_equal(exact.disturb(values, np.ones(2)), values)
+    np.testing.assert_array_equal(exact.variances(), 0.0)
+
+
+def test_camera_noise_is_five_millimetres_whoever_asks() -> None:
+    seen = Camera(SlotCarSettings()).see(np.zeros((20_000, 3)))
+    assert seen.std() == pytest.approx(0.005, rel=0.02)
+    twice = Camera(SlotCarSettings(noise=2.0)).see(np.zeros((20_000, 3)))
+    np.testing.assert_array_equal(twice, 2.0 * seen)
+    camera = Camera(SlotCarSettings())
+    np.testing.assert_array_equal([camera.see(np.zeros(3)) for _ in range(3)], seen[:3])
 
 
 def test_stepping_and_simulating_are_bit_equal() -> None:
@@ -36,30 +198,27 @@ def test_stepping_and_simulating_are_bit_equal() -> None:
         assert (sample.distance, sample.speed) == (run.distances[index], run.speeds[index])
 
 
-def test_stamps_keep_the_period() -> None:
+def test_the_car_rolls_from_the_first_sample_and_stamps_keep_the_period() -> None:
     car = SlotCar(SlotCarSettings(rate_hz=30.0))
-    stamps = [car.step().stamp_ns for _ in range(40)]
+    samples = [car.step() for _ in range(40)]
+    assert samples[0].speed > 0.8
+    stamps = [sample.stamp_ns for sample in samples]
     assert stamps[0] == START_STAMP_NS
     assert {after - before for before, after in itertools.pairwise(stamps)} == {33_333_333}
 
 
-def test_the_car_rolls_from_the_first_sample() -> None:
-    assert SlotCar(SlotCarSettings()).step().speed > 0.8
+def lap_speeds(run: SlotCarRun, laps: int) -> np.ndarray:
+    """Return the speeds at 200 places of each lap."""
+    places = run.distances[0] + TRACK.length * np.linspace(0.0, laps, 200 * laps, endpoint=False)
+    return np.interp(places, run.distances, run.speeds).reshape(laps, 200)
 
 
-def test_without_wander_every_lap_is_the_same(calm_run: SlotCarRun) -> None:
-    length = SlotCar(SlotCarSettings()).track.length
-    first, second = (speeds_by_place(calm_run, lap, length) for lap in (0, 1))
+def test_laps_are_the_same_without_wander_and_differ_with_it(calm_run: SlotCarRun) -> None:
+    first, second = lap_speeds(calm_run, 3)[:2]
     np.testing.assert_allclose(first, second, atol=2e-3)
     assert np.ptp(first) > 0.4
-
-
-def test_with_wander_no_two_laps_are_the_same() -> None:
-    run = simulate(SlotCarSettings(seed=1), laps=12)
-    length = SlotCar(SlotCarSettings()).track.length
-    laps = np.array([speeds_by_place(run, lap, length) for lap in range(12)])
-    spread = np.std(laps / laps.mean(axis=0))
-    assert 0.02 < spread < 0.10
+    laps = lap_speeds(simulate(SlotCarSettings(seed=1), laps=12), 12)
+    assert 0.02 < np.std(laps / laps.mean(axis=0)) < 0.10
 
 
 def test_a_lap_takes_nine_to_ten_seconds(calm_run: SlotCarRun) -> None:
@@ -69,18 +228,12 @@ def test_a_lap_takes_nine_to_ten_seconds(calm_run: SlotCarRun) -> None:
 
 def test_the_drive_depends_neither_on_the_rate_nor_on_the_noise() -> None:
     slow = simulate(SlotCarSettings(rate_hz=50.0, noise=0.0), samples=50)
-    quick = simulate(SlotCarSettings(rate_hz=500.0, noise=2.0), samples=500)
-    np.testing.assert_allclose(slow.distances, quick.distances[::10], rtol=1e-9)
+    fast = simulate(SlotCarSettings(rate_hz=500.0, noise=2.0), samples=500)
+    np.testing.assert_allclose(slow.distances, fast.distances[::10], rtol=1e-9)
 
 
-def test_quaternion_is_the_frame_of_the_track(calm_run: SlotCarRun) -> None:
-    track = SlotCar(SlotCarSettings()).track
-    expected = track.frame(calm_run.distances)
+def test_position_and_orientation_are_those_of_the_track(calm_run: SlotCarRun) -> None:
     actual = Rotation.from_quat(calm_run.quaternions).as_matrix()
-    np.testing.assert_allclose(actual, expected, atol=1e-12)
+    np.testing.assert_allclose(actual, TRACK.frame(calm_run.distances), atol=1e-12)
     assert calm_run.quaternions[:, 3].min() >= 0.0
-
-
-def test_position_is_on_the_track(calm_run: SlotCarRun) -> None:
-    track = SlotCar(SlotCarSettings()).track
-    np.testing.assert_array_equal(calm_run.positions, track.position(calm_run.distances))
+    np.testing.assert_array_equal(calm_run.positions, TRACK.position(calm_run.distances))

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A slot car that can be stepped live."""
+"""A slot car that can be stepped live: throttle, motion, IMU and camera."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.simulation.track import SpaceCurve
     from two_manifold_ros.typing import Floats
 
-
 START_STAMP_NS = 1_767_225_600_000_000_000
 """Stamp of the first sample, nanoseconds: 2026-01-01 00:00 UTC, so that bags are reproducible."""
 
-_RANGES = {'rate_hz': (1.0, 1000.0), 'noise': (0.0, 100.0), 'speed_wander': (0.0, 5.0)}
+GRAVITY = 9.80665
+"""Standard gravity, m/s^2."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class SlotCarSettings:
         if self.seed < 0:
             msg = f'The seed of the slot car is {self.seed}: choose an integer from 0 on.'
             raise InputError(msg)
-        for name, (low, high) in _RANGES.items():
+        ranges = {'rate_hz': (1.0, 1000.0), 'noise': (0.0, 100.0), 'speed_wander': (0.0, 5.0)}
+        for name, (low, high) in ranges.items():
             value = getattr(self, name)
             if not low <= value <= high:
                 msg = f'{name} of the slot car is {value:g}: choose {low:g} to {high:g}.'
@@ -69,91 +70,65 @@ class SlotCarSettings:
 
     @property
     def period_ns(self) -> int:
-        """Distance between IMU samples, nanoseconds."""
+        """Interval between IMU samples, nanoseconds."""
         return round(1e9 / self.rate_hz)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """
         Return the random generator of ``'bias'``, ``'throttle'``, ``'imu'`` or ``'camera'``.
 
-        Each has a stream of its own, so that more noise on the IMU does not change the driving.
+        Each has its own stream, so that more noise on the IMU does not change the driving.
         """
         index = ('bias', 'throttle', 'imu', 'camera').index(purpose)
         return np.random.default_rng(np.random.SeedSequence([self.seed, index]))
 
 
-MEAN_THROTTLE = 0.48
-"""Share of the full voltage that the driver holds, no unit."""
-
-# Standard deviation (share of the mean throttle) and time constant (seconds) at speed_wander 1.
-_HAND = (0.06, 3.0)
-_SUPPLY = (0.025, 60.0)
-
-
 class Throttle:
     """
-    A constant throttle on which two slow Ornstein-Uhlenbeck processes ride.
-
-    The quicker one is the hand of the driver, the slower one the supply or battery.
+    A constant throttle with two slow Ornstein-Uhlenbeck processes on it.
 
     Parameters
     ----------
     settings
         Seed and ``speed_wander``.
     step_s
-        Distance between two values, seconds.
+        Interval between two values, seconds.
 
     """
 
+    mean = 0.48  # share of the full voltage that the driver holds
+    # Standard deviation (share of the mean) and time constant (seconds) at speed_wander 1:
+    hand = 0.06, 3.0  # of the driver
+    supply = 0.025, 60.0  # of the battery or supply
+
     def __init__(self, settings: SlotCarSettings, step_s: float) -> None:
         self._random = settings.generator('throttle')
-        self._hand = _Wander(self._random.standard_normal(), *_HAND, settings, step_s)
-        self._supply = _Wander(self._random.standard_normal(), *_SUPPLY, settings, step_s)
+        self._memories = [math.exp(-step_s / time_s) for _, time_s in (self.hand, self.supply)]
+        spreads = [spread * settings.speed_wander for spread, _ in (self.hand, self.supply)]
+        self._values = [spread * self._random.standard_normal() for spread in spreads]
+        self._shocks = [
+            spread * math.sqrt(1.0 - memory**2)
+            for spread, memory in zip(spreads, self._memories, strict=True)
+        ]
 
     def take(self, count: int) -> list[float]:
         """Return the next ``count`` values, 0 (shorted) to 1 (full voltage)."""
         shocks = self._random.standard_normal((count, 2)).T.tolist()
-        pairs = zip(self._hand.take(shocks[0]), self._supply.take(shocks[1]), strict=True)
+        hands, supplies = (self._wander(index, shocks[index]) for index in (0, 1))
         return [
-            min(max(MEAN_THROTTLE * (1.0 + hand) * (1.0 + supply), 0.0), 1.0)
-            for hand, supply in pairs
+            min(max(self.mean * (1.0 + hand) * (1.0 + supply), 0.0), 1.0)
+            for hand, supply in zip(hands, supplies, strict=True)
         ]
 
-
-class _Wander:
-    """A stationary Ornstein-Uhlenbeck process, advanced exactly whatever the step."""
-
-    def __init__(
-        self, start: float, spread: float, time_s: float, settings: SlotCarSettings, step_s: float
-    ) -> None:
-        self._memory = math.exp(-step_s / time_s)
-        spread *= settings.speed_wander
-        self._shock = spread * math.sqrt(1.0 - self._memory**2)
-        self._value = spread * start
-
-    def take(self, shocks: list[float]) -> list[float]:
-        """Return one value per standard normal shock."""
-        memory, scale = self._memory, self._shock
-        values = list(
-            accumulate(
-                shocks, lambda value, shock: memory * value + scale * shock, initial=self._value
-            )
+    def _wander(self, index: int, shocks: list[float]) -> list[float]:
+        """Return one value of a process per standard normal shock, exact whatever the step."""
+        memory, scale = self._memories[index], self._shocks[index]
+        *values, self._values[index] = accumulate(
+            shocks,
+            lambda value, shock: memory * value + scale * shock,
+            initial=self._values[index],
         )
-        self._value = values.pop()
         return values
-
-
-GRAVITY = 9.80665
-"""Standard gravity, m/s^2."""
-
-# All per kilogram of car, so m/s^2 unless said.
-_STALL = 4.0  # pull of the motor at full voltage, standing
-_FREE_SPEED = 5.0  # m/s at which the motor's own voltage equals the full supply
-_ROLLING = 0.04  # drag per contact force, no unit
-_SLOT_FRICTION = 0.15  # drag per lateral force on the guide and the tyres, no unit
-_AIR_DRAG = 0.015  # 1/m, times the square of the speed
-
-_CELLS_PER_METRE = 1000
 
 
 class Motion:
@@ -163,21 +138,34 @@ class Motion:
     Attributes
     ----------
     distance
-        Metres driven since the start line was first crossed; never folded back at a lap.
+        Metres driven since the start line was first crossed; it grows on from lap to lap.
     speed
         m/s, never negative.
 
     """
 
+    # All per kilogram of car, so m/s^2 unless said.
+    stall = 4.0  # pull of the motor at full voltage, standing
+    free_speed = 5.0  # m/s at which the motor's own voltage equals the full supply
+    rolling = 0.04  # drag per contact force, no unit
+    slot_friction = 0.15  # drag per lateral force on the guide and the tyres, no unit
+    air_drag = 0.015  # 1/m, times the square of the speed
+
     def __init__(self, track: Track) -> None:
         self.distance = 0.0
         self.speed = 0.0
-        cells = round(track.length * _CELLS_PER_METRE)
+        # Cells of a millimetre: a step at 1 kHz is longer, so there is no need to interpolate.
+        cells = round(track.length * 1000)
         self._cells = cells
         self._cells_per_metre = cells / track.length
-        # A step at 1 kHz is longer than a cell, so nothing is gained between the cells.
         middles = np.arange(cells, dtype=np.float64) + 0.5
-        self._loads = _loads(track, middles * (track.length / cells))
+        s = middles * (track.length / cells)
+        frame = track.frame(s)
+        bend = np.einsum('nij,ni->nj', frame, track.curvature(s))
+        weight = GRAVITY * frame[:, 2]
+        # Climb, then lateral and normal force by speed squared (1/m) and by gravity (m/s^2).
+        columns = [weight[:, 0], bend[:, 1], weight[:, 1], bend[:, 2], weight[:, 2]]
+        self._loads: list[tuple[float, ...]] = np.stack(columns, axis=1).tolist()
 
     def acceleration(self, throttle: float) -> float:
         """Return the acceleration along the tangent, m/s^2, at a throttle of 0 to 1."""
@@ -188,8 +176,8 @@ class Motion:
         square = speed * speed
         contact = max(normal_bend * square + normal_weight, 0.0)
         side = abs(side_bend * square + side_weight)
-        motor = _STALL * (throttle - speed / _FREE_SPEED)
-        drag = _ROLLING * contact + _SLOT_FRICTION * side + _AIR_DRAG * square
+        motor = self.stall * (throttle - speed / self.free_speed)
+        drag = self.rolling * contact + self.slot_friction * side + self.air_drag * square
         total = motor - drag - climb
         return total if speed > 0.0 else max(total, 0.0)
 
@@ -198,25 +186,6 @@ class Motion:
         acceleration = self.acceleration(throttle)
         self.distance += self.speed * step_s
         self.speed = max(self.speed + acceleration * step_s, 0.0)
-
-
-def _loads(track: Track, s: Floats) -> list[tuple[float, ...]]:
-    """Return, per arc length, climb and the lateral and normal forces: 1/m and m/s^2."""
-    frame = track.frame(s)
-    bend = np.einsum('nij,ni->nj', frame, track.curvature(s))
-    weight = GRAVITY * frame[:, 2]
-    columns = [weight[:, 0], bend[:, 1], weight[:, 1], bend[:, 2], weight[:, 2]]
-    return [tuple(row) for row in np.stack(columns, axis=1).tolist()]
-
-
-TYPICAL_SPEED = 1.5
-"""Speed at which the stated variances hold, m/s."""
-
-# Accelerometer (m/s^2), then gyroscope (rad/s), at noise 1: the constant bias, the density of the
-# white noise (per root hertz), and the vibration per m/s of speed.
-_BIAS = np.repeat([0.2, 0.02], 3)
-_DENSITY = np.repeat([4e-3, 2e-4], 3)
-_VIBRATION = np.repeat([0.3, 0.03], 3)
 
 
 def true_imu(track: SpaceCurve, distance: Floats, speed: Floats, acceleration: Floats) -> Floats:
@@ -228,7 +197,7 @@ def true_imu(track: SpaceCurve, distance: Floats, speed: Floats, acceleration: F
     Parameters
     ----------
     track
-        Where the car drives.
+        Line of the car.
     distance, speed, acceleration : (...,)
         Along the track: m, m/s, m/s^2.
 
@@ -248,53 +217,44 @@ class ImuNoise:
     Parameters
     ----------
     settings
-        Seed, rate (a quicker IMU is noisier per sample) and ``noise``.
+        Seed, rate (a faster IMU is noisier per sample) and ``noise``.
 
     """
 
+    # Of the accelerometer (m/s^2) and the gyroscope (rad/s) at noise 1:
+    bias_spread = np.repeat([0.2, 0.02], 3)
+    density = np.repeat([4e-3, 2e-4], 3)  # of the white noise, per root hertz
+    vibration = np.repeat([0.3, 0.03], 3)  # per m/s of speed
+    typical_speed = 1.5  # m/s, at which messages state the variances
+
     def __init__(self, settings: SlotCarSettings) -> None:
         self._random = settings.generator('imu')
-        self.bias = settings.noise * _BIAS * settings.generator('bias').standard_normal(6)
-        self._white = settings.noise * _DENSITY * np.sqrt(settings.rate_hz / 2.0)
-        self._vibration = settings.noise * _VIBRATION
+        bias = settings.generator('bias').standard_normal(6)
+        self.bias = settings.noise * self.bias_spread * bias
+        self._white = settings.noise * self.density * np.sqrt(settings.rate_hz / 2.0)
+        self._vibration = settings.noise * self.vibration
 
     def disturb(self, values: Floats, speed: Floats) -> Floats:
         """Return the (n, 6) true values with errors, given the (n,) speeds in m/s."""
         shape = np.sqrt(self.variances(speed))
         return values + self.bias + shape * self._random.standard_normal(values.shape)
 
-    def variances(self, speed: Floats | float = TYPICAL_SPEED) -> Floats:
+    def variances(self, speed: Floats | float = typical_speed) -> Floats:
         """Return the (..., 6) variances without the bias, (m/s^2)^2 and (rad/s)^2."""
         vibration = np.multiply.outer(speed, self._vibration)
         return np.asarray(self._white**2 + vibration**2)
 
 
-_SPREAD = 0.005  # metres, standard deviation per axis at noise 1
-
-
 class Camera:
-    """
-    Sees the position of the car with a little noise.
-
-    Parameters
-    ----------
-    settings
-        Seed and ``noise``.
-
-    """
+    """A camera that sees the car, with 5 mm of noise per axis times ``noise`` of the settings."""
 
     def __init__(self, settings: SlotCarSettings) -> None:
         self._random = settings.generator('camera')
-        self._spread = settings.noise * _SPREAD
+        self._spread = settings.noise * 0.005
 
     def see(self, positions: Floats) -> Floats:
-        """Return the (..., 3) positions, metres, as seen; one call or many give the same."""
+        """Return the (..., 3) positions, metres, with noise; one call or many give the same."""
         return positions + self._spread * self._random.standard_normal(positions.shape)
-
-
-_LONGEST_STEP_S = 1e-3
-_WARM_UP_S = 20.0  # many times the second or so in which the car forgets how it started
-_SAMPLES_AT_ONCE = 32  # the geometry of so many samples costs little more than that of one
 
 
 class SlotCarSample(NamedTuple):
@@ -305,18 +265,14 @@ class SlotCarSample(NamedTuple):
     ----------
     stamp_ns
         Nanoseconds; the first sample of every car has the same stamp.
-    specific_force : (3,)
-        m/s^2 in the car's axes (x forward, y left, z up), with the errors of the IMU.
-    angular_rate : (3,)
-        rad/s in the same axes, with the errors of the IMU.
+    specific_force, angular_rate : (3,)
+        m/s^2 and rad/s in the car's axes (x forward, y left, z up), with the errors of the IMU.
     position : (3,)
         True position on the track, metres.
     quaternion : (4,)
-        True orientation x, y, z, w of the car's axes in the track frame.
-    distance
-        Metres driven along the track, counted from the start line.
-    speed
-        True speed, m/s.
+        True orientation x, y, z, w of the car's axes in the track frame; w is never negative.
+    distance, speed
+        True metres driven along the track since the start line, and m/s.
 
     """
 
@@ -346,32 +302,32 @@ class SlotCar:
         self._period_ns = settings.period_ns
         self._next_stamp_ns = START_STAMP_NS
         period_s = settings.period_ns * 1e-9
-        self._steps = math.ceil(period_s / _LONGEST_STEP_S - 1e-9)
+        # No step of the motion is longer than a millisecond.
+        self._steps = math.ceil(period_s / 1e-3 - 1e-9)
         self._step_s = period_s / self._steps
         self._motion = Motion(self.track)
         self._throttle = Throttle(settings, self._step_s)
         self._ready: deque[SlotCarSample] = deque()
-        self._drive(self._throttle.take(round(_WARM_UP_S / self._step_s)))
+        # After 20 s, many times its time constant, the car has forgotten how it started.
+        self._drive(self._throttle.take(round(20.0 / self._step_s)))
 
     def step(self) -> SlotCarSample:
         """Return the next sample."""
         if not self._ready:
-            self._ready.extend(self._more())
+            # The geometry of 32 samples costs little more than that of one.
+            self._ready.extend(self._measure(np.array([self._next_state() for _ in range(32)])))
         return self._ready.popleft()
 
     def _drive(self, commands: list[float]) -> None:
         for command in commands:
             self._motion.step(command, self._step_s)
 
-    def _more(self) -> list[SlotCarSample]:
-        """Drive on by a block; the blocks are the same whoever asks."""
-        states = []
-        for _ in range(_SAMPLES_AT_ONCE):
-            commands = self._throttle.take(self._steps)
-            motion = self._motion
-            states.append((motion.distance, motion.speed, motion.acceleration(commands[0])))
-            self._drive(commands)
-        return self._measure(np.array(states))
+    def _next_state(self) -> tuple[float, float, float]:
+        """Drive on by one sample; return distance, speed and acceleration before."""
+        commands, motion = self._throttle.take(self._steps), self._motion
+        state = motion.distance, motion.speed, motion.acceleration(commands[0])
+        self._drive(commands)
+        return state
 
     def _measure(self, states: Floats) -> list[SlotCarSample]:
         """Return one sample per row of distance, speed and acceleration."""
@@ -379,20 +335,15 @@ class SlotCar:
         imu = self.imu_noise.disturb(true_imu(self.track, *states.T), speed)
         stamps = self._next_stamp_ns + self._period_ns * np.arange(len(states))
         self._next_stamp_ns += self._period_ns * len(states)
+        quaternions = np.asarray(Rotation.from_matrix(self.track.frame(distance)).as_quat())
         rows = zip(
             stamps.tolist(),
             imu[:, :3],
             imu[:, 3:],
             self.track.position(distance),
-            _quaternions(self.track.frame(distance)),
+            np.where(quaternions[:, 3:] < 0.0, -quaternions, quaternions),
             distance.tolist(),
             speed.tolist(),
             strict=True,
         )
         return [SlotCarSample(*row) for row in rows]
-
-
-def _quaternions(frames: Floats) -> Floats:
-    """Return (n, 4) quaternions x, y, z, w with w never negative."""
-    quaternions = np.asarray(Rotation.from_matrix(frames).as_quat())
-    return np.where(quaternions[:, 3:] < 0.0, -quaternions, quaternions)

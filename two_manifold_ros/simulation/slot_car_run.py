@@ -22,15 +22,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings
     from two_manifold_ros.typing import Floats, Ints
 
-
 Report: TypeAlias = Callable[[str, float], None]
-"""Hears what is being done and how far it is, 0 to 1."""
+"""Called every 1,000 samples with what is being done and the fraction done, 0 to 1."""
 
-_REPORT_EVERY = 1000  # samples
-
-
-def unheard(what: str, fraction: float) -> None:
-    """Be the `Report` of those who do not want one."""
+IMU_TOPIC, IMU_TYPE, IMU_FRAME = '/imu', 'sensor_msgs/msg/Imu', 'imu_link'
+REFERENCE_TOPIC, REFERENCE_TYPE = '/reference', 'geometry_msgs/msg/PoseStamped'
+TRACK_FRAME = 'map'
+"""Topics, message types and frames of a bag of the slot car."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +39,13 @@ class SlotCarRun:
     Parameters
     ----------
     settings
-        What the run was made with.
+        The run was made with them.
     stamps_ns : (N,) int64
         Nanoseconds.
     imu : (N, 6)
         Specific force in m/s^2 and angular rate in rad/s with the errors of the IMU.
-    positions : (N, 3)
-        True positions, metres.
-    quaternions : (N, 4)
-        True orientations x, y, z, w.
-    distances : (N,)
-        Metres driven along the track, counted from the start line.
-    speeds : (N,)
-        True speeds, m/s.
+    positions : (N, 3), quaternions : (N, 4), distances, speeds : (N,)
+        The truth, see `SlotCarSample`.
 
     """
 
@@ -71,7 +63,7 @@ def simulate(
     *,
     laps: int | None = None,
     samples: int | None = None,
-    report: Report = unheard,
+    report: Report | None = None,
 ) -> SlotCarRun:
     """
     Drive a number of laps, or a number of IMU samples.
@@ -85,7 +77,7 @@ def simulate(
     samples
         IMU samples to take instead.
     report
-        Hears now and then how far it is.
+        Receives the progress.
 
     Raises
     ------
@@ -104,29 +96,11 @@ def simulate(
         taken.append(car.step())
         driven = (taken[-1].distance - taken[0].distance) / car.track.length
         fraction = (len(taken) if laps is None else driven) / goal
-        if len(taken) % _REPORT_EVERY == 0:
+        if report is not None and len(taken) % 1000 == 0:
             report('driving', fraction)
-    return _as_run(settings, taken)
-
-
-def _as_run(settings: SlotCarSettings, samples: list[SlotCarSample]) -> SlotCarRun:
-    stamps, forces, rates, positions, quaternions, distances, speeds = zip(*samples, strict=True)
-    return SlotCarRun(
-        settings=settings,
-        stamps_ns=np.array(stamps, dtype=np.int64),
-        imu=np.hstack([np.array(forces), np.array(rates)]),
-        positions=np.array(positions),
-        quaternions=np.array(quaternions),
-        distances=np.array(distances),
-        speeds=np.array(speeds),
-    )
-
-
-IMU_TOPIC, IMU_TYPE, IMU_FRAME = '/imu', 'sensor_msgs/msg/Imu', 'imu_link'
-REFERENCE_TOPIC, REFERENCE_TYPE = '/reference', 'geometry_msgs/msg/PoseStamped'
-TRACK_FRAME = 'map'
-
-_NO_ORIENTATION = np.array([-1.0] + [0.0] * 8)
+    stamps, forces, rates, *truth = zip(*taken, strict=True)
+    imu = np.hstack([np.array(forces), np.array(rates)])
+    return SlotCarRun(settings, np.array(stamps, dtype=np.int64), imu, *map(np.array, truth))
 
 
 def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]:
@@ -137,15 +111,14 @@ def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]
     ----------
     stamp_ns
         Nanoseconds.
-    imu : (6,)
-        Specific force in m/s^2, then angular rate in rad/s.
-    variances : (6,)
-        Of the same; all zero is "unknown" to ROS.
+    imu, variances : (6,)
+        Specific force in m/s^2, then angular rate in rad/s, and their variances; all zero is
+        "unknown" to ROS.
 
     """
     return {
         'header': _header(stamp_ns, IMU_FRAME),
-        'orientation_covariance': _NO_ORIENTATION,
+        'orientation_covariance': np.array([-1.0] + [0.0] * 8),  # "no orientation"
         'angular_velocity': _vector(imu[3:]),
         'angular_velocity_covariance': np.diag(variances[3:]),
         'linear_acceleration': _vector(imu[:3]),
@@ -183,16 +156,13 @@ def _vector(values: Floats) -> dict[str, float]:
     return dict(zip('xyz', values.tolist(), strict=True))
 
 
-_FASTEST_CAMERA_HZ = 50.0
-
-
 def samples_per_reference(rate_hz: float) -> int:
-    """Return of how many IMU samples one has a reference pose: a camera sees 50 Hz at most."""
-    return math.ceil(rate_hz / _FASTEST_CAMERA_HZ)
+    """Return the IMU samples per reference pose: the camera sees at most 50 poses a second."""
+    return math.ceil(rate_hz / 50.0)
 
 
 def run_to_recording(run: SlotCarRun) -> Recording:
-    """Return what reading the bag of `write_run` would give, without a bag."""
+    """Return the recording that reading the bag of `write_run` gives, without a bag."""
     every = samples_per_reference(run.settings.rate_hz)
     stamps = run.stamps_ns[::every]
     positions = Camera(run.settings).see(run.positions[::every])[:, :2]
@@ -217,8 +187,8 @@ def write_run(run: SlotCarRun, path: str | Path) -> None:
         write_messages(run, bag)
 
 
-def write_messages(run: SlotCarRun, bag: BagWriter, report: Report = unheard) -> None:
-    """Write all messages of a run into an open bag; ``report`` hears how far it is."""
+def write_messages(run: SlotCarRun, bag: BagWriter, report: Report | None = None) -> None:
+    """Write all messages of a run into an open bag; ``report`` receives the progress."""
     every = samples_per_reference(run.settings.rate_hz)
     seen = Camera(run.settings).see(run.positions[::every])
     variances = ImuNoise(run.settings).variances()
@@ -227,5 +197,5 @@ def write_messages(run: SlotCarRun, bag: BagWriter, report: Report = unheard) ->
         if index % every == 0:
             pose = reference_message(stamp, seen[index // every], run.quaternions[index])
             bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
-        if index % _REPORT_EVERY == 0:
+        if report is not None and index % 1000 == 0:
             report('writing', index / len(run.stamps_ns))

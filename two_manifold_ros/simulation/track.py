@@ -13,63 +13,31 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-# x, y, z in metres and the bank in degrees (positive lifts the left side), in driving order and
-# a third of a metre apart. The car passes the origin twice: on the table, then over the bridge.
-# Bends and straights repeat, as they do on a track made of standard pieces, so that a moment of
-# IMU does not give the place away.
-_POINTS = (
-    (0.000, 0.000, 0.000, 0),
-    (0.334, 0.000, 0.000, 0),
-    (0.669, 0.000, 0.000, 0),
-    (1.003, 0.000, 0.000, 0),
-    (1.337, 0.000, 0.000, 0),
-    (1.671, 0.000, 0.000, 0),
-    (2.005, 0.002, 0.000, -4),
-    (2.330, 0.062, 0.003, -17),
-    (2.445, 0.362, 0.010, -7),
-    (2.448, 0.696, 0.018, -4),
-    (2.393, 1.022, 0.028, -17),
-    (2.097, 1.141, 0.040, -11),
-    (1.773, 1.074, 0.050, -7),
-    (1.506, 0.874, 0.060, 6),
-    (1.191, 0.789, 0.074, 13),
-    (0.903, 0.948, 0.089, 1),
-    (0.618, 1.117, 0.105, -8),
-    (0.286, 1.138, 0.119, -12),
-    (0.030, 0.961, 0.136, -15),
-    (0.001, 0.629, 0.150, -2),
-    (0.000, 0.295, 0.159, 0),
-    (0.000, -0.039, 0.162, 0),
-    (0.000, -0.373, 0.157, 0),
-    (-0.002, -0.708, 0.147, 4),
-    (-0.063, -1.032, 0.133, 17),
-    (-0.364, -1.145, 0.120, 6),
-    (-0.698, -1.150, 0.109, 0),
-    (-1.033, -1.150, 0.099, 0),
-    (-1.367, -1.150, 0.090, 0),
-    (-1.701, -1.150, 0.081, 0),
-    (-2.035, -1.147, 0.071, 4),
-    (-2.354, -1.070, 0.061, 17),
-    (-2.447, -0.758, 0.051, 5),
-    (-2.449, -0.424, 0.043, 2),
-    (-2.421, -0.092, 0.034, 15),
-    (-2.167, 0.087, 0.022, 13),
-    (-1.836, 0.056, 0.013, 8),
-    (-1.555, -0.120, 0.006, 0),
-    (-1.272, -0.292, 0.002, -9),
-    (-0.942, -0.288, 0.000, -7),
-    (-0.641, -0.146, 0.000, 1),
-    (-0.333, -0.021, 0.000, 5),
-)
+CONTROL_POINTS = np.array([
+    (0.000, 0.000, 0.000, 0), (0.334, 0.000, 0.000, 0), (0.669, 0.000, 0.000, 0),
+    (1.003, 0.000, 0.000, 0), (1.337, 0.000, 0.000, 0), (1.671, 0.000, 0.000, 0),
+    (2.005, 0.002, 0.000, -4), (2.330, 0.062, 0.003, -17), (2.445, 0.362, 0.010, -7),
+    (2.448, 0.696, 0.018, -4), (2.393, 1.022, 0.028, -17), (2.097, 1.141, 0.040, -11),
+    (1.773, 1.074, 0.050, -7), (1.506, 0.874, 0.060, 6), (1.191, 0.789, 0.074, 13),
+    (0.903, 0.948, 0.089, 1), (0.618, 1.117, 0.105, -8), (0.286, 1.138, 0.119, -12),
+    (0.030, 0.961, 0.136, -15), (0.001, 0.629, 0.150, -2), (0.000, 0.295, 0.159, 0),
+    (0.000, -0.039, 0.162, 0), (0.000, -0.373, 0.157, 0), (-0.002, -0.708, 0.147, 4),
+    (-0.063, -1.032, 0.133, 17), (-0.364, -1.145, 0.120, 6), (-0.698, -1.150, 0.109, 0),
+    (-1.033, -1.150, 0.099, 0), (-1.367, -1.150, 0.090, 0), (-1.701, -1.150, 0.081, 0),
+    (-2.035, -1.147, 0.071, 4), (-2.354, -1.070, 0.061, 17), (-2.447, -0.758, 0.051, 5),
+    (-2.449, -0.424, 0.043, 2), (-2.421, -0.092, 0.034, 15), (-2.167, 0.087, 0.022, 13),
+    (-1.836, 0.056, 0.013, 8), (-1.555, -0.120, 0.006, 0), (-1.272, -0.292, 0.002, -9),
+    (-0.942, -0.288, 0.000, -7), (-0.641, -0.146, 0.000, 1), (-0.333, -0.021, 0.000, 5),
+])  # fmt: skip
+CONTROL_POINTS[:, 3] = np.radians(CONTROL_POINTS[:, 3])
+"""
+(42, 4) float64: x, y, z in metres and the bank in radians, positive where the left side is up.
 
-CONTROL_POINTS = np.array([(x, y, z, np.radians(bank)) for x, y, z, bank in _POINTS])
-"""(42, 4) float64: x, y, z in metres and the bank in radians, without the closing repetition."""
-
-
-# The first spline is measured at this many points, the arc-length spline has this many pieces:
-# the speed along the latter then differs from one by a few parts in a million.
-_MEASURED_POINTS = 40_000
-_PIECES = 2_000
+The points of the slot car's track in driving order, a third of a metre apart; the last is followed
+by the first. The car passes the origin twice: on the table, then over the bridge. Bends and
+straights repeat, as on a track of standard pieces, so that a moment of IMU does not give the place
+away.
+"""
 
 
 class SpaceCurve:
@@ -82,8 +50,8 @@ class SpaceCurve:
     Parameters
     ----------
     curve
-        x, y, z in metres and the bank in radians, positive where the left side is lifted, over
-        arc length. The tangent must never be vertical.
+        x, y, z in metres and the bank in radians (positive where the left side is up) over arc
+        length. The tangent must never be vertical.
     length
         Metres.
 
@@ -100,7 +68,7 @@ class SpaceCurve:
         return np.asarray(self._curve(s)[..., :3])
 
     def bank(self, s: Floats | float) -> Floats:
-        """Return the bank angle, radians; positive where the left side is lifted."""
+        """Return the bank angle, radians; positive where the left side is up."""
         return np.asarray(self._curve(s)[..., 3])
 
     def curvature(self, s: Floats | float) -> Floats:
@@ -118,7 +86,7 @@ class SpaceCurve:
         Return the (3,) rotation of the frame per metre driven, rad/m, in its own axes.
 
         Heading turns about the vertical, pitch about the level left axis and bank about the
-        tangent; their sum is read off in the axes of the frame.
+        tangent; the axes of the frame split their sum.
         """
         tangent, left, _ = self._level_frame(s)
         bend = self.curvature(s)
@@ -147,31 +115,26 @@ class Track(SpaceCurve):
     Parameters
     ----------
     control_points : (P, 4)
-        x, y, z in metres and the bank in radians, positive where the left side is lifted; the
-        last point is followed by the first.
+        As `CONTROL_POINTS`.
 
     """
 
     def __init__(self, control_points: Floats = CONTROL_POINTS) -> None:
-        length, curve = _by_arc_length(control_points)
-        super().__init__(curve, length)
+        closed = np.vstack([control_points, control_points[:1]])
+        chords = np.linalg.norm(np.diff(closed[:, :3], axis=0), axis=1)
+        knots = np.concatenate([[0.0], np.cumsum(chords)])
+        spline = CubicSpline(knots, closed, bc_type='periodic')
+        # Measured at 40,000 points and laid again through 2,000 points of equal distance: the
+        # speed along the curve then differs from one by a few parts in a million.
+        parameter = np.linspace(0.0, knots[-1], 40_001)
+        rate = np.linalg.norm(spline(parameter, 1)[:, :3], axis=1)
+        pieces = 0.5 * (rate[1:] + rate[:-1]) * np.diff(parameter)
+        arc_length = np.concatenate([[0.0], np.cumsum(pieces)])
+        even = np.linspace(0.0, arc_length[-1], 2_001)
+        points = spline(np.interp(even, arc_length, parameter))
+        points[-1] = points[0]
+        super().__init__(CubicSpline(even, points, bc_type='periodic'), float(arc_length[-1]))
 
     def outline(self, points: int = 500) -> Floats:
         """Return a (points, 3) drawing of the centre line, metres; the last is the first."""
         return self.position(np.linspace(0.0, self.length, points))
-
-
-def _by_arc_length(control_points: Floats) -> tuple[float, CubicSpline]:
-    """Return the length and the periodic spline of position and bank over arc length."""
-    closed = np.vstack([control_points, control_points[:1]])
-    chords = np.linalg.norm(np.diff(closed[:, :3], axis=0), axis=1)
-    knots = np.concatenate([[0.0], np.cumsum(chords)])
-    spline = CubicSpline(knots, closed, bc_type='periodic')
-    parameter = np.linspace(0.0, knots[-1], _MEASURED_POINTS + 1)
-    rate = np.linalg.norm(spline(parameter, 1)[:, :3], axis=1)
-    pieces = 0.5 * (rate[1:] + rate[:-1]) * np.diff(parameter)
-    arc_length = np.concatenate([[0.0], np.cumsum(pieces)])
-    even = np.linspace(0.0, arc_length[-1], _PIECES + 1)
-    points = spline(np.interp(even, arc_length, parameter))
-    points[-1] = points[0]
-    return float(arc_length[-1]), CubicSpline(even, points, bc_type='periodic')

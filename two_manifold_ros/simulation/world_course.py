@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TYPE_CHECKING, TypeAlias
-import zlib
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -27,60 +26,6 @@ Course: TypeAlias = Literal['route', 'pit_lane', 'off_route', 'reverse']
 NODES = 2000
 """Points of a lap between which everything is interpolated: a metre or two of a racing circuit."""
 
-_EASE = 0.004
-"""Share of a lap over which a bend begins and ends, as roads and tracks have transitions."""
-
-_JOIN = 0.002
-"""Share of a lap over which one leg of a drive goes over into the next, half the above."""
-
-_LINE_KNOTS = 12
-"""Independent choices of the line in a lap: about one for each bend of the tracks of the table."""
-
-_BEND_KNOTS = 20
-"""Independent choices of the speed of a bend in a lap, about one for its entry and its exit."""
-
-_BEND_SPREAD = 0.5
-"""Spread of the speed in a bend, in spreads of the pace; bends differ less than laps."""
-
-_SLOWEST, _FASTEST = 0.5, 1.3
-"""Bounds of what the factors of one moment make of the usual speed, so that none goes wild."""
-
-_LIFT_SHARE = (0.02, 0.06)
-"""Share of a lap over which a driver who lifts is slower: some seconds."""
-
-_LIFT_DEPTH = (0.2, 0.6)
-"""Share of the speed that is lost then, from a lift to an evasion."""
-
-_LANE_SHARE = 0.22
-"""Share of a lap that a pit lane runs beside the route, as on racing circuits."""
-
-_RAMP_SHARE = 0.2
-"""Share of the pit lane over which it leaves the route, and again over which it comes back."""
-
-_LANE_PACE = 0.4
-"""Speed in the pit lane over the usual mean speed: 60 to 80 km/h of a racing car."""
-
-_LANE_STOP_S = (8.0, 20.0)
-"""Seconds that a vehicle stands in the pit lane: a change of drivers or tyres."""
-
-_LEAVES_AFTER = 3
-"""Laps before the vehicle leaves the route, or half of the laps if there are fewer."""
-
-_ROUNDS_ELSEWHERE = 2
-"""Rounds of the other loop, each as long as a lap."""
-
-_REACH = (0.45, 1.0)
-"""Distances of its corners from its middle, in the farthest: it bends to both sides."""
-
-_ASTRAY = 4.0
-"""Spreads of the line beyond which the vehicle has left the route."""
-
-_STARTS_S = 3.0
-"""Seconds that a vehicle stands before it starts, while the recorder is already running."""
-
-_CREEP = 0.02
-"""Share of the top speed below which no speed is limited but for a stop."""
-
 
 @dataclass(frozen=True)
 class Way:
@@ -95,10 +40,8 @@ class Way:
         Metres driven at each node.
     phases : (M,)
         Shares of a lap since the start, without what was driven elsewhere.
-    away : (M,) bool
-        Whether the node is off the trained route.
-    lane : (M,) bool
-        Whether it is in the pit lane.
+    away, lane : (M,) bool
+        Whether the node is off the trained route, and whether it is in the pit lane.
 
     """
 
@@ -117,7 +60,7 @@ class Ride:
     Parameters
     ----------
     way
-        What it drives along.
+        Its line.
     times, distances, speeds, accelerations : (T,)
         Seconds, metres along the way, m/s and m/s^2 along the tangent.
 
@@ -141,11 +84,11 @@ class Ride:
         return np.asarray(~self.way.away[node.clip(max=len(self.way.away) - 1)])
 
     def every(self, count: int) -> Ride:
-        """Return every so many of the times."""
+        """Return every ``count``-th of the times."""
         return self._part(slice(None, None, count))
 
     def until(self, seconds: float) -> Ride:
-        """Return the times before so many seconds."""
+        """Return the times before ``seconds``."""
         return self._part(slice(None, int(np.searchsorted(self.times, seconds))))
 
     def _part(self, part: slice) -> Ride:
@@ -153,47 +96,36 @@ class Ride:
         return Ride(self.way, *(column[part] for column in columns))
 
 
-def generator(world: World, purpose: str, *numbers: int) -> np.random.Generator:
-    """Return the random generator of one purpose in a world; each has a stream of its own."""
-    keys = [zlib.crc32(world.name.encode()), zlib.crc32(purpose.encode()), *numbers]
-    return np.random.default_rng(np.random.SeedSequence(keys))
-
-
 def route(world: World) -> Floats:
-    """
-    Return the centre line of the trained route.
-
-    Returns
-    -------
-    (NODES, 4)
-        x, y and z in metres and the bank in radians; the last node is followed by the first.
-
-    """
-    return _dressed(world, _rounded(world.corners), generator(world, 'hills'))
+    """Return the (NODES, 4) centre line of the trained route: x, y, z in m and bank in radians."""
+    return _dressed(world, _rounded(world.corners), world.generator('hills'))
 
 
 def plan(world: World, course: Course, laps: int, random: np.random.Generator) -> Way:
-    """Return the line of a drive of so many laps on the route, lines chosen anew in each."""
-    lap = route(world)
+    """Return the line of a drive of some laps on the route, with lines drawn anew in each."""
+    habits, lap = world.habits, route(world)
     if course == 'reverse':
         # Driven the other way round a bank leans to the other side.
         lap = lap[::-1] * [1.0, 1.0, 1.0, -1.0]
     indices = np.arange(laps * NODES + 1)
     nodes, phases = lap[indices % NODES], indices / NODES
-    leaves = min(_LEAVES_AFTER, laps // 2) * NODES
+    leaves = min(habits.leaves_after, laps // 2) * NODES
     if course == 'off_route':
         leaves += _straightest(lap)
         loop = _elsewhere(world, lap, leaves % NODES)
         nodes = np.insert(nodes, leaves, loop, axis=0)
         phases = np.insert(phases, leaves, np.full(len(loop), phases[leaves]))
-    offsets = world.line_m * wander(random, len(nodes), NODES / _LINE_KNOTS)
+    offsets = world.line_m * _wander(random, len(nodes), NODES / habits.line_knots)
     lane = np.zeros(len(nodes), dtype=np.bool_)
     if course == 'pit_lane':
-        begin, side = _lane_place(world, lap)
-        shape = _lane_shape()
-        offsets[leaves + begin : leaves + begin + len(shape)] += side * world.lane_m * shape
-        lane[leaves + begin : leaves + begin + len(shape)] = shape > 0.5
-    nodes = gaussian_filter1d(nodes, _JOIN * NODES, axis=0, mode='nearest')
+        count = round(habits.lane_share * NODES)
+        begin, side = _lane_place(world, lap, count)
+        along = np.linspace(0.0, 1.0, count)
+        ramp = (np.minimum(along, 1.0 - along) / habits.ramp_share).clip(0.0, 1.0)
+        shape = ramp**3 * (10.0 - 15.0 * ramp + 6.0 * ramp**2)
+        offsets[leaves + begin : leaves + begin + count] += side * world.lane_m * shape
+        lane[leaves + begin : leaves + begin + count] = shape > 0.5
+    nodes = gaussian_filter1d(nodes, habits.joined * NODES, axis=0, mode='nearest')
     nodes[:, :2] += offsets[:, None] * _left(nodes, closed=False)
     away = _away(world, lap, nodes, always=course == 'reverse')
     distances = np.concatenate([[0.0], np.cumsum(_steps(nodes))])
@@ -207,7 +139,7 @@ def ride(
     step_s: float,
     random: np.random.Generator,
     *,
-    grip: float = 1.0,
+    grip: float | Floats = 1.0,
     halts: Sequence[tuple[float, float]] = (),
 ) -> Ride:
     """
@@ -218,21 +150,21 @@ def ride(
     world
         Limits of the vehicle and habits of its driver.
     way
-        What it drives along.
+        Its line.
     step_s
-        Distance between the times returned, seconds.
+        Interval between the times returned, seconds.
     random
         Draws pace, lifts, stops.
     grip
-        Factor of all speeds of this drive.
+        Factor of all speeds of this drive, or of those at each node: (M,).
     halts
-        Where the vehicle also stands, in laps since the start, and for how many seconds.
+        Further stops: laps since the start, and seconds.
 
     """
     factor = _pace_factor(world, way, random) * grip
     limits = _speed_limits(world, way, random) * factor
     stands = _stands(world, way, random)
-    for phase, seconds in ((0.0, _STARTS_S), *halts):
+    for phase, seconds in ((0.0, world.habits.starts_s), *halts):
         stands[np.searchsorted(way.phases, phase).clip(max=len(stands) - 1)] += seconds
     stands = _merged(stands)
     limits[stands > 0.0] = 0.0
@@ -246,7 +178,7 @@ def ride(
     return Ride(way, times, eased, np.maximum(motion(times, 1), 0.0), motion(times, 2))
 
 
-def wander(random: np.random.Generator, count: int, every: float) -> Floats:
+def _wander(random: np.random.Generator, count: int, every: float) -> Floats:
     """Return ``count`` values of a smooth process of spread 1, independent after ``every``."""
     values = random.standard_normal(int(count / every) + 5)
     # A cubic spline through independent values has less spread between them: 0.85 in all.
@@ -255,14 +187,7 @@ def wander(random: np.random.Generator, count: int, every: float) -> Floats:
 
 
 def _rounded(corners: Sequence[tuple[float, float, float]] | Floats) -> Floats:
-    """
-    Return a polygon whose corners (x, y, radius) are rounded, from amid its first straight on.
-
-    Returns
-    -------
-    (NODES, 2)
-
-    """
+    """Return (NODES, 2) points of a polygon with rounded corners (x, y, radius)."""
     points, radii = np.array(corners)[:, :2], np.array(corners)[:, 2]
     into = points - np.roll(points, 1, axis=0)
     into /= np.linalg.norm(into, axis=1, keepdims=True)
@@ -277,6 +202,7 @@ def _rounded(corners: Sequence[tuple[float, float, float]] | Floats) -> Floats:
         outline.append(point - cut * before + arc)
     closed = np.concatenate([*outline, outline[0][:1]])
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
+    # It begins amid the first straight.
     begin = 0.5 * (lengths[len(outline[0]) - 1] + lengths[len(outline[0])])
     even = begin + np.linspace(0.0, lengths[-1], NODES, endpoint=False)
     columns = [np.interp(even, lengths, column, period=lengths[-1]) for column in closed.T]
@@ -285,13 +211,13 @@ def _rounded(corners: Sequence[tuple[float, float, float]] | Floats) -> Floats:
 
 def _dressed(world: World, flat: Floats, random: np.random.Generator) -> Floats:
     """Return (NODES, 4) with eased bends, hills and banks from (NODES, 2) points."""
-    flat = gaussian_filter1d(flat, _EASE * NODES, axis=0, mode='wrap')
+    flat = gaussian_filter1d(flat, world.habits.eased * NODES, axis=0, mode='wrap')
     angles = 2.0 * np.pi * np.arange(NODES)[:, None] / NODES * np.arange(1, 6)
     waves = np.cos(angles + random.uniform(0.0, 2.0 * np.pi, 5)) / np.arange(1, 6)
     height = world.hills_m * waves @ random.uniform(0.3, 1.0, 5)
     bend = _bend(flat, closed=True)
     lean = np.tanh(2.0 * bend / np.abs(bend).max())
-    bank = -world.bank * gaussian_filter1d(lean, 2.0 * _EASE * NODES, mode='wrap')
+    bank = -world.bank * gaussian_filter1d(lean, 2.0 * world.habits.eased * NODES, mode='wrap')
     return np.column_stack([flat, height, bank])
 
 
@@ -326,19 +252,9 @@ def _straightest(lap: Floats) -> int:
     return int(effort.argmin())
 
 
-def _lane_shape() -> Floats:
-    """Return the offset along a pit lane of offset 1, with smooth ramps."""
-    count = round(_LANE_SHARE * NODES)
-    along = np.linspace(0.0, 1.0, count)
-    ramp = (np.minimum(along, 1.0 - along) / _RAMP_SHARE).clip(0.0, 1.0)
-    return ramp**3 * (10.0 - 15.0 * ramp + 6.0 * ramp**2)
-
-
-def _lane_place(world: World, lap: Floats) -> tuple[int, float]:
-    """Return where a lane beside the route is bent least, and its side: 1 for left."""
-    bend = _bend(lap, closed=True) * world.lane_m
-    count = round(_LANE_SHARE * NODES)
-    bend = np.concatenate([bend, bend])
+def _lane_place(world: World, lap: Floats, count: int) -> tuple[int, float]:
+    """Return where a lane of ``count`` nodes is bent least, and its side: 1 for left."""
+    bend = np.tile(_bend(lap, closed=True) * world.lane_m, 2)
     found = [
         (float((side * bend[start : start + count]).max()), start, side)
         for start in range(0, NODES, NODES // 100)
@@ -352,7 +268,7 @@ def _other_corners(world: World, length: float, random: np.random.Generator) -> 
     """Return corners of a loop of a length, metres, that is made like the route of a world."""
     count = len(world.corners)
     angles = 2.0 * np.pi * (np.arange(count) + random.uniform(-0.3, 0.3, count)) / count
-    reach = random.uniform(*_REACH, count)
+    reach = random.uniform(*world.habits.reach, count)
     turn = random.choice([-1.0, 1.0])
     points = np.stack([reach * np.cos(angles), turn * reach * np.sin(angles)], axis=1)
     edges = np.roll(points, -1, axis=0) - points
@@ -369,7 +285,7 @@ def _other_corners(world: World, length: float, random: np.random.Generator) -> 
 
 def _elsewhere(world: World, lap: Floats, leaves: int) -> Floats:
     """Return some rounds of another loop that touches the route at a node, as (M, 4) nodes."""
-    random = generator(world, 'elsewhere')
+    random = world.generator('elsewhere')
     flat = _rounded(_other_corners(world, float(_steps(lap).sum()), random))
     loop = _dressed(world, flat, random)
     loop = np.roll(loop, -_straightest(loop), axis=0)
@@ -378,7 +294,7 @@ def _elsewhere(world: World, lap: Floats, leaves: int) -> Floats:
     turned = (loop[:, :2] - loop[0, :2]) @ np.array([[cosine, sine], [-sine, cosine]])
     loop[:, :2] = turned + lap[leaves, :2]
     loop[:, 2] += lap[leaves, 2] - loop[0, 2]
-    return np.tile(loop, (_ROUNDS_ELSEWHERE, 1))
+    return np.tile(loop, (world.habits.rounds_elsewhere, 1))
 
 
 def _away(world: World, lap: Floats, nodes: Floats, *, always: bool) -> Bools:
@@ -387,7 +303,7 @@ def _away(world: World, lap: Floats, nodes: Floats, *, always: bool) -> Bools:
         return np.ones(len(nodes), dtype=np.bool_)
     distances = KDTree(lap[:, :2]).query(nodes[:, :2])[0]
     # Between two nodes of a lap the nearest is up to half a step away.
-    astray = np.hypot(_ASTRAY * world.line_m, _steps(lap).max())
+    astray = np.hypot(world.habits.astray * world.line_m, _steps(lap).max())
     away = np.zeros(len(nodes), dtype=np.bool_)
     outside = np.flatnonzero(distances > astray)
     if len(outside):
@@ -398,13 +314,13 @@ def _away(world: World, lap: Floats, nodes: Floats, *, always: bool) -> Bools:
 
 def _pace_factor(world: World, way: Way, random: np.random.Generator) -> Floats:
     """Return what the driver makes of the usual speed at each node."""
-    count = len(way.phases)
+    habits, count = world.habits, len(way.phases)
     share = world.pace / np.sqrt(2.0)
-    slow = wander(random, count, NODES) + wander(random, count, NODES / 5.0)
-    factor = (1.0 + share * slow).clip(_SLOWEST, _FASTEST)
+    slow = _wander(random, count, NODES) + _wander(random, count, NODES / 5.0)
+    factor = (1.0 + share * slow).clip(habits.slowest, habits.fastest)
     for _ in range(random.poisson(world.lifts * count / NODES)):
-        middle, width = int(random.integers(count)), NODES * random.uniform(*_LIFT_SHARE)
-        depth = random.uniform(*_LIFT_DEPTH)
+        middle, width = int(random.integers(count)), NODES * random.uniform(*habits.lift_share)
+        depth = random.uniform(*habits.lift_depth)
         near = slice(max(0, middle - round(2.0 * width)), middle + round(2.0 * width))
         nodes = np.arange(count)[near]
         factor[near] *= 1.0 - depth * np.exp(-0.5 * ((nodes - middle) / (0.4 * width)) ** 2)
@@ -413,13 +329,15 @@ def _pace_factor(world: World, way: Way, random: np.random.Generator) -> Floats:
 
 def _speed_limits(world: World, way: Way, random: np.random.Generator) -> Floats:
     """Return the speed that bends and the pit lane allow at each node, m/s."""
+    habits = world.habits
     bend = np.linalg.norm(way.curve.curvature(way.distances)[:, :2], axis=1)
-    bold = 1.0 + _BEND_SPREAD * world.pace * wander(random, len(bend), NODES / _BEND_KNOTS)
-    limits = bold.clip(_SLOWEST, _FASTEST) * np.sqrt(world.lateral / np.maximum(bend, 1e-9))
-    limits = limits.clip(_CREEP * world.top_speed, world.top_speed)
+    bold = _wander(random, len(bend), NODES / habits.bend_knots)
+    bold = (1.0 + habits.bend_spread * world.pace * bold).clip(habits.slowest, habits.fastest)
+    limits = bold * np.sqrt(world.lateral / np.maximum(bend, 1e-9))
+    limits = limits.clip(habits.creep * world.top_speed, world.top_speed)
     if way.lane.any():
         usual = way.distances[-1] / float((np.diff(way.distances) / limits[1:]).sum())
-        limits[way.lane] = np.minimum(limits[way.lane], _LANE_PACE * usual)
+        limits[way.lane] = np.minimum(limits[way.lane], habits.lane_pace * usual)
     return np.asarray(limits)
 
 
@@ -435,12 +353,12 @@ def _stands(world: World, way: Way, random: np.random.Generator) -> Floats:
         stands[random.integers(1, len(stands))] += random.uniform(*world.dwell_s) / 2.0
     if way.lane.any():
         inside = np.flatnonzero(way.lane)
-        stands[inside[len(inside) // 2]] += random.uniform(*_LANE_STOP_S)
+        stands[inside[len(inside) // 2]] += random.uniform(*world.habits.lane_stop_s)
     return stands
 
 
 def _merged(stands: Floats) -> Floats:
-    """Let one stop take in those a node or two behind it: nobody starts just to stop again."""
+    """Merge a stop with those a node or two behind it: nobody starts just to stop again."""
     merged = np.zeros(len(stands))
     last = -3
     for node in np.flatnonzero(stands).tolist():

@@ -1,405 +1,250 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Simulated worlds: vehicles on their routes, all made from one table of physical parameters.
+The table of simulated worlds: vehicles on their routes, by physical parameters.
 
-`drive` is the only thing to call. The same world, day and seed give the same bytes.
+`world_course` makes lines and rides of a world, `world_drive` drives as a user would record them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from typing import TYPE_CHECKING
+import zlib
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.simulation.slot_car import START_STAMP_NS
-from two_manifold_ros.simulation.world_course import generator, plan, ride, route
-from two_manifold_ros.simulation.world_sensors import (
-    CAMERA,
-    CHEAP,
-    FAIR,
-    GOOD,
-    GPS,
-    LEAST_HZ,
-    LIDAR,
-    measured,
-    MOCAP,
-    RAILED,
-    received,
-    RTK,
-    SLOW_GPS,
-    STREET_GPS,
-)
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Pair = tuple[float, float]
 
-    from two_manifold_ros.simulation.world_course import Course
-    from two_manifold_ros.simulation.world_sensors import ImuGrade, PositionGrade
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
-_DAY_NS = 86_400_000_000_000
+@dataclass(frozen=True)
+class ImuGrade:
+    """Errors of an IMU; pairs are for the accelerometer, m/s^2, and the gyroscope, rad/s."""
 
-_DAY_GRIP = 0.03
-"""Spread of the speed between days, no unit: weather, tyres, batteries, who drives."""
+    density: Pair  # of the white noise, per root hertz
+    bias: Pair  # spread of the bias from the first sample on
+    drift: Pair  # spread of what warming up adds
+    scale: float  # spread of the scale errors, no unit
+    quantum: Pair  # smallest step; 0 for none
+    rail: Pair  # largest value
+    warm_s: float = 900.0  # time constant of warming up after it is switched on
+    wander_s: float = 300.0  # correlation time of the slow wander of a bias around that
+    wander: float = 0.2  # spread of this wander, in drifts
+    renewed: float = 0.35  # share of the bias that is drawn each time an IMU is switched on
+    crossing: float = 0.3  # cross-axis errors in scale errors, as in data sheets of MEMS sensors
 
-FEWEST_LAPS = 3
-"""Of a drive that leaves the route: one before, one on which it leaves, one after."""
 
-_NEVER_FASTER = 1.3
-"""Greatest speed over the top speed, for how many laps a time can hold at most."""
+@dataclass(frozen=True)
+class PositionGrade:
+    """Errors of a source of positions."""
+
+    rate_hz: float
+    white_m: float  # spread of the noise that is new in each position, per axis
+    wander_m: float  # spread of the noise that stays for long, per axis
+    wander_s: float  # its correlation time
+    late_s: float  # by how much stamps are later than the positions
+    jumps: float  # in an hour
+    jump_m: float
+    outages: float  # in an hour
+    jump_s: Pair = (0.2, 2.0)  # shortest and longest jump, as on recorded drives
+    outage_s: Pair = (1.0, 12.0)  # a gantry, a bridge, a short tunnel
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How lines, speeds and detours are drawn; shares are of a lap unless said otherwise."""
+
+    eased: float = 0.004  # share over which a bend begins and ends, as roads have transitions
+    joined: float = 0.002  # share over which one leg of a drive goes over into the next
+    line_knots: float = 12.0  # independent choices of the line in a lap: one for each bend or so
+    bend_knots: float = 20.0  # and of the speed: one for its entry and one for its exit
+    bend_spread: float = 0.5  # spread of the speed in a bend, in spreads of the pace
+    slowest: float = 0.5  # bounds of what the factors of one moment make of the usual speed
+    fastest: float = 1.3
+    lift_share: Pair = (0.02, 0.06)  # over which a driver who lifts is slower: some seconds
+    lift_depth: Pair = (0.2, 0.6)  # share of the speed lost then, from a lift to an evasion
+    lane_share: float = 0.22  # that a pit lane runs beside the route, as on racing circuits
+    ramp_share: float = 0.2  # share of the lane over which it leaves the route and comes back
+    lane_pace: float = 0.4  # its speed over the usual mean speed: 60 to 80 km/h of a racing car
+    lane_stop_s: Pair = (8.0, 20.0)  # a change of drivers or tyres
+    leaves_after: int = 3  # laps before the vehicle leaves the route, or half of the laps if fewer
+    rounds_elsewhere: int = 2  # of the other loop, each as long as a lap
+    reach: Pair = (0.45, 1.0)  # distances of its corners from its middle, over the farthest
+    astray: float = 4.0  # spreads of the line beyond which the vehicle has left the route
+    starts_s: float = 3.0  # that it stands first, while the recorder is already running
+    creep: float = 0.02  # share of the top speed below which only a stop limits the speed
+    day_grip: float = 0.03  # spread of the speed between days: weather, tyres, who drives
 
 
 @dataclass(frozen=True)
 class World:
-    """
-    A vehicle on its route, with its sensors.
-
-    Parameters
-    ----------
-    name
-        Also draws what is not written here: hills, days, faults of the devices.
-    corners
-        Of the route seen from above: x and y in metres and the radius of the bend.
-    hills_m, bank
-        Height of hills, metres, and bank in the sharpest bend, radians; bends lean inwards.
-    top_speed, lateral, thrust, brake
-        m/s; m/s^2 across in bends, from rest, and when braking.
-    ease_s
-        How long driver and machine take to change the acceleration, seconds.
-    line_m
-        Spread of the line to the sides, metres.
-    pace
-        Spread of the speed at one place, no unit.
-    lifts, blocked
-        How often in a lap the driver is suddenly slower, and stands where there is no station.
-    stations, dwell_s
-        Where the vehicle stops in each lap, in shares of it, and from and up to how many seconds.
-    lane_m
-        Distance of a lane beside the route, metres.
-    sway
-        Roll and pitch of the body, and slip angle, radians per m/s^2.
-    rate_hz, imu, mounting_deg, shift_deg, live
-        Samples a second; errors; roll, pitch and yaw of the IMU in the vehicle, and the usual
-        angle between its mountings on two days, degrees; which channels there are.
-    vibration, idle, wheel_m
-        Of accelerometer and gyroscope at top speed, m/s^2 and rad/s root mean square on the axis
-        that is shaken most; the share of it that a standing vehicle has; metres per turn of a
-        wheel.
-    positions
-        Errors of what tells positions.
-
-    """
+    """A vehicle on its route, with its sensors; its name also draws what is not written here."""
 
     name: str
-    corners: tuple[tuple[float, float, float], ...]
-    hills_m: float
-    bank: float
-    top_speed: float
-    lateral: float
-    thrust: float
-    brake: float
-    ease_s: float
-    line_m: float
-    pace: float
-    lifts: float
-    blocked: float
-    stations: tuple[float, ...]
-    dwell_s: tuple[float, float]
-    lane_m: float
-    sway: tuple[float, float, float]
-    rate_hz: float
+    corners: tuple[tuple[float, float, float], ...]  # x and y, m, and the radius of the bend, m
+    top_speed: float  # m/s
+    lateral: float  # greatest acceleration across in bends, m/s^2
+    thrust: float  # from rest, m/s^2
+    brake: float  # m/s^2
+    ease_s: float  # how long driver and machine take to change the acceleration
+    line_m: float  # spread of the line to the sides
+    pace: float  # spread of the speed at one place, no unit
+    lifts: float  # how often in a lap the driver is suddenly slower
+    lane_m: float  # distance of a lane beside the route
+    sway: tuple[float, float, float]  # roll and pitch of the body, and slip angle, rad per m/s^2
+    vibration: Pair  # at top speed, rms of accelerometer and gyroscope on the most shaken axis
+    wheel_m: float  # metres per turn of a wheel
+    rate_hz: float  # samples a second
     imu: ImuGrade
-    mounting_deg: tuple[float, float, float]
-    vibration: tuple[float, float]
-    idle: float
-    wheel_m: float
+    mounting_deg: tuple[float, float, float]  # roll, pitch and yaw of the IMU in the vehicle
     positions: PositionGrade
-    shift_deg: float = 2.0
-    live: tuple[bool, ...] = (True,) * 6
+    hills_m: float = 0.0  # height of hills
+    bank: float = 0.0  # in the sharpest bend, radians; bends lean inwards
+    blocked: float = 0.0  # how often in a lap it stands where there is no station
+    stations: tuple[float, ...] = ()  # where it stops in each lap, in shares of it
+    dwell_s: Pair = (2.0, 6.0)  # shortest and longest stop
+    idle: float = 0.0  # share of the vibration that a standing vehicle has
+    shift_deg: float = 2.0  # usual angle between the mountings of the IMU on two days
+    live: tuple[bool, ...] = (True,) * 6  # which channels the IMU has
+    habits: Habits = Habits()
+
+    def generator(self, purpose: str, *numbers: int) -> np.random.Generator:
+        """Return the random generator of one purpose; each has a stream of its own."""
+        keys = [zlib.crc32(self.name.encode()), zlib.crc32(purpose.encode()), *numbers]
+        return np.random.default_rng(np.random.SeedSequence(keys))
 
 
-_TABLE_TOP = (
-    (0.0, 0.0, 0.4), (3.2, 0.0, 0.4), (3.2, 1.2, 0.4), (2.1, 1.2, 0.25), (1.9, 0.65, 0.25),
-    (1.1, 0.65, 0.25), (0.9, 1.3, 0.3), (-0.9, 1.3, 0.4), (-0.9, 0.3, 0.3), (-0.5, 0.0, 0.2),
-)  # fmt: skip
-_ROOM = (
-    (0.0, 0.0, 0.9), (5.5, 0.0, 0.9), (6.0, 2.0, 0.7), (3.6, 2.6, 0.6), (4.2, 4.6, 0.8),
-    (1.0, 5.0, 0.8), (1.3, 2.5, 0.7), (-0.5, 2.2, 0.7),
-)  # fmt: skip
-_HALL = (
-    (0.0, 0.0, 0.8), (4.0, 0.0, 0.7), (5.5, 1.8, 0.7), (8.5, 0.6, 0.8), (9.0, 4.0, 0.9),
-    (5.8, 4.4, 0.6), (4.0, 2.9, 0.6), (2.8, 5.0, 0.7), (-0.6, 4.0, 0.8),
-)  # fmt: skip
-_KART_TRACK = (
-    (0.0, 0.0, 18.0), (204.0, 0.0, 14.0), (212.0, 60.0, 10.0), (145.0, 68.0, 8.0),
-    (140.0, 110.0, 11.0), (212.0, 128.0, 11.0), (200.0, 183.0, 14.0), (94.0, 174.0, 9.0),
-    (81.0, 94.0, 10.0), (42.0, 98.0, 9.0), (26.0, 170.0, 13.0), (-26.0, 162.0, 14.0),
-)  # fmt: skip
-_CIRCUIT = (
-    (0.0, 0.0, 60.0), (1180.0, 0.0, 75.0), (1250.0, 350.0, 50.0), (940.0, 450.0, 45.0),
-    (900.0, 190.0, 38.0), (610.0, 180.0, 45.0), (590.0, 500.0, 34.0), (295.0, 555.0, 65.0),
-    (390.0, 295.0, 32.0), (-70.0, 270.0, 55.0),
-)  # fmt: skip
-_TOWN = (
-    (0.0, 0.0, 40.0), (110.0, 0.0, 60.0), (210.0, 50.0, 60.0), (280.0, 50.0, 30.0),
-    (330.0, 20.0, 22.0), (390.0, 35.0, 22.0), (395.0, 90.0, 22.0), (335.0, 97.0, 22.0),
-    (280.0, 58.0, 30.0), (208.0, 58.0, 68.0), (108.0, 8.0, 52.0), (0.0, 8.0, 40.0),
-    (-50.0, 38.0, 22.0), (-105.0, 27.0, 22.0), (-105.0, -27.0, 22.0), (-50.0, -32.0, 22.0),
-)  # fmt: skip
-_WAREHOUSE = (
-    (0.0, 0.0, 1.0), (15.0, 0.0, 1.0), (15.0, 6.0, 1.0), (9.0, 6.0, 1.0), (9.0, 10.0, 1.0),
-    (18.0, 10.0, 1.0), (18.0, 15.0, 1.0), (3.0, 15.0, 1.0), (3.0, 9.0, 1.0), (-3.0, 9.0, 1.0),
-    (-3.0, 0.0, 1.0),
-)  # fmt: skip
-_EIGHT = (
-    (-34.0, -14.0, 8.0), (30.0, 13.0, 8.0), (38.0, -2.0, 7.0), (28.0, -15.0, 8.0),
-    (-30.0, 14.0, 9.0), (-42.0, 2.0, 7.0),
-)  # fmt: skip
+def _table_of_worlds() -> tuple[World, ...]:
+    """Make all worlds."""
+    # Toys and loggers: 400 ug/rtHz, 12 bits over +-8 g, 4 g, 500 deg/s, no calibration.
+    cheap = ImuGrade((4e-3, 2e-4), (0.3, 0.03), (0.15, 0.015), 0.02, (0.04, 1.1e-3), (39.2, 8.7))
+    # Flight controllers: 150 ug/rtHz, 16 bits over 8 g and 500 deg/s.
+    fair = ImuGrade(
+        (1.5e-3, 1e-4), (0.1, 0.008), (0.05, 0.004), 0.007, (2.4e-3, 2.7e-4), (78.4, 8.7)
+    )
+    # Calibrated industrial units: 50 ug/rtHz, 5 deg/h and less in bias over minutes.
+    boundless = math.inf, math.inf
+    good = ImuGrade((5e-4, 3e-5), (0.02, 1.5e-3), (0.01, 8e-4), 0.0015, (0.0, 0.0), boundless)
+    # A data logger for racing cars, up to 2.5 g and 300 deg/s.
+    railed = ImuGrade((4e-3, 2e-4), (0.4, 0.02), (0.15, 0.01), 0.02, (0.012, 2e-3), (24.5, 5.2))
 
-_SLOT_CAR = World(
-    name='slot_car',
-    corners=_TABLE_TOP,
-    hills_m=0.03,
-    bank=0.25,
-    top_speed=4.0,
-    lateral=6.0,
-    thrust=4.0,
-    brake=4.0,
-    ease_s=0.06,
-    line_m=0.002,
-    pace=0.07,
-    lifts=0.1,
-    blocked=0.0,
-    stations=(),
-    dwell_s=(2.0, 6.0),
-    lane_m=0.1,
-    sway=(1e-3, 1e-3, 0.01),
-    rate_hz=100.0,
-    imu=CHEAP,
-    mounting_deg=(2.0, -4.0, 90.0),
-    vibration=(1.2, 0.12),
-    idle=0.0,
-    wheel_m=0.06,
-    positions=CAMERA,
-)
+    # Markers and cameras in a room, with a marker taken for another now and then.
+    mocap = PositionGrade(100.0, 5e-4, 1e-3, 20.0, 0.015, 6.0, 0.4, 60.0)
+    # One camera under the ceiling: centimetres, the delay of a picture and of finding a car in it.
+    camera = PositionGrade(25.0, 0.01, 0.01, 5.0, 0.08, 20.0, 0.5, 60.0)
+    # Laser scans matched to a map: steady errors of centimetres, now and then a wrong match.
+    lidar = PositionGrade(10.0, 0.02, 0.05, 8.0, 0.12, 10.0, 0.8, 20.0)
+    # Satellites with carrier phase, which falls back to worse solutions.
+    rtk = PositionGrade(10.0, 0.015, 0.02, 60.0, 0.1, 6.0, 0.6, 30.0)
+    # A receiver of ten positions a second, filtered and thereby late.
+    gps = PositionGrade(10.0, 0.15, 0.8, 60.0, 0.3, 6.0, 12.0, 12.0)
+    # A receiver as in loggers, late by as much as one on a recorded drive was.
+    slow_gps = PositionGrade(5.0, 0.25, 1.5, 120.0, 0.74, 8.0, 40.0, 10.0)
+    # One position a second between houses.
+    street_gps = PositionGrade(1.0, 0.5, 2.5, 90.0, 0.6, 20.0, 25.0, 20.0)
 
-_RC_CAR = World(
-    name='rc_car',
-    corners=_ROOM,
-    hills_m=0.0,
-    bank=0.0,
-    top_speed=5.0,
-    lateral=7.0,
-    thrust=4.0,
-    brake=6.0,
-    ease_s=0.1,
-    line_m=0.06,
-    pace=0.08,
-    lifts=0.1,
-    blocked=0.0,
-    stations=(),
-    dwell_s=(2.0, 6.0),
-    lane_m=0.5,
-    sway=(6e-3, 6e-3, 0.02),
-    rate_hz=100.0,
-    imu=FAIR,
-    mounting_deg=(180.0, 3.0, 5.0),
-    vibration=(3.2, 0.25),
-    idle=0.0,
-    wheel_m=0.33,
-    positions=MOCAP,
-)
-_KART = World(
-    name='kart',
-    corners=_KART_TRACK,
-    hills_m=1.0,
-    bank=0.03,
-    top_speed=31.0,
-    lateral=17.0,
-    thrust=5.5,
-    brake=9.0,
-    ease_s=0.2,
-    line_m=0.5,
-    pace=0.06,
-    lifts=0.2,
-    blocked=0.0,
-    stations=(),
-    dwell_s=(3.0, 10.0),
-    lane_m=7.0,
-    sway=(1e-3, 1e-3, 8e-3),
-    rate_hz=100.0,
-    imu=FAIR,
-    mounting_deg=(3.0, -8.0, -90.0),
-    vibration=(12.0, 0.8),
-    idle=0.15,
-    wheel_m=0.87,
-    positions=GPS,
-)
-_CAR = World(
-    name='car',
-    corners=_CIRCUIT,
-    hills_m=8.0,
-    bank=0.05,
-    top_speed=52.0,
-    lateral=9.5,
-    thrust=4.5,
-    brake=9.0,
-    ease_s=0.3,
-    line_m=0.8,
-    pace=0.07,
-    lifts=0.3,
-    blocked=0.0,
-    stations=(),
-    dwell_s=(5.0, 20.0),
-    lane_m=14.0,
-    sway=(6e-3, 4e-3, 4e-3),
-    rate_hz=50.0,
-    imu=FAIR,
-    mounting_deg=(1.0, 6.0, 0.0),
-    vibration=(2.0, 0.06),
-    idle=0.1,
-    wheel_m=2.0,
-    positions=GPS,
-)
-_TRAM = World(
-    name='tram',
-    corners=_TOWN,
-    hills_m=3.0,
-    bank=0.04,
-    top_speed=14.0,
-    lateral=1.2,
-    thrust=1.2,
-    brake=1.3,
-    ease_s=0.5,
-    line_m=0.02,
-    pace=0.1,
-    lifts=0.5,
-    blocked=0.2,
-    stations=(0.02, 0.28, 0.62),
-    dwell_s=(5.0, 30.0),
-    lane_m=4.0,
-    sway=(6e-3, 2e-3, 0.0),
-    rate_hz=50.0,
-    imu=GOOD,
-    mounting_deg=(0.0, 0.0, 180.0),
-    vibration=(0.5, 0.01),
-    idle=0.05,
-    wheel_m=2.1,
-    positions=STREET_GPS,
-)
-_AGV = World(
-    name='agv',
-    corners=_WAREHOUSE,
-    hills_m=0.02,
-    bank=0.0,
-    top_speed=1.8,
-    lateral=0.8,
-    thrust=0.6,
-    brake=0.8,
-    ease_s=0.25,
-    line_m=0.05,
-    pace=0.05,
-    lifts=0.5,
-    blocked=0.5,
-    stations=(0.15, 0.45, 0.8),
-    dwell_s=(3.0, 12.0),
-    lane_m=1.6,
-    sway=(3e-3, 3e-3, 0.0),
-    rate_hz=50.0,
-    imu=FAIR,
-    mounting_deg=(0.0, 5.0, 45.0),
-    vibration=(0.6, 0.02),
-    idle=0.05,
-    wheel_m=0.6,
-    positions=LIDAR,
-)
-_FIGURE_EIGHT = World(
-    name='figure_eight',
-    corners=_EIGHT,
-    hills_m=0.0,
-    bank=0.0,
-    top_speed=10.0,
-    lateral=4.0,
-    thrust=2.0,
-    brake=3.0,
-    ease_s=0.3,
-    line_m=0.35,
-    pace=0.1,
-    lifts=0.3,
-    blocked=0.1,
-    stations=(),
-    dwell_s=(3.0, 8.0),
-    lane_m=4.0,
-    sway=(5e-3, 4e-3, 4e-3),
-    rate_hz=50.0,
-    imu=CHEAP,
-    mounting_deg=(-4.0, 2.0, 30.0),
-    vibration=(1.8, 0.1),
-    idle=0.1,
-    wheel_m=1.2,
-    positions=RTK,
-)
-
-WORLDS: tuple[World, ...] = (
-    _SLOT_CAR,
-    _RC_CAR,
-    replace(
-        _RC_CAR,
-        name='rc_car_25hz',
-        corners=_HALL,
-        line_m=0.1,
-        pace=0.1,
-        lane_m=0.8,
-        rate_hz=25.0,
-        imu=CHEAP,
-        mounting_deg=(2.0, -3.0, 90.0),
+    # Rows of a table, by route, vehicle, driver, body, sensors.
+    # fmt: off
+    slot_car = World(
+        name='slot_car', hills_m=0.03, bank=0.25, corners=(
+            (0.0, 0.0, 0.4), (3.2, 0.0, 0.4), (3.2, 1.2, 0.4), (2.1, 1.2, 0.25), (1.9, 0.65, 0.25),
+            (1.1, 0.65, 0.25), (0.9, 1.3, 0.3), (-0.9, 1.3, 0.4), (-0.9, 0.3, 0.3),
+            (-0.5, 0.0, 0.2)),
+        top_speed=4.0, lateral=6.0, thrust=4.0, brake=4.0, ease_s=0.06,
+        line_m=0.002, pace=0.07, lifts=0.1, lane_m=0.1,
+        sway=(1e-3, 1e-3, 0.01), vibration=(1.2, 0.12), wheel_m=0.06,
+        rate_hz=100.0, imu=cheap, mounting_deg=(2.0, -4.0, 90.0), positions=camera,
+    )
+    rc_car = World(
+        name='rc_car', corners=(
+            (0.0, 0.0, 0.9), (5.5, 0.0, 0.9), (6.0, 2.0, 0.7), (3.6, 2.6, 0.6), (4.2, 4.6, 0.8),
+            (1.0, 5.0, 0.8), (1.3, 2.5, 0.7), (-0.5, 2.2, 0.7)),
+        top_speed=5.0, lateral=7.0, thrust=4.0, brake=6.0, ease_s=0.1,
+        line_m=0.06, pace=0.08, lifts=0.1, lane_m=0.5,
+        sway=(6e-3, 6e-3, 0.02), vibration=(3.2, 0.25), wheel_m=0.33,
+        rate_hz=100.0, imu=fair, mounting_deg=(180.0, 3.0, 5.0), positions=mocap,
+    )
+    rc_car_25hz = replace(
+        rc_car, name='rc_car_25hz', corners=(
+            (0.0, 0.0, 0.8), (4.0, 0.0, 0.7), (5.5, 1.8, 0.7), (8.5, 0.6, 0.8), (9.0, 4.0, 0.9),
+            (5.8, 4.4, 0.6), (4.0, 2.9, 0.6), (2.8, 5.0, 0.7), (-0.6, 4.0, 0.8)),
+        line_m=0.1, pace=0.1, lane_m=0.8,
+        rate_hz=25.0, imu=cheap, mounting_deg=(2.0, -3.0, 90.0), positions=camera,
         live=(True, True, False, False, False, True),
-        positions=CAMERA,
-    ),
-    _KART,
-    replace(_KART, name='kart_25hz', rate_hz=25.0, imu=CHEAP, mounting_deg=(-5.0, 10.0, 0.0)),
-    _CAR,
-    replace(
-        _CAR,
-        name='car_5hz',
-        pace=0.08,
-        rate_hz=5.0,
-        imu=RAILED,
-        vibration=(9.0, 0.1),
+    )
+    kart = World(
+        name='kart', hills_m=1.0, bank=0.03, corners=(
+            (0.0, 0.0, 18.0), (204.0, 0.0, 14.0), (212.0, 60.0, 10.0), (145.0, 68.0, 8.0),
+            (140.0, 110.0, 11.0), (212.0, 128.0, 11.0), (200.0, 183.0, 14.0), (94.0, 174.0, 9.0),
+            (81.0, 94.0, 10.0), (42.0, 98.0, 9.0), (26.0, 170.0, 13.0), (-26.0, 162.0, 14.0)),
+        top_speed=31.0, lateral=17.0, thrust=5.5, brake=9.0, ease_s=0.2,
+        line_m=0.5, pace=0.06, lifts=0.2, dwell_s=(3.0, 10.0), lane_m=7.0,
+        sway=(1e-3, 1e-3, 8e-3), vibration=(12.0, 0.8), idle=0.15, wheel_m=0.87,
+        rate_hz=100.0, imu=fair, mounting_deg=(3.0, -8.0, -90.0), positions=gps,
+    )
+    kart_25hz = replace(
+        kart, name='kart_25hz', rate_hz=25.0, imu=cheap, mounting_deg=(-5.0, 10.0, 0.0),
+    )
+    car = World(
+        name='car', hills_m=8.0, bank=0.05, corners=(
+            (0.0, 0.0, 60.0), (1180.0, 0.0, 75.0), (1250.0, 350.0, 50.0), (940.0, 450.0, 45.0),
+            (900.0, 190.0, 38.0), (610.0, 180.0, 45.0), (590.0, 500.0, 34.0), (295.0, 555.0, 65.0),
+            (390.0, 295.0, 32.0), (-70.0, 270.0, 55.0)),
+        top_speed=52.0, lateral=9.5, thrust=4.5, brake=9.0, ease_s=0.3,
+        line_m=0.8, pace=0.07, lifts=0.3, dwell_s=(5.0, 20.0), lane_m=14.0,
+        sway=(6e-3, 4e-3, 4e-3), vibration=(2.0, 0.06), idle=0.1, wheel_m=2.0,
+        rate_hz=50.0, imu=fair, mounting_deg=(1.0, 6.0, 0.0), positions=gps,
+    )
+    car_5hz = replace(
+        car, name='car_5hz', pace=0.08, vibration=(9.0, 0.1),
+        rate_hz=5.0, imu=railed, positions=slow_gps,
         live=(True, True, True, False, False, True),
-        positions=SLOW_GPS,
-    ),
-    _TRAM,
-    _AGV,
-    _FIGURE_EIGHT,
-)
+    )
+    tram = World(
+        name='tram', hills_m=3.0, bank=0.04, corners=(
+            (0.0, 0.0, 40.0), (110.0, 0.0, 60.0), (210.0, 50.0, 60.0), (280.0, 50.0, 30.0),
+            (330.0, 20.0, 22.0), (390.0, 35.0, 22.0), (395.0, 90.0, 22.0), (335.0, 97.0, 22.0),
+            (280.0, 58.0, 30.0), (208.0, 58.0, 68.0), (108.0, 8.0, 52.0), (0.0, 8.0, 40.0),
+            (-50.0, 38.0, 22.0), (-105.0, 27.0, 22.0), (-105.0, -27.0, 22.0),
+            (-50.0, -32.0, 22.0)),
+        stations=(0.02, 0.28, 0.62), dwell_s=(5.0, 30.0), blocked=0.2,
+        top_speed=14.0, lateral=1.2, thrust=1.2, brake=1.3, ease_s=0.5,
+        line_m=0.02, pace=0.1, lifts=0.5, lane_m=4.0,
+        sway=(6e-3, 2e-3, 0.0), vibration=(0.5, 0.01), idle=0.05, wheel_m=2.1,
+        rate_hz=50.0, imu=good, mounting_deg=(0.0, 0.0, 180.0), positions=street_gps,
+    )
+    agv = World(
+        name='agv', hills_m=0.02, corners=(
+            (0.0, 0.0, 1.0), (15.0, 0.0, 1.0), (15.0, 6.0, 1.0), (9.0, 6.0, 1.0), (9.0, 10.0, 1.0),
+            (18.0, 10.0, 1.0), (18.0, 15.0, 1.0), (3.0, 15.0, 1.0), (3.0, 9.0, 1.0),
+            (-3.0, 9.0, 1.0), (-3.0, 0.0, 1.0)),
+        stations=(0.15, 0.45, 0.8), dwell_s=(3.0, 12.0), blocked=0.5,
+        top_speed=1.8, lateral=0.8, thrust=0.6, brake=0.8, ease_s=0.25,
+        line_m=0.05, pace=0.05, lifts=0.5, lane_m=1.6,
+        sway=(3e-3, 3e-3, 0.0), vibration=(0.6, 0.02), idle=0.05, wheel_m=0.6,
+        rate_hz=50.0, imu=fair, mounting_deg=(0.0, 5.0, 45.0), positions=lidar,
+    )
+    figure_eight = World(
+        name='figure_eight', corners=(
+            (-34.0, -14.0, 8.0), (30.0, 13.0, 8.0), (38.0, -2.0, 7.0), (28.0, -15.0, 8.0),
+            (-30.0, 14.0, 9.0), (-42.0, 2.0, 7.0)),
+        blocked=0.1, dwell_s=(3.0, 8.0),
+        top_speed=10.0, lateral=4.0, thrust=2.0, brake=3.0, ease_s=0.3,
+        line_m=0.35, pace=0.1, lifts=0.3, lane_m=4.0,
+        sway=(5e-3, 4e-3, 4e-3), vibration=(1.8, 0.1), idle=0.1, wheel_m=1.2,
+        rate_hz=50.0, imu=cheap, mounting_deg=(-4.0, 2.0, 30.0), positions=rtk,
+    )
+    # fmt: on
+    return (
+        *(slot_car, rc_car, rc_car_25hz, kart, kart_25hz),
+        *(car, car_5hz, tram, agv, figure_eight),
+    )
+
+
+WORLDS = _table_of_worlds()
 """From a table top to a circuit of 4 km; the name of a world says what it is."""
-
-
-@dataclass(frozen=True)
-class WorldDrive:
-    """
-    A drive as a user would have recorded it, with the truth beside it.
-
-    Parameters
-    ----------
-    recording
-        IMU, and positions that are noisy and late.
-    truth : (N, 2)
-        Where the vehicle really was at the stamp of each IMU sample, metres.
-    on_route : (N,) bool
-        Whether it was on the route then, in the trained direction.
-
-    """
-
-    recording: Recording
-    truth: Floats
-    on_route: Bools
 
 
 def world_named(name: str) -> World:
@@ -409,87 +254,3 @@ def world_named(name: str) -> World:
             return world
     msg = f'there is no world {name!r}; choose one of {", ".join(each.name for each in WORLDS)}'
     raise InputError(msg)
-
-
-def drive(
-    world: World,
-    *,
-    day: int = 0,
-    laps: int | None = None,
-    seconds: float | None = None,
-    seed: int = 0,
-    course: Course = 'route',
-    halts: Sequence[tuple[float, float]] = (),
-) -> WorldDrive:
-    """
-    Drive in a world.
-
-    Parameters
-    ----------
-    world
-        One of ``WORLDS``, or another made like them.
-    day
-        From 0; the IMU is mounted a little differently each day, and has another bias.
-    laps, seconds
-        How long; one of the two. Laps are those on the route, whatever is driven besides.
-    seed
-        Of this drive, from 0: its lines, its paces, its noise.
-    course
-        ``route`` for laps alone; ``pit_lane`` to leave the route once some laps in, drive a lane
-        beside it slowly, stop there and come back; ``off_route`` to drive another loop for twice
-        the length of a lap in between; ``reverse`` for the route the wrong way round. The second
-        and the third need ``FEWEST_LAPS``.
-    halts
-        Where the vehicle also stands, in laps since the start, and for how many seconds.
-
-    Raises
-    ------
-    InputError
-        If not exactly one of laps and seconds is given, or a number makes no sense.
-
-    """
-    laps = _check(world, laps, seconds, day, seed)
-    if course in {'pit_lane', 'off_route'} and laps < FEWEST_LAPS:
-        msg = f'{laps} laps in {world.name} are too few to leave the route: choose {FEWEST_LAPS}.'
-        raise InputError(msg)
-    random = generator(world, course, day, seed)
-    way = plan(world, course, laps, random)
-    every = math.ceil(LEAST_HZ / world.rate_hz)
-    grip = 1.0 + _DAY_GRIP * float(generator(world, 'grip', day).standard_normal())
-    ridden = ride(world, way, 1.0 / (world.rate_hz * every), random, grip=grip, halts=halts)
-    if seconds is not None:
-        ridden = ridden.until(seconds)
-    samples = measured(world, ridden, every, day, seed)
-    times, places = received(world, ridden, day, seed)
-    stamps, late = (_stamps(each, day) for each in (ridden.times[::every], times))
-    recording = Recording(
-        f'{world.name}, {course}, day {day}, seed {seed}',
-        ImuStream('/imu', 'imu', stamps, samples, stamps),
-        PositionStream('/position', 'map', 'geometry_msgs/msg/PointStamped', late, places),
-    )
-    ridden = ridden.every(every)
-    return WorldDrive(recording, ridden.positions[:, :2], ridden.on_route)
-
-
-def _check(world: World, laps: int | None, seconds: float | None, day: int, seed: int) -> int:
-    """Return for how many laps a way is needed."""
-    if (laps is None) == (seconds is None):
-        msg = f'A drive in {world.name} was asked for {laps} laps and {seconds} s: choose one.'
-        raise InputError(msg)
-    least = min(day, seed, 0 if laps is None else laps - 1)
-    if least < 0 or not 0.0 < (seconds or 1.0) < math.inf:
-        msg = (
-            f'A drive in {world.name} was asked for day {day}, seed {seed}, {laps} laps and '
-            f'{seconds} s: days and seeds begin at 0, laps at 1, and seconds are above 0.'
-        )
-        raise InputError(msg)
-    if seconds is None:
-        return laps or 1
-    line = route(world)
-    length = float(np.linalg.norm(np.diff(line[:, :2], axis=0), axis=1).sum())
-    return math.ceil(_NEVER_FASTER * world.top_speed * seconds / length) + 2
-
-
-def _stamps(times: Floats, day: int) -> Ints:
-    """Return stamps in nanoseconds of times in seconds since the drive began."""
-    return START_STAMP_NS + day * _DAY_NS + np.round(1e9 * times).astype(np.int64)
