@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcap_walk import CHUNK, records
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.damaged_files import CHUNK, records
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 interfaces = pytest.importorskip('rosbags.interfaces')

@@ -20,17 +20,11 @@ from two_manifold_ros.recordings.reading import read_recording
 pytest.importorskip('rosbags')
 
 from lz4 import frame as lz4
+from mcap_walk import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
 from rosbags.rosbag2 import storage_mcap
 
-from two_manifold_ros.recordings import damaged_files, storage_files
-from two_manifold_ros.recordings.damaged_files import (
-    CHANNEL,
-    CHUNK,
-    MAGIC,
-    MESSAGE,
-    salvage_mcap,
-    SCHEMA,
-)
+from two_manifold_ros.recordings import bag_writer, storage_files
+from two_manifold_ros.recordings.damaged_files import SalvagedFile
 from two_manifold_ros.recordings.storage_files import read_metadata
 
 if TYPE_CHECKING:
@@ -82,7 +76,7 @@ def test_many_chunks_that_are_bombs_together(
     file = tmp_path / 'bag.mcap'
     file.write_bytes(MAGIC + b''.join(struct.pack('<BQ', c, len(r)) + r for c, r in records))
     assert file.stat().st_size < 10_000
-    assert len(salvage_mcap(file).messages) == 3
+    assert SalvagedFile(file, '.mcap', '').message_count == 3
 
 
 def text(words: str) -> bytes:
@@ -207,7 +201,7 @@ def test_a_receive_time_beyond_all_times(tmp_path: Path) -> None:
     """Of 64 bits without a sign, where others have one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
-        patch.setattr(damaged_files, 'add_checksums', lambda _: None)
+        patch.setattr(bag_writer, '_add_checksums', lambda _: None)
         with BagWriter(tmp_path / 'bag') as bag:
             for stamp in (1, 0x7000_0000_0000_0008):
                 header = {'stamp': {'sec': 1, 'nanosec': 0}, 'frame_id': ''}

@@ -1,26 +1,27 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Read what is left of a damaged file of a bag.
+Read what is left of a damaged file of a bag (``--salvage``).
 
-A record is a code (one byte), its length (eight) and that many bytes. Where lengths make no sense
-any more, the next place is looked for from which three records follow one another.
+MCAP files go through the reader of the library `mcap`, record by record, up to the first one that
+makes no sense; a chunk that is damaged in itself is left out. SQLite files are copied and read row
+by row; rows on damaged pages are left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
-import mmap
+from contextlib import closing, suppress
+from io import BytesIO
 from pathlib import Path
-import re
 import shutil
 import sqlite3
-from struct import Struct
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
+from mcap.records import Channel, Chunk, McapRecord, Message, Schema
+from mcap.stream_reader import StreamReader
 from rosbags import rosbag1, rosbag2
 from rosbags.interfaces import (
     Connection,
@@ -39,7 +40,7 @@ from two_manifold_ros.recordings.storage_files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from two_manifold_ros.recordings.storage_files import Metadata
 
@@ -69,198 +70,15 @@ def counted_messages(
             raise ValueError(msg)
 
 
-def shortfall_notes(path: Path, found: int, metadata: Metadata | None) -> list[str]:
-    """
-    Return a sentence if a bag holds fewer messages than its metadata say.
-
-    That is no damage: some recorders count what they drop later.
-    """
-    said = metadata.messages if metadata else None
-    if said is None or said <= found:
-        return []
-    note = (
-        f'{path} holds {found} messages, and its metadata count {said}: the others were dropped '
-        f'by its recorder or lost since; copy it again if that is new.'
-    )
-    return [note]
-
-
-"""What tells the topics and the messages of one file."""
-
-
-HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 1, 2, 3, 4, 5, 6, 15
-MAGIC = b'\x89MCAP0\r\n'
-
-_HEAD_MCAP_RECORDS = 9
-_LEAST = {
-    HEADER: 8, FOOTER: 20, SCHEMA: 14, CHANNEL: 16, MESSAGE: 22, CHUNK: 40, 7: 6, 8: 60, 9: 46,
-    10: 44, 11: 46, 12: 8, 13: 20, 14: 17, DATA_END: 4,
-}  # fmt: skip
-_IN_A_ROW = 3
-# Code, then a length of less than 2^40.
-_CANDIDATE = re.compile(rb'(?=[\x01-\x0f].{5}\x00{3})', re.DOTALL)
-
-
-class Record(NamedTuple):
-    """A record: its code, where its content is, and whether all of it is there."""
-
-    code: int
-    begin: int
-    end: int
-    whole: bool
-
-
-def records(
-    content: bytes | mmap.mmap, begin: int = 0, *, search: bool = False
-) -> Iterator[Record]:
-    """
-    Yield the records of a file or of a chunk; the last one may be cut off.
-
-    Parameters
-    ----------
-    content
-        That holds them.
-    begin
-        Where the first one is.
-    search
-        Whether to go on behind what makes no sense, else it ends there.
-
-    """
-    at: int | None = begin
-    while at is not None and at + _HEAD_MCAP_RECORDS <= len(content):
-        record = _record(content, at)
-        if record is None or not (record.whole or _is_tail(content, record, search)):
-            at = _next(content, at + 1) if search else None
-            continue
-        yield record
-        at = record.end
-
-
-def _record(content: bytes | mmap.mmap, at: int) -> Record | None:
-    code = content[at]
-    length = int.from_bytes(content[at + 1 : at + _HEAD_MCAP_RECORDS], 'little')
-    if length < _LEAST.get(code, len(content)):
-        return None
-    end = at + _HEAD_MCAP_RECORDS + length
-    return Record(code, at + _HEAD_MCAP_RECORDS, min(end, len(content)), end <= len(content))
-
-
-def _is_tail(content: bytes | mmap.mmap, record: Record, search: bool) -> bool:
-    """Return whether a record ends with the file, and not for a wrong length."""
-    return not search or _next(content, record.begin) is None
-
-
-def _next(content: bytes | mmap.mmap, begin: int) -> int | None:
-    """Return where some records follow one another again."""
-    candidates = (each.start() for each in _CANDIDATE.finditer(content, begin))
-    return next((at for at in candidates if _follow(content, at)), None)
-
-
-def _follow(content: bytes | mmap.mmap, at: int) -> bool:
-    for _ in range(_IN_A_ROW):
-        if content[at : at + len(MAGIC)] == MAGIC and at + len(MAGIC) == len(content):
-            return True
-        if at + _HEAD_MCAP_RECORDS > len(content):
-            return False
-        record = _record(content, at)
-        if record is None or not record.whole:
-            return False
-        at = record.end
-    return True
-
-
-_HEAD = Struct('<QQQI')
-_LENGTH = Struct('<I')
-_SIZE = Struct('<Q')
-_CHECKSUM_AT = 24
-
-
-class Chunk(NamedTuple):
-    """
-    A chunk that was not yet unpacked.
-
-    Parameters
-    ----------
-    first, last
-        Receive times between which its messages are, ns.
-    size
-        Of its records in bytes, unpacked.
-    checksum
-        Of its records, or 0 where there is none.
-    compression
-        ``zstd``, ``lz4`` or an empty text.
-    packed
-        Its records as they are in the file.
-
-    """
-
-    first: int
-    last: int
-    size: int
-    checksum: int
-    compression: str
-    packed: bytes
-
-    def holds(self, plain: bytes) -> bool:
-        """Return whether these are its records, as far as its checksum tells."""
-        return not self.checksum or crc32(plain) == self.checksum
-
-
-def chunk_of(content: bytes) -> Chunk:
-    """
-    Read the content of a record that is a chunk.
-
-    Raises
-    ------
-    ValueError, struct.error
-        If it makes no sense.
-
-    """
-    compression, at = text_at(content, _HEAD.size)
-    (length,) = _SIZE.unpack_from(content, at)
-    begin = at + _SIZE.size
-    first, last, size, checksum = _HEAD.unpack_from(content)
-    return Chunk(first, last, size, checksum, compression, content[begin : begin + length])
-
-
-def text_at(content: bytes, at: int) -> tuple[str, int]:
-    """
-    Return the text at a place, and where it ends.
-
-    Raises
-    ------
-    ValueError, struct.error
-        If it is no text, or reaches beyond its record.
-
-    """
-    (length,) = _LENGTH.unpack_from(content, at)
-    begin = at + _LENGTH.size
-    if begin + length > len(content):
-        msg = 'a text reaches beyond its record'
-        raise ValueError(msg)
-    return content[begin : begin + length].decode(), begin + length
-
-
-def add_checksums(file: Path) -> None:
-    """Give the chunks of a whole file their checksums: the writer of `rosbags` has none."""
-    with file.open('r+b') as stream, mmap.mmap(stream.fileno(), 0) as content:
-        for record in records(content, len(MAGIC)):
-            if record.code == CHUNK:
-                chunk = chunk_of(content[record.begin : record.end])
-                plain = unpack(chunk.packed, chunk.compression, chunk.size)
-                begin = record.begin + _CHECKSUM_AT
-                content[begin : begin + _LENGTH.size] = _LENGTH.pack(crc32(plain))
-
-
 class Saved(NamedTuple):
-    """One message: the identity of its topic, when it was received (ns), and its bytes."""
+    """One message: the number of its topic, when it was received (ns), and its bytes."""
 
     topic: int
     received: int
     raw: bytes
 
 
-class Channel(NamedTuple):
+class SavedTopic(NamedTuple):
     """A topic of a file: its name, its type in the ROS 2 spelling, and its serialisation."""
 
     name: str
@@ -268,145 +86,137 @@ class Channel(NamedTuple):
     serialisation: str
 
 
-class Salvaged(NamedTuple):
+class SalvagedFile:
     """
-    What could still be read of one file.
+    What can still be read of a file, in the form of a reader of `rosbags`.
 
     Parameters
     ----------
-    channels
-        The topics by a number of their own.
-    messages
-        In the order of their receive times.
+    file
+        An ``.mcap`` or ``.db3`` file, not compressed.
+    kind
+        ``.mcap`` or ``.db3``.
+    reason
+        Why it cannot be read as a whole, as part of a sentence.
+
+    Attributes
+    ----------
     damage
-        What is the matter with the file, as a part of a sentence.
+        What of it is lost, as part of a sentence.
+    connections
+        Its topics.
+    message_count, start_time, end_time
+        How many messages there are, and from when to when they were received, ns.
 
     """
 
-    channels: dict[int, Channel]
-    messages: list[Saved]
-    damage: str
+    def __init__(self, file: Path, kind: str, reason: str) -> None:
+        self.reason = reason
+        salvage = _salvage_mcap if kind == '.mcap' else _salvage_sqlite
+        topics, messages, self.damage = salvage(file)
+        known = [each for each in messages if each.topic in topics]
+        self._messages = sorted(known, key=lambda each: each.received)
+        counts = Counter(each.topic for each in known)
+        self.connections = [
+            Connection(
+                number,
+                topic.name,
+                topic.msgtype,
+                MessageDefinition(MessageDefinitionFormat.NONE, ''),
+                '',
+                counts[number],
+                ConnectionExtRosbag2(topic.serialisation, []),
+                self,
+            )
+            for number, topic in topics.items()
+        ]
+        self.message_count = len(known)
+        self.start_time = self._messages[0].received if known else 0
+        self.end_time = self._messages[-1].received + 1 if known else 0
 
-    def counts(self) -> dict[int, int]:
-        """Return how many messages of each topic there are."""
-        found = Counter(message.topic for message in self.messages)
-        return {number: found[number] for number in self.channels}
-
-
-def salvaged_of(channels: dict[int, Channel], messages: Iterable[Saved], damage: str) -> Salvaged:
-    """Return the messages whose topic is known, in order."""
-    known = [each for each in messages if each.topic in channels]
-    return Salvaged(channels, sorted(known, key=lambda each: each.received), damage)
-
-
-_MESSAGE = Struct('<HIQQ')
-_ID = Struct('<H')
-_IDS = Struct('<HH')
-_MAGIC = 8
-_HEAD_SALVAGE_MCAP = 9
-
-
-def salvage_mcap(file: Path) -> Salvaged:
-    """
-    Return what can still be read of an MCAP file, cut off or with wrong bytes in it.
-
-    A chunk that is cut off gives the messages before the cut, and one that does not have its
-    checksum gives none. One that never had a checksum gives those that are of its time.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be opened or is empty.
-
-    """
-    with file.open('rb') as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as all_:
-        reader = _Reader(len(all_))
-        for record in records(all_, _MAGIC, search=True):
-            if reader.take(all_[record.begin : record.end], record):
-                reader.known += _HEAD_SALVAGE_MCAP + record.end - record.begin
-    return reader.finish()
+    def messages(
+        self, connections: Collection[Connection] = ()
+    ) -> Iterator[tuple[Connection, int, bytes]]:
+        """Yield the messages of some topics, or of all, in the order received."""
+        wanted = {each.id: each for each in connections or self.connections}
+        for topic, received, raw in self._messages:
+            if topic in wanted:
+                yield wanted[topic], received, raw
 
 
-class _Reader:
-    """Gathers schemas, channels and messages of records and of chunks."""
+Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
+"""What reads one file of a bag, sound or damaged."""
 
-    def __init__(self, size: int) -> None:
-        self.known = _MAGIC
-        self._size = size
-        # All messages are kept until they are in order, so all chunks together have a bound too.
-        self._left = largest_unpacked(size)
-        self._schemas: dict[int, str] = {}
-        self._channels: dict[int, tuple[int, str, str]] = {}
-        self._messages: list[Saved] = []
+Salvaged: TypeAlias = tuple[dict[int, SavedTopic], list[Saved], str]
 
-    def take(self, content: bytes, record: Record) -> bool:
-        """Take the content of a record; return whether all of it could be used."""
+
+def _salvage_mcap(file: Path) -> Salvaged:
+    """Return topics, messages and the damage of an MCAP file."""
+    size = file.stat().st_size
+    schemas: dict[int, str] = {}
+    channels: dict[int, Channel] = {}
+    messages: list[Saved] = []
+    lost, end = 0, 0
+    # All messages are kept until they are in order, so all chunks together have a bound.
+    left = largest_unpacked(size)
+    with file.open('rb') as stream:
+        reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
         try:
-            if record.code == CHUNK:
-                return self._take_chunk(content) and record.whole
-            if record.whole:
-                self._take_plain(record.code, content)
-        # Damaged bytes make readers of compressed ones raise almost anything.
-        except Exception:  # noqa: BLE001 - told as bytes that could not be read
-            return False
-        return record.whole
-
-    def finish(self) -> Salvaged:
-        channels = {
-            number: Channel(topic, self._schemas[schema], encoding)
-            for number, (schema, topic, encoding) in self._channels.items()
-            if schema in self._schemas
-        }
-        damage = f'{self._size - self.known} of its {self._size} bytes cannot be read'
-        return salvaged_of(channels, self._messages, damage)
-
-    def _take_plain(self, code: int, content: bytes) -> None:
-        if code == MESSAGE:
-            channel, _, received, _ = _MESSAGE.unpack_from(content)
-            self._messages.append(Saved(channel, received, content[_MESSAGE.size :]))
-        elif code == SCHEMA:
-            name, _ = text_at(content, _ID.size)
-            self._schemas[_ID.unpack_from(content)[0]] = name
-        elif code == CHANNEL:
-            number, schema = _IDS.unpack_from(content)
-            topic, end = text_at(content, _IDS.size)
-            self._channels[number] = (schema, topic, text_at(content, end)[0])
-
-    def _take_chunk(self, content: bytes) -> bool:
-        chunk = chunk_of(content)
-        if chunk.size > min(LARGEST_PART, self._left):
-            return False
-        plain = unpack(chunk.packed, chunk.compression, chunk.size)
-        self._left -= len(plain)
-        if len(plain) == chunk.size and not chunk.holds(plain):
-            return False
-        end, before = 0, len(self._messages)
-        for record in records(plain):
-            if record.whole and record.code != CHUNK:
-                self._take_plain(record.code, plain[record.begin : record.end])
-                end = record.end
-        return self._in_time(chunk, before) and end == chunk.size
-
-    def _in_time(self, chunk: Chunk, before: int) -> bool:
-        """Leave out what cannot be of a chunk that nothing else vouches for."""
-        taken = self._messages[before:]
-        if not chunk.checksum:
-            self._messages[before:] = [
-                each for each in taken if chunk.first <= each.received <= chunk.last
-            ]
-        return len(self._messages) == before + len(taken)
+            for record in reader.records:
+                end = stream.tell()
+                records: list[McapRecord] = [record]
+                if isinstance(record, Chunk):
+                    records, whole = _records_of(record, left)
+                    left -= record.uncompressed_size if records else 0
+                    lost += 0 if whole else len(record.data)
+                for each in records:
+                    if isinstance(each, Schema):
+                        schemas[each.id] = each.name
+                    elif isinstance(each, Channel):
+                        channels[each.id] = each
+                    elif isinstance(each, Message):
+                        messages.append(Saved(each.channel_id, each.log_time, each.data))
+        # Damaged bytes make readers raise almost anything; what came before them is used.
+        except Exception:  # noqa: BLE001
+            lost += size - end
+    topics = {
+        number: SavedTopic(each.topic, schemas[each.schema_id], each.message_encoding)
+        for number, each in channels.items()
+        if each.schema_id in schemas
+    }
+    return topics, messages, f'{lost} of its {size} bytes cannot be read'
 
 
-_HEAD_SALVAGE_SQLITE = 100
-_LARGEST_ROW = 2**40
+def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], bool]:
+    """Return the records of a chunk that is no larger than what is left, and whether all."""
+    if chunk.uncompressed_size > min(LARGEST_PART, left):
+        return [], False
+    records: list[McapRecord] = []
+    plain = BytesIO()
+    # Damaged bytes make unpackers and readers raise almost anything, and so does the end.
+    with suppress(Exception):
+        content = unpack(chunk.data, chunk.compression, chunk.uncompressed_size)
+        if chunk.uncompressed_crc not in {0, crc32(content)}:
+            return [], False
+        plain = BytesIO(content)
+        records.extend(StreamReader(plain, skip_magic=True).records)
+    whole = plain.tell() == chunk.uncompressed_size
+    # Without a checksum, only its times tell that a message is not made of wrong bytes.
+    first, last = chunk.message_start_time, chunk.message_end_time
+    kept = [
+        each for each in records if not isinstance(each, Message) or first <= each.log_time <= last
+    ]
+    return kept, whole and len(kept) == len(records)
+
+
 _ROWS = 'SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id'
 
 
-def salvage_sqlite(file: Path) -> Salvaged:
+def _salvage_sqlite(file: Path) -> Salvaged:
     """
-    Return what can still be read of a SQLite file, cut off or with wrong bytes in it.
+    Return topics, messages and the damage of a SQLite file.
 
-    A copy is read, with the log that a recorder left which did not end well.
+    A copy is read, with the log that a killed recorder left.
 
     Raises
     ------
@@ -425,17 +235,19 @@ def salvage_sqlite(file: Path) -> Salvaged:
         with closing(sqlite3.connect(copy)) as database:
             database.execute('PRAGMA trusted_schema = OFF')
             check_schema(database)
-            return salvaged_of(_channels(database), _messages(database), damage)
+            rows = database.execute('SELECT id, name, type, serialization_format FROM topics')
+            topics = {number: SavedTopic(*map(str, texts)) for number, *texts in rows}
+            return topics, list(_rows(database)), damage
 
 
 def _shorten(copy: Path) -> str:
-    """Let a file that is cut off say so itself, or SQLite would refuse all of it."""
+    """Write the true number of pages into a file that is cut off, or SQLite would refuse it."""
     with copy.open('r+b') as stream:
-        head = stream.read(_HEAD_SALVAGE_SQLITE)
+        head = stream.read(100)
         page = int.from_bytes(head[16:18], 'big')
         page = page if page > 1 else 65536
         wanted = int.from_bytes(head[28:32], 'big')
-        pages, _ = divmod(stream.seek(0, 2), page)
+        pages = stream.seek(0, 2) // page
         if pages >= wanted:
             return 'what was on damaged pages is left out'
         missing = page * wanted - stream.tell()
@@ -444,15 +256,7 @@ def _shorten(copy: Path) -> str:
     return f'{missing} of its {page * wanted} bytes are missing'
 
 
-def _channels(database: sqlite3.Connection) -> dict[int, Channel]:
-    rows = database.execute('SELECT id, name, type, serialization_format FROM topics')
-    return {
-        number: Channel(str(name), str(msgtype), str(serialisation))
-        for number, name, msgtype, serialisation in rows
-    }
-
-
-def _messages(database: sqlite3.Connection) -> Iterator[Saved]:
+def _rows(database: sqlite3.Connection) -> Iterator[Saved]:
     """Yield the rows on whole pages, jumping over the others."""
     begin: int | None = 0
     while begin is not None:
@@ -460,92 +264,49 @@ def _messages(database: sqlite3.Connection) -> Iterator[Saved]:
         try:
             for number, topic, received, raw in database.execute(_ROWS, (begin,)):
                 if number <= newest:
-                    # Pages that point to one another would give rows for ever.
-                    return
+                    return  # pages that point to one another would give rows for ever
                 newest = number
                 if isinstance(received, int) and isinstance(raw, bytes):
                     yield Saved(topic, received, raw)
             begin = None
         except sqlite3.DatabaseError:
-            begin = _first_readable(database, newest + 1)
+            begin = _next_readable(database, newest + 1)
 
 
-def _first_readable(database: sqlite3.Connection, begin: int) -> int | None:
-    """Return the first row behind an unreadable one from which one can be read again."""
-    step = 1
-    while step < _LARGEST_ROW and not _can_read(database, begin + step):
-        step *= 2
-    if step >= _LARGEST_ROW:
+def _next_readable(database: sqlite3.Connection, damaged: int) -> int | None:
+    """Return the first row behind a damaged one from which rows can be read, by bisection."""
+
+    def readable(row: int) -> bool:
+        try:
+            return bool(database.execute(_ROWS, (row,)).fetchone())
+        except sqlite3.DatabaseError:
+            return False
+
+    steps = (1 << power for power in range(40))
+    step = next((step for step in steps if readable(damaged + step)), None)
+    if step is None:
         return None
-    unreadable, readable = begin + step // 2, begin + step
-    while readable - unreadable > 1:
-        middle = (unreadable + readable) // 2
-        if _can_read(database, middle):
-            readable = middle
-        else:
-            unreadable = middle
-    return readable
+    low, high = damaged + step // 2, damaged + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if readable(middle) else (middle, high)
+    return high
 
 
-def _can_read(database: sqlite3.Connection, row: int) -> bool:
-    try:
-        return bool(database.execute(_ROWS, (row,)).fetchone())
-    except sqlite3.DatabaseError:
-        return False
-
-
-class SalvagedFile:
+def shortfall_notes(path: Path, found: int, metadata: Metadata | None) -> list[str]:
     """
-    What can still be read of a file, in the form of a reader of `rosbags`.
+    Return a sentence if a bag holds fewer messages than its metadata say.
 
-    Parameters
-    ----------
-    file
-        Not compressed.
-    kind
-        ``.mcap`` or ``.db3``.
-    reason
-        Why it cannot be read as it should be.
-
-    Attributes
-    ----------
-    connections
-        Its topics.
-    message_count, start_time, end_time
-        How many messages there are, and from when to when they were received, ns.
-
+    That is no damage: some recorders count what they drop later.
     """
-
-    def __init__(self, file: Path, kind: str, reason: str) -> None:
-        self.salvaged = salvage_mcap(file) if kind == '.mcap' else salvage_sqlite(file)
-        self.reason = reason
-        counts = self.salvaged.counts()
-        self.connections = [
-            Connection(
-                number,
-                channel.name,
-                channel.msgtype,
-                MessageDefinition(MessageDefinitionFormat.NONE, ''),
-                '',
-                counts[number],
-                ConnectionExtRosbag2(channel.serialisation, []),
-                self,
-            )
-            for number, channel in self.salvaged.channels.items()
-        ]
-        messages = self.salvaged.messages
-        self.message_count = len(messages)
-        self.start_time = messages[0].received if messages else 0
-        self.end_time = messages[-1].received + 1 if messages else 0
-
-    def messages(
-        self, connections: Collection[Connection] = ()
-    ) -> Iterator[tuple[Connection, int, bytes]]:
-        """Yield the messages of some topics, or of all, in the order received."""
-        wanted = {each.id: each for each in connections or self.connections}
-        for topic, received, raw in self.salvaged.messages:
-            if topic in wanted:
-                yield wanted[topic], received, raw
+    said = metadata.messages if metadata else None
+    if said is None or said <= found:
+        return []
+    note = (
+        f'{path} holds {found} messages, and its metadata count {said}: the others were dropped '
+        f'by its recorder or lost since; copy it again if that is new.'
+    )
+    return [note]
 
 
 def loss_notes(
@@ -561,8 +322,8 @@ def loss_notes(
 
     """
     notes = [
-        f'{file} is damaged ({reader.reason}): {reader.salvaged.damage}, and '
-        f'{reader.message_count} messages of {_seconds(reader):.1f} s are used.'
+        f'{file} is damaged ({reader.reason}): {reader.damage}, and {reader.message_count} '
+        f'messages of {(reader.end_time - reader.start_time) / 1e9:.1f} s are used.'
         for file, reader in readers
         if isinstance(reader, SalvagedFile)
     ]
@@ -584,11 +345,3 @@ def loss_notes(
             f'{metadata.seconds:.1f} s are lost.'
         )
     return notes
-
-
-def _seconds(reader: SalvagedFile) -> float:
-    return (reader.end_time - reader.start_time) / 1e9
-
-
-Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader | SalvagedFile
-"""What reads one file of a bag, sound or damaged."""
