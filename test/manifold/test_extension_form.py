@@ -1,11 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Extensions taken apart for a file and put together again."""
+"""Extensions that do not fit together are refused."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-import json
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,9 @@ import pytest
 from two_manifold_ros.manifold.affinity import MemberAffinity
 from two_manifold_ros.manifold.diffusion_map import Transition
 from two_manifold_ros.manifold.learner import Extension
-from two_manifold_ros.manifold.selection import (
-    check_extension,
-    extension_from,
-    extension_to,
-    RESPONSES,
-)
+from two_manifold_ros.manifold.selection import check_extension
 
 OFFSET = np.array([0.5, -0.5])
-MEMBERS = Extension(MemberAffinity(0.1 + 0.2, np.array([0, 3])), np.eye(2), OFFSET)
 RADII = np.array([2.0, 2.0, 5.0, 9.0])
 NEAR = Extension(Transition(1.5, 2, RADII, np.ones(4)), np.arange(8.0).reshape(4, 2), OFFSET)
 
@@ -30,57 +23,6 @@ NEAR = Extension(Transition(1.5, 2, RADII, np.ones(4)), np.arange(8.0).reshape(4
 def near(**changed: object) -> dict[str, Any]:
     """Return the response of ``NEAR`` with something changed."""
     return {'response': replace(NEAR.response, **changed)}
-
-
-@pytest.mark.parametrize('extension', [MEMBERS, NEAR], ids=['members', 'near'])
-def test_there_and_back(extension: Extension) -> None:
-    check_extension(extension, 4)
-    numbers, arrays = extension_to(extension)
-    again = extension_from(json.loads(json.dumps(numbers)), arrays)
-    assert type(again.response) is type(extension.response)
-    squared = np.array([2.0, 0.0, 4.0, 9.0])
-    np.testing.assert_array_equal(again.transform(squared), extension.transform(squared))
-
-
-def test_fields_of_responses_have_names_of_their_own() -> None:
-    taken = {'kind', 'table', 'offset'}
-    for made in RESPONSES.values():
-        assert not taken & set(made.__dataclass_fields__)
-        assert {each.type for each in made.__dataclass_fields__.values()} <= {
-            'int', 'float', 'Ints', 'Floats',
-        }  # fmt: skip
-
-
-def test_no_form() -> None:
-    class Foreign:
-        """A response that no file knows."""
-
-    with pytest.raises(TypeError, match='Foreign has no form'):
-        extension_to(replace(NEAR, response=Foreign()))
-
-
-@pytest.mark.parametrize(
-    ('numbers', 'arrays'),
-    [
-        ({'kind': 'eval'}, {}),
-        ({'kind': ['transition']}, {}),
-        ({'more': 1.0}, {}),
-        ({}, {'more': np.ones(2)}),
-        ({}, {'bandwidth': np.ones(2)}),
-    ],
-)
-def test_other_content(numbers: dict[str, Any], arrays: dict[str, Any]) -> None:
-    known = extension_to(NEAR)
-    with pytest.raises((KeyError, TypeError)):
-        extension_from(known[0] | numbers, known[1] | arrays)
-
-
-@pytest.mark.parametrize('name', ['table', 'offset', 'radii'])
-def test_a_missing_array(name: str) -> None:
-    numbers, arrays = extension_to(NEAR)
-    arrays.pop(name)
-    with pytest.raises((KeyError, TypeError), match=name):
-        extension_from(numbers, arrays)
 
 
 @pytest.mark.parametrize(

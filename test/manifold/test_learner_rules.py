@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.learner import Embedding, PointSet
+from two_manifold_ros.manifold.learner import Embedding, Extension, PointSet
 from two_manifold_ros.manifold.selection import (
     check_extension,
-    extension_from,
-    extension_to,
     has_neighbours,
     KERNELS,
     make_learner,
 )
+from two_manifold_ros.model.model_file import decode, encode
 
 COUNT = 60
 pytestmark = pytest.mark.parametrize('name', KERNELS)
@@ -82,7 +81,7 @@ def test_constant_columns_have_no_effect(name: str) -> None:
 def test_twice_the_same_bytes(name: str) -> None:
     first, second = (fitted(name, sheet()) for _ in range(2))
     assert first.coordinates.tobytes() == second.coordinates.tobytes()
-    one, other = (extension_to(each.extension)[1] for each in (first, second))
+    one, other = (encode(each.extension)[1] for each in (first, second))
     assert {key: one[key].tobytes() for key in one} == {key: other[key].tobytes() for key in other}
 
 
@@ -145,7 +144,7 @@ def test_no_distance_makes_no_coordinates(name: str) -> None:
 def test_there_and_back_through_a_file(name: str) -> None:
     embedding = fitted(name, sheet())
     check_extension(embedding.extension, COUNT)
-    numbers, arrays = extension_to(embedding.extension)
-    again = extension_from(json.loads(json.dumps(numbers)), arrays)
+    numbers, arrays = encode(embedding.extension)
+    again = decode(Extension, json.loads(json.dumps(numbers)), arrays)
     squared = PointSet(sheet()).distances_from(np.array([[0.3, 0.9, 0.4]]))[:, 0]
     np.testing.assert_array_equal(again.transform(squared), embedding.extension.transform(squared))

@@ -1,33 +1,68 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A spectral model in its file, as it is and altered."""
+"""Headers and arrays of models, as they are and changed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+import copy
+from typing import Any, TYPE_CHECKING, TypeAlias
 
-from altered_models import altering
 import pytest
 
-from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.model_file import model_from, model_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from altered_models import Change
-
     from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.route_model import RouteModel
+
+Content: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
+Refusal: TypeAlias = Callable[..., str]
 
 
 @pytest.fixture(scope='session')
-def model_path(spectral_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('models') / 'spectral.npz'
-    save_model(spectral_model, path)
-    return path
+def contents(spectral_model: Model, slot_car_model: RouteModel) -> dict[str, Content]:
+    """Return header and arrays of a model of each kind."""
+    return {'spectral': model_parts(spectral_model), 'route': model_parts(slot_car_model)}
 
 
 @pytest.fixture
-def altered(model_path: Path, tmp_path: Path) -> Callable[[Change], Path]:
-    """See ``altering``."""
-    return altering(model_path, tmp_path / 'altered.npz')
+def changed(contents: dict[str, Content]) -> Callable[..., Content]:
+    """
+    Return a function that changes a copy of a model's header and arrays.
+
+    It puts a value under the name of a number or, at an index, of an array; a function is called
+    with the array instead.
+    """
+
+    def change(kind: str, name: str, value: Any, index: Any = ...) -> Content:  # noqa: ANN401
+        header, arrays = copy.deepcopy(contents[kind])
+        if name in arrays and callable(value):
+            arrays[name] = value(arrays[name])
+        elif name in arrays:
+            arrays[name][index] = value
+        else:
+            table = header
+            *parts, last = name.split('.')
+            for part in parts:
+                table = table[part]
+            table[last] = value
+        return header, arrays
+
+    return change
+
+
+@pytest.fixture
+def refusal(changed: Callable[..., Content]) -> Refusal:
+    """Return a function that changes a model and returns the one sentence of the refusal."""
+
+    def refused(*change: Any) -> str:  # noqa: ANN401 - passed on
+        with pytest.raises(InputError) as caught:
+            model_from('m.npz', *changed(*change))
+        message = str(caught.value)
+        assert message.startswith('m.npz: ')
+        assert '\n' not in message
+        return message
+
+    return refused

@@ -45,10 +45,10 @@ def path(tmp_path: Path) -> Path:
     return target
 
 
-def refusal(path: Path) -> str:
+def refusal(path: Path, **options: int) -> str:
     """Return the one sentence, naming the file, with which it is refused."""
     with pytest.raises(InputError) as caught:
-        read_container(path)
+        read_container(path, **options)
     message = str(caught.value)
     assert message.startswith(f'{path}: ')
     assert '\n' not in message
@@ -72,6 +72,8 @@ def claiming(shape: tuple[int, ...], kind: object = '<f8') -> bytes:
 
 
 def test_what_is_written_is_read(path: Path) -> None:
+    assert list(path.parent.iterdir()) == [path]
+    assert path.stat().st_mode & 0o777 == 0o644
     header, arrays = read_container(path)
     assert header == HEADER
     assert set(arrays) == set(ARRAYS)
@@ -81,17 +83,12 @@ def test_what_is_written_is_read(path: Path) -> None:
         assert arrays[name].tobytes() == array.tobytes()
 
 
-def test_the_same_content_gives_the_same_bytes(path: Path, tmp_path: Path) -> None:
-    write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
-    assert (tmp_path / 'again').read_bytes() == path.read_bytes()
-
-
-def test_the_same_content_gives_the_same_bytes_on_another_day(
+def test_the_same_content_gives_the_same_bytes_on_any_day(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, 'time', lambda: 2e9)
     monkeypatch.setenv('SOURCE_DATE_EPOCH', '1900000000')
-    write_container(tmp_path / 'again', HEADER, ARRAYS)
+    write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
     assert (tmp_path / 'again').read_bytes() == path.read_bytes()
 
 
@@ -136,10 +133,6 @@ def test_what_could_not_be_read_is_not_written(array: np.ndarray, path: Path) ->
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_others_may_read_the_file(path: Path) -> None:
-    assert path.stat().st_mode & 0o777 == 0o644
-
-
 def test_who_reads_the_old_file_reads_it_to_its_end(path: Path) -> None:
     """The new file takes the name; the bytes of the old one are never touched."""
     before = path.read_bytes()
@@ -176,10 +169,6 @@ def test_a_file_system_that_cannot_settle_folders(
     assert read_container(path)[0] == {'other': 1}
 
 
-def test_no_temporary_file_is_left(path: Path) -> None:
-    assert list(path.parent.iterdir()) == [path]
-
-
 @pytest.mark.parametrize('error', [OSError(28, 'No space left on device'), KeyboardInterrupt()])
 def test_a_failure_leaves_the_old_file_and_nothing_else(
     error: BaseException, path: Path, monkeypatch: pytest.MonkeyPatch
@@ -190,19 +179,13 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
         file.write(b'half of it')
         raise error
 
-    monkeypatch.setattr(container, 'write_members', fail)
+    monkeypatch.setattr(container, '_write_members', fail)
     with pytest.raises((InputError, KeyboardInterrupt)) as caught:
         write_container(path, {'other': 1}, {})
     if isinstance(error, OSError):
         assert str(caught.value).startswith(f'{path}: the model cannot be written (No space left')
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    target = tmp_path / 'none' / 'model.npz'
-    with pytest.raises(InputError, match=r'cannot be written \(No such file or directory\)'):
-        write_container(target, HEADER, ARRAYS)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,10 +218,8 @@ def test_a_folder_is_no_model_file(tmp_path: Path) -> None:
 def test_a_truncated_file(share: float, path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    assert (
-        'the model is refused: it is damaged or no model file; copy or train it anew'
-        in refusal(path)
-    )
+    said = 'the model is refused: it is damaged or no model file; copy it again or train it anew'
+    assert said in refusal(path)
 
 
 def test_a_flipped_bit_is_refused_or_harmless(path: Path) -> None:
@@ -278,11 +259,6 @@ def test_other_files(content: bytes, tmp_path: Path) -> None:
     assert 'the model is refused: ' in refusal(tmp_path / 'other')
 
 
-def test_somebody_elses_npz(tmp_path: Path) -> None:
-    np.savez(tmp_path / 'other.npz', weights=np.zeros(3))
-    assert 'it is damaged or no model file' in refusal(tmp_path / 'other.npz')
-
-
 class Trap:
     """An object that does something when it is unpickled."""
 
@@ -298,7 +274,7 @@ def test_pickled_objects_are_never_loaded(name: str, path: Path) -> None:
         arrays = dict(archive)
     arrays[name] = np.array([Trap()], dtype=object)
     np.savez(path, **arrays)
-    assert 'it holds pickled objects, which are never read; copy or train it anew' in refusal(path)
+    assert 'it holds pickled objects, which are never read' in refusal(path)
     assert not Trap.sprung
 
 
@@ -359,9 +335,8 @@ def test_a_long_list_of_members_is_not_read(path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_file_too_large_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container, 'LARGEST_FILE', 1000)
     monkeypatch.setattr(zipfile, 'ZipFile', lambda *_: pytest.fail('it was read'))
-    assert f'it has {path.stat().st_size} bytes, more than 1000' in refusal(path)
+    assert f'it has {path.stat().st_size} bytes, more than 1000' in refusal(path, most_bytes=1000)
 
 
 def test_two_members_of_one_name(tmp_path: Path) -> None:
@@ -425,7 +400,10 @@ def test_a_header_of_many_bytes_is_not_parsed(path: Path) -> None:
 @pytest.mark.parametrize(
     ('written', 'cause'),
     [
-        ('{"content": ' + 60 * '[' + 60 * ']' + ', "sha256": ""}', 'its header is nested more'),
+        (
+            '{"content": ' + 60 * '[' + 60 * ']' + ', "sha256": ""}',
+            'its header is nested too deeply',
+        ),
         ('[' * 100_000, 'it is damaged'),
         ('{"content": {}, "content": {}}', 'its header names something twice'),
         ('{"content": {"a": 1' + 5000 * '0' + '}}', 'it is damaged'),

@@ -182,7 +182,8 @@ class Response(Protocol):
     What a new point is to the training points, as numbers that are linear in its coordinates.
 
     A response is a frozen dataclass whose fields are an ``int``, a ``float``, ``Ints`` or
-    ``Floats`` and not called ``table`` or ``offset``, so that `extension_form` can write it.
+    ``Floats`` and not called ``table`` or ``offset``, so that the codec of
+    ``model.model_file`` can write it.
     """
 
     def weights(self, squared: Floats) -> Floats | None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Manifold learners by name, and their extensions in files."""
+"""Manifold learners by name, and checks of their extensions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,13 @@ from two_manifold_ros.manifold.diffusion_map import DiffusionMap, Transition
 from two_manifold_ros.manifold.isomap import Geodesic, Isomap
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
-from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.local_metric import NeighboursInTime
 from two_manifold_ros.manifold.locally_linear import Barycentric, LocallyLinear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.manifold.learner import ManifoldLearner
+    from two_manifold_ros.manifold.learner import Extension, ManifoldLearner
 
 
 RESPONSES: dict[str, type[Any]] = {
@@ -46,47 +43,7 @@ RESPONSES: dict[str, type[Any]] = {
 LARGEST = {'int': 2.0**31, 'float': 1e150}
 """Numbers of files are smaller, so that they fit into an array and have squares."""
 
-_OWN = ('table', 'offset')
 _DTYPES = {'Floats': np.dtype(np.float64), 'Ints': np.dtype(np.int64)}
-
-
-def extension_to(extension: Extension) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """
-    Return an extension as JSON values and arrays, from which ``extension_from`` makes it again.
-
-    Raises
-    ------
-    TypeError
-        If the response is of a kind that has no form.
-
-    """
-    made = type(extension.response)
-    kinds = [kind for kind, known in RESPONSES.items() if known is made]
-    if not kinds:
-        msg = f'{made.__name__} has no form in files'
-        raise TypeError(msg)
-    numbers: dict[str, Any] = {'kind': kinds[0]}
-    arrays: dict[str, NDArray[Any]] = {name: getattr(extension, name) for name in _OWN}
-    for name, value in vars(extension.response).items():
-        (arrays if isinstance(value, np.ndarray) else numbers)[name] = value
-    return numbers, arrays
-
-
-def extension_from(numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Extension:
-    """
-    Return the extension of what ``extension_to`` gave; ``check_extension`` says if it fits.
-
-    Raises
-    ------
-    KeyError, TypeError
-        If anything is missing, too much, or of no known kind.
-
-    """
-    plain, others = dict(numbers), dict(arrays)
-    own = {name: others.pop(name) for name in _OWN}
-    # Whatever is left over or there twice is an argument that the class does not take.
-    response = RESPONSES[plain.pop('kind')](**plain, **others)
-    return Extension(response, **own)
 
 
 def check_extension(extension: Extension, count: int) -> None:

@@ -1,61 +1,71 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Save and load models; whatever does not fit is refused in one sentence."""
+"""
+Save and load models of any kind; a file that cannot be filtered with is refused in one sentence.
+
+One codec turns any part of a model into JSON values and arrays and back: the parameters of its
+class are its fields, and their annotations say what a file may hold there. A part within a part
+is a table in the header, and its arrays have the names of the parts before theirs:
+``route.rest.root``. What has to hold between fields stands in ``validate`` of each model.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TYPE_CHECKING
+import inspect
+import math
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.head import head_arrays, head_numbers
-from two_manifold_ros.model.model import (
-    check_model,
-    Model,
-    trained_arrays,
-    trained_from,
-    trained_numbers,
-)
-from two_manifold_ros.model.route_model import (
-    check_route_model,
-    route_arrays,
-    route_from,
-    route_numbers,
-    RouteModel,
-)
+from two_manifold_ros.hse_hmm.readout import RidgeReadout
+from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.tables import RawKernel, RidgeKernel, Tables
+from two_manifold_ros.manifold.learner import Extension
+from two_manifold_ros.manifold.selection import RESPONSES
+from two_manifold_ros.model.container import read_container, refusal, refuse, write_container
+from two_manifold_ros.model.head import BOUNDS
+from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
+from two_manifold_ros.route.route import Density, Route
+from two_manifold_ros.ticks.novelty import FamiliarAnchors
+from two_manifold_ros.ticks.rest import RestRule
+from two_manifold_ros.ticks.segments import Channels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from two_manifold_ros.model.head import ModelHead
 
+    Arrays = dict[str, NDArray[Any]]
 
-class _Kind(NamedTuple):
-    """A kind of model, and the versions of its form that can be read, the newest first."""
+VERSION = 11
+"""Of the file; another is refused."""
 
-    model: type[Any]
-    versions: tuple[int, ...]
-    check: Callable[[Any], None]
-    numbers: Callable[[Any], dict[str, Any]]
-    arrays: Callable[[Any], dict[str, Any]]
-    build: Callable[[dict[str, Any], dict[str, Any]], ModelHead]
-
-
-FORMAT = 'two_manifold_ros model'
-ROUTE_FORMAT = 'two_manifold_ros route model'
-FORMER_TPSR_FORMAT = 'two_manifold_ros tpsr model'
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
-_KINDS = {
-    # What else version 6 held is refused when it is built.
-    FORMAT: _Kind(Model, (8, 7, 6), check_model, trained_numbers, trained_arrays, trained_from),
-    ROUTE_FORMAT: _Kind(
-        RouteModel, (10,), check_route_model, route_numbers, route_arrays, route_from
-    ),
+_FORMATS: dict[str, type[ModelHead]] = {
+    'two_manifold_ros model': Model,
+    'two_manifold_ros route model': RouteModel,
 }
+
+_PARTS: dict[str, dict[str, type[Any]]] = {
+    'Readout': {'sharpened': SharpenedReadout, 'ridge': RidgeReadout},
+    'ObservationOperator': {'raw': RawKernel, 'ridge': RidgeKernel},
+    'Response': RESPONSES,
+    'Channels': {'': Channels},
+    'Density': {'': Density},
+    'Extension': {'': Extension},
+    'FamiliarAnchors': {'': FamiliarAnchors},
+    'GeodeticOrigin': {'': GeodeticOrigin},
+    'RestRule': {'': RestRule},
+    'Route': {'': Route},
+    'Tables': {'': Tables},
+}
+"""Classes by annotation, and by the ``kind`` in the file where an annotation has several."""
 
 
 def save_model(model: ModelHead, path: str | Path) -> None:
@@ -71,24 +81,6 @@ def save_model(model: ModelHead, path: str | Path) -> None:
     write_container(path, *model_parts(model))
 
 
-def model_parts(model: ModelHead) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """
-    Return the JSON header and the arrays of which `model_from` makes the model again.
-
-    Raises
-    ------
-    InputError
-        If it could not.
-
-    """
-    name, kind = next(each for each in _KINDS.items() if isinstance(model, each[1].model))
-    kind.check(model)
-    header = (
-        {'format': name, 'version': kind.versions[0]} | head_numbers(model) | kind.numbers(model)
-    )
-    return header, head_arrays(model) | kind.arrays(model)
-
-
 def load_model(path: str | Path) -> ModelHead:
     """
     Read a model of any kind and check that it can be filtered with.
@@ -102,9 +94,24 @@ def load_model(path: str | Path) -> ModelHead:
     return model_from(path, *read_container(path))
 
 
-def model_from(
-    path: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]
-) -> ModelHead:
+def header_of(path: str | Path) -> dict[str, Any]:
+    """Return the JSON header of a model file after the same checks as ``load_model``."""
+    header, arrays = read_container(path)
+    model_from(path, header, arrays)
+    return header
+
+
+def model_parts(model: ModelHead) -> tuple[dict[str, Any], Arrays]:
+    """Return header and arrays for `model_from`; an ``InputError`` if it would refuse them."""
+    name = next(name for name, kind in _FORMATS.items() if isinstance(model, kind))
+    numbers, arrays = encode(model)
+    units = _units(model.channels)
+    header = {'format': name, 'version': VERSION, 'channel_units': units, **numbers}
+    model_from('the model', header, arrays)
+    return header, arrays
+
+
+def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> ModelHead:
     """
     Return the model of what was read from a file, if it can be filtered with.
 
@@ -114,49 +121,161 @@ def model_from(
         If it is of another version, or does not fit together.
 
     """
-    form = str(header.get('format'))
-    kind = _KINDS.get(form)
+    form, version = str(header.get('format')), header.get('version')
     if form.startswith(CHECKPOINT_FORMAT):
         msg = (
             f'{path}: this is a checkpoint of updater_node and not a model; that node goes on '
             'from it where it finds it in its checkpoint_folder'
         )
         raise InputError(msg)
-    if form == FORMER_TPSR_FORMAT:
-        msg = (
-            f'{path}: the model is a TPSR of an earlier version of this program; let updater_node '
-            'learn it anew, or train it with "two-manifold train --method tpsr"'
-        )
+    if not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
+        msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
         raise InputError(msg)
-    if kind is None:
-        msg = f'{path}: this is not a {FORMAT}; train one with "two-manifold train"'
-        raise InputError(msg)
-    if header.get('version') not in kind.versions:
+    if form not in _FORMATS or version != VERSION:
         msg = (
-            f'{path}: the model has version {ascii(header.get("version"))[:40]}, but this program '
-            f'reads version {kind.versions[0]}; train it anew'
+            f'{path}: the model has version {ascii(version)[:40]}, but this program reads version '
+            f'{VERSION}; train it anew'
         )
         raise InputError(msg)
     try:
-        model = kind.build(header, arrays)
-        kind.check(model)
-    except InputError as error:
-        msg = f'{path}: {error}'
-        raise InputError(msg) from error
+        return _build(_FORMATS[form], header, arrays)
     # Values of any type and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
-        # Of what stands in the file only so much that the sentence stays one.
-        told = ' '.join(str(error).split())[:200]
-        msg = (
-            f'{path}: the model is refused: its content does not fit together ({told}); train it '
-            'anew'
-        )
-        raise InputError(msg) from error
+        # The sentence stays one, and short, whatever the file holds.
+        words = ' '.join(str(error).split())[:200]
+        raise refusal(path, error, f'its content does not fit together ({words})') from error
+
+
+def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
+    numbers, arrays = dict(header), dict(arrays)
+    del numbers['format'], numbers['version']
+    units = numbers.pop('channel_units')
+    # A read-out takes the moments of each column before `validate` can compare their number.
+    targets = arrays.get('readout.targets')
+    if targets is not None and not targets.shape[1] <= BOUNDS.horizons + 1:
+        refuse(f'readout.targets has the shape {targets.shape}')
+    model: ModelHead = decode(kind, numbers, arrays)
+    if arrays:
+        refuse(f'it holds {ascii(min(arrays))[:40]}, which is no part of such a model')
+    if units != _units(model.channels):
+        refuse('it was trained on channels in other units')
+    model.validate()
     return model
 
 
-def header_of(path: str | Path) -> dict[str, Any]:
-    """Return the JSON header of a model file after the same checks as ``load_model``."""
-    header, arrays = read_container(path)
-    model_from(path, header, arrays)
-    return header
+def _units(channels: Channels) -> list[str]:
+    """Return the units that the names stand for; only an IMU's channels have some."""
+    return list(IMU_UNITS) if channels.names == IMU_CHANNELS else [''] * len(channels.names)
+
+
+def _fields(kind: type[Any]) -> dict[str, str]:
+    """Return the annotations of the parameters of a class, which are its fields."""
+    parameters = inspect.signature(kind).parameters.values()
+    return {each.name: each.annotation.removesuffix(' | None') for each in parameters}
+
+
+def encode(part: object) -> tuple[dict[str, Any], Arrays]:
+    """Return a part of a model as JSON values and arrays by name; only of known classes."""
+    numbers: dict[str, Any] = {}
+    arrays: Arrays = {}
+    for name, annotation in _fields(type(part)).items():
+        value = getattr(part, name)
+        if isinstance(value, np.ndarray):
+            arrays[name] = value
+        elif annotation in _PARTS and value is not None:
+            kinds = _PARTS[annotation]
+            kind = next((each for each in kinds if kinds[each] is type(value)), None)
+            if kind is None:
+                msg = f'{type(value).__name__} has no form in the model file'
+                raise TypeError(msg)
+            inner, own = encode(value)
+            numbers[name] = inner | ({'kind': kind} if kind else {})
+            arrays |= {f'{name}.{each}': array for each, array in own.items()}
+        else:
+            numbers[name] = list(value) if isinstance(value, tuple) else value
+    return numbers, arrays
+
+
+def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str = '') -> Any:  # noqa: ANN401
+    """
+    Return a part of that kind, taking its numbers and arrays out of both tables.
+
+    The names of its arrays begin with ``where``, such as ``route.``. An error of almost any type
+    says that something is missing, left over in ``numbers``, or of another type.
+    """
+    values = {}
+    for name, annotation in _fields(kind).items():
+        path = where + name
+        if annotation in {'Floats', 'Ints', 'Bools'}:
+            if path not in arrays:
+                refuse(f'{path} is missing')
+            values[name] = _checked_array(path, arrays.pop(path), annotation)
+            continue
+        if name not in numbers:
+            refuse(f'{path} is missing')
+        value = numbers.pop(name)
+        if annotation in _PARTS and value is not None:
+            inner = dict(value)
+            kinds = _PARTS[annotation]
+            chosen = kinds[inner.pop('kind') if len(kinds) > 1 else '']
+            value = decode(chosen, inner, arrays, f'{path}.')
+        elif annotation not in _PARTS:
+            value = _checked_value(path, value, annotation)
+        values[name] = value
+    if numbers:
+        refuse(f'it holds {ascii(where + min(numbers))[:40]}, which is no part of such a model')
+    return kind(**values)
+
+
+def _checked_array(path: str, array: NDArray[Any], annotation: str) -> NDArray[Any]:
+    """Return an array if it has its type and numbers to compute with."""
+    wanted = np.dtype({'Floats': np.float64, 'Ints': np.int64, 'Bools': np.bool_}[annotation])
+    if array.dtype != wanted:
+        refuse(f'{path} holds {array.dtype} instead of {wanted}')
+    # Unknown targets and the seams of the track are NaN by design.
+    may_be_unknown = path in {'readout.targets', 'track'}
+    if not (~np.isinf(array) if may_be_unknown else np.isfinite(array)).all():
+        refuse(f'{path} holds numbers that are not finite')
+    # Of a channel that is left out, any sample is within the limit.
+    bounded = annotation == 'Floats' and path != 'channels.limit'
+    if bounded and (np.abs(array) >= BOUNDS.number).any():
+        refuse(f'{path} holds numbers beyond {BOUNDS.number:g}')
+    return array
+
+
+def _checked_value(path: str, value: Any, annotation: str) -> Any:  # noqa: ANN401 - JSON
+    """Return a JSON value in the type of its annotation."""
+    if annotation.startswith('tuple['):
+        if not isinstance(value, (list, tuple)):
+            refuse(f'{path} is no list')
+        if annotation == 'tuple[int, ...]' and len(value) > BOUNDS.horizons:
+            refuse(f'{path} has {len(value)} entries, more than {BOUNDS.horizons}')
+        return tuple(_checked_value(path, each, annotation[6:9]) for each in value)
+    kinds: dict[str, tuple[Any, str]] = {
+        'float': ((int, float), 'number'),
+        'int': ((int,), 'whole number'),
+        'str': ((str,), 'text'),
+        'dict[str, Any]': ((dict,), 'table'),
+    }
+    types, noun = kinds[annotation]
+    if isinstance(value, bool) or not isinstance(value, types):
+        refuse(f'{path} is no {noun}')
+    if isinstance(value, str) and (len(value) > BOUNDS.text or not value.isprintable()):
+        refuse(f'{path} is too long or holds characters that cannot be printed')
+    if annotation == 'float':
+        if not math.isfinite(value):
+            refuse(f'{path} is not finite')
+        # Compiled code would take whole numbers for others than they are.
+        return float(value)
+    return _printable(value) if annotation == 'dict[str, Any]' else value
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value whose texts may be shown on a terminal, whoever wrote them."""
+    if isinstance(value, str):
+        return value if value.isprintable() else ascii(value)[1:-1]
+    if isinstance(value, list):
+        return [_printable(each) for each in value]
+    if isinstance(value, dict):
+        return {_printable(key): _printable(each) for key, each in value.items()}
+    return value

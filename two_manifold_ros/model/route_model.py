@@ -1,234 +1,28 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A route with its head: what `train` makes by default, and its form in a file."""
+"""A model of the route: what `train` makes by default."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.model.container import refuse
 from two_manifold_ros.model.head import (
-    are_covariances,
-    check_count,
-    check_finite,
-    check_head,
+    BOUNDS,
+    check_covariances,
+    check_range,
     check_shapes,
     check_size,
-    check_widths,
-    check_windows,
-    group,
-    head_from,
-    is_whole,
-    LARGEST_STEP,
-    MOST_FEATURES,
-    MOST_STATES,
-    refuse,
     TrainedModel,
 )
-from two_manifold_ros.route.route import Density, HYPOTHESES, JUMPED, PLACED, Route
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
+    from two_manifold_ros.route.route import Route
     from two_manifold_ros.typing import Floats, Ints
-
-
-_DENSITIES = 'rest', 'rest_alone', 'rest_means', 'other', 'other_means', 'slow'
-
-LARGEST_LEVEL = 1e6
-"""Of the logarithm of a density; a difference of a few thousand decides everything."""
-
-LARGEST_RATE = 1e3
-"""Of places in a tick, and of accelerations in m/s^2: far beyond any vehicle."""
-
-SLACK = 1e-9
-"""By which sums of chances may exceed one, of rounding."""
-
-
-def route_shapes(
-    route: Route, channels: int, columns: int
-) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
-    """
-    Return each array by name with the shape it has to have.
-
-    Parameters
-    ----------
-    route
-        Any.
-    channels
-        Live channels, d.
-    columns
-        Targets: horizons and the velocity, H + 1.
-
-    """
-    if not is_whole(route.channels) or route.channels != channels:
-        refuse(f'route.channels is {route.channels}, where {channels} channels are live')
-    places, ways = max(route.noise.size, 1), route.targets_of.size
-    memories = max(route.gains.size, 1)
-    moves, states = route.moves.shape, route.states.shape[-1]
-    features = channels * (1 + memories)
-    if not 1 <= states <= MOST_STATES or not features <= MOST_FEATURES:
-        refuse(f'its route has {states} states and {features} features')
-    check_size('route.means', places, 3 * len(PLACED) + features, most=LARGEST_STEP)
-    check_size('route.targets_of', len(PLACED), max(ways, 1), most=LARGEST_STEP)
-    shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
-        'route.gains': (route.gains, (memories,)),
-        'route.whitening': (route.whitening, (features, features)),
-        'route.means': (route.means, (places, features)),
-        'route.slopes': (route.slopes, (places, features)),
-        'route.new_whitening': (route.new_whitening, (channels, channels)),
-        'route.new_means': (route.new_means, (places, channels)),
-        'route.new_slopes': (route.new_slopes, (places, channels)),
-        'route.noise': (route.noise, (places,)),
-        'route.beginnings': (route.beginnings, (2, places)),
-        'route.shifts': (route.shifts, (channels,)),
-        'route.stops': (route.stops, (2, places)),
-        'route.rates': (route.rates, (places,)),
-        'route.tick_lengths': (route.tick_lengths, (places,)),
-        'route.pulls': (route.pulls, (places,)),
-        'route.fastest': (route.fastest, (places,)),
-        'route.forward': (route.forward, (channels,)),
-        'route.begins': (route.begins, (places + 1,)),
-        'route.targets_of': (route.targets_of, (ways,)),
-        'route.steps_of': (route.steps_of, (ways,)),
-        'route.shares_of': (route.shares_of, (ways,)),
-        'route.moves': (route.moves, (max(moves[0], 2), max(moves[-1], 1))),
-        'route.exchanges': (route.exchanges, (len(HYPOTHESES), len(HYPOTHESES))),
-        'route.jumps': (route.jumps, (len(HYPOTHESES), len(JUMPED))),
-        'route.targets': (route.targets, (places, columns, 2)),
-        'route.drifts': (route.drifts, (places, columns, 2)),
-        'route.covariances': (route.covariances, (places, columns, 2, 2)),
-        'route.factors': (route.factors, (columns,)),
-        'route.states': (route.states, (places, states)),
-    }
-    hidden = channels * memories
-    shapes |= _density_shapes('rest', route.rest, channels, hidden)
-    shapes |= _density_shapes('rest_alone', route.rest_alone, channels, 0)
-    shapes |= _density_shapes('other', route.other, channels, hidden)
-    shapes |= _density_shapes('slow', route.slow, channels, hidden)
-    shapes |= _density_shapes('rest_means', route.rest_means, hidden, 0)
-    return shapes | _density_shapes('other_means', route.other_means, hidden, 0)
-
-
-def _density_shapes(
-    name: str, density: Density, size: int, given: int
-) -> dict[str, tuple[NDArray[Any], tuple[int, ...]]]:
-    return {
-        f'{name}.slopes': (density.slopes, (size, given)),
-        f'{name}.offset': (density.offset, (size,)),
-        f'{name}.root': (density.root, (size, size)),
-    }
-
-
-def check_route(route: Route) -> None:
-    """
-    Check numbers, indices and chances of a route whose shapes and types are right.
-
-    Raises
-    ------
-    InputError
-        Naming the first thing that does not fit.
-
-    """
-    widths = {
-        'route.sharpness': route.sharpness,
-        'route.persistence': route.persistence,
-        'route.tail': route.tail,
-        'route.moves_a_row': route.moves_a_row,
-        'route.pace_spread': route.pace_spread,
-        'route.pace_noise': route.pace_noise,
-    }
-    levels = {'route.new_level': route.new_level}
-    for name, density in _densities(route).items():
-        widths[f'{name}.tail'] = density.tail
-        levels[f'{name}.level'] = density.level
-    for name, level in levels.items():
-        if not abs(level) <= LARGEST_LEVEL:
-            refuse(f'{name} is {level}, not the logarithm of a density')
-    for name, value in widths.items():
-        if not (np.isfinite(value) and value > 0.0):
-            refuse(f'{name} is {value}, not a positive number')
-    check_widths(widths)
-    if not ((route.gains > 0.0) & (route.gains <= 1.0)).all():
-        refuse('route.gains are no shares')
-    _check_targets(route)
-    _check_ways(route)
-    _check_paces(route)
-
-
-def _check_targets(route: Route) -> None:
-    for name in ('noise', 'factors'):
-        if not (getattr(route, name) > 0.0).all():
-            refuse(f'route.{name} are not positive')
-    if not np.isfinite(route.targets).all():
-        refuse('route.targets are not known at every place')
-    if not (route.states[:, 0] == 1.0).all():
-        refuse('the states of its route do not begin with the constant')
-    if not are_covariances(route.covariances.reshape(-1, 2, 2)):
-        refuse('route.covariances are no covariances')
-
-
-def _densities(route: Route) -> dict[str, Density]:
-    return {name: getattr(route, name) for name in _DENSITIES}
-
-
-def _check_ways(route: Route) -> None:
-    begins, places = route.begins, len(route.noise)
-    if begins[0] != 0 or begins[-1] != len(route.targets_of) or (np.diff(begins) < 1).any():
-        refuse('route.begins does not count the ways of each place')
-    for name, most in (('targets_of', places), ('steps_of', route.moves.shape[1])):
-        values = getattr(route, name)
-        if not 0 <= values.min() <= values.max() < most:
-            refuse(f'route.{name} names what is not there')
-    shares = route.shares_of
-    if not ((shares >= 0.0) & (shares <= 1.0 + SLACK)).all():
-        refuse('route.shares_of are no shares')
-    ways = np.repeat(np.arange(places), np.diff(begins)) * route.moves.shape[1] + route.steps_of
-    if (np.bincount(ways, shares) > 1.0 + SLACK).any():
-        refuse('route.shares_of lead more than everything on from a place')
-
-
-def _check_paces(route: Route) -> None:
-    for name in ('pace_kept', 'trust', 'halts'):
-        if not 0.0 <= getattr(route, name) <= 1.0:
-            refuse(f'route.{name} is {getattr(route, name)}, not a share')
-    if not ((route.fastest >= 1.0) & (route.fastest <= LARGEST_RATE)).all():
-        refuse('route.fastest are no paces above the usual one')
-    if not 0.0 <= route.mistakable <= LARGEST_RATE:
-        refuse(f'route.mistakable is {route.mistakable}, no difference of logarithms')
-    if not 0.0 <= route.usual_change <= LARGEST_RATE:
-        refuse(f'route.usual_change is {route.usual_change}, no change of a pace')
-    for name in ('rates', 'tick_lengths'):
-        values = getattr(route, name)
-        if not ((values > 0.0) & (values <= LARGEST_RATE)).all():
-            refuse(f'route.{name} are not positive and possible')
-    if not ((route.shifts >= 0.0) & (route.shifts <= LARGEST_RATE)).all():
-        refuse('route.shifts are no standard deviations')
-    pulls = np.concatenate([route.pulls, route.forward, [route.forward_offset]])
-    if not (np.abs(pulls) <= LARGEST_RATE).all():
-        refuse('route.pulls and route.forward are no accelerations')
-    _check_exchanges(route)
-
-
-def _check_exchanges(route: Route) -> None:
-    if route.exchanges[-1, :-1].any():
-        refuse('route.exchanges lead from elsewhere to the same place, where no place is')
-    together = np.concatenate([route.exchanges, route.jumps], axis=1)
-    for name, chances in (
-        ('moves', route.moves),
-        ('beginnings', route.beginnings.reshape(1, -1)),
-        ('exchanges and route.jumps', together),
-    ):
-        if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
-            refuse(f'route.{name} are no chances that sum to one')
-    rows = [HYPOTHESES.index(name) for name in ('on', 'on new', 'stands')]
-    stays = route.exchanges[rows, rows].min()
-    if not ((route.stops >= 0.0) & (route.stops <= stays)).all():
-        refuse('route.stops are no chances beside those of route.exchanges')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +31,7 @@ class RouteModel(TrainedModel):
     A model of the belief about the place on a route.
 
     Its windows of training are at most ``training.stretches.MOST_TICKS`` ticks long together,
-    however long the recordings: the input is compared with them, see ``monitoring``.
+    however long the recordings: the input is compared with them, see ``filtering``.
 
     Parameters
     ----------
@@ -261,114 +55,119 @@ class RouteModel(TrainedModel):
     @property
     def states(self) -> int:
         """Dimension of the state, k."""
-        return int(self.route.states.shape[1])
+        return int(self.route.states.shape[-1])
+
+    def validate(self) -> None:
+        """Check also shapes, ranges, indices and chances of the route."""
+        super().validate()
+        check_range('most_still', self.most_still, 0, BOUNDS.count)
+        check_shapes(self, dict.fromkeys(('lowest', 'highest', 'still'), (self.live,)))
+        check_range('still', self.still, 0, BOUNDS.count)
+        if not (self.lowest <= self.highest).all():
+            refuse('its windows have means whose least is above the largest')
+        _check_shapes(self.route, self.live, len(self.horizons) + 1)
+        _check_ranges(self.route)
+        _check_ways(self.route)
+        _check_chances(self.route)
+        check_covariances('route.covariances', self.route.covariances)
 
 
-_KINDS: dict[str, type[Any]] = {
-    'rest': Density,
-    'rest_alone': Density,
-    'rest_means': Density,
-    'other': Density,
-    'other_means': Density,
-    'slow': Density,
-}
-"""Parts of a route that are kept as groups of their own, by the field's name."""
-
-_ARRAYS = ('series', 'starts', 'lowest', 'highest', 'still')
-
-_WHOLE = ('channels',)
-"""Numbers of a route that count something; all others are reals, however they are written."""
-
-
-def route_numbers(model: RouteModel) -> dict[str, Any]:
-    """Return what belongs into the header, without the head."""
-    return {
-        'kernel': model.kernel,
-        'most_still': model.most_still,
-        'route': {
-            name: dict(_fields(part, (int, float))) for name, part in _groups(model.route).items()
-        },
-    }
-
-
-def route_arrays(model: RouteModel) -> dict[str, NDArray[Any]]:
-    """Return the arrays by name, without those of the head."""
-    arrays: dict[str, NDArray[Any]] = {name: getattr(model, name) for name in _ARRAYS}
-    return arrays | {
-        f'{name}.{field}': value
-        for name, part in _groups(model.route).items()
-        for field, value in _fields(part, np.ndarray)
-    }
-
-
-def route_from(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> RouteModel:
+def _check_shapes(route: Route, channels: int, columns: int) -> None:
     """
-    Return the model of a whole header and of all arrays.
+    Check every array of a route with d live channels and H + 1 targets.
 
-    Raises
-    ------
-    InputError, KeyError, TypeError
-        If anything is missing or too much.
-
+    Each is written as one letter per axis, see `Route`: (d) channels, (m) memories, (h) hidden
+    channels, the slow means, (f) features, (p) places, (e) their ends, (l) ways, (r, s) rows and
+    steps of a move, (y, j) hypotheses and jumps, (t) targets, (k) states.
     """
-    numbers = header['route']
-    parts: dict[str, Any] = {
-        name: kind(**_reals(numbers[name]), **group(arrays, name)) for name, kind in _KINDS.items()
-    }
-    parts |= {**_reals(numbers['route']), **group(arrays, 'route')}
-    return RouteModel(
-        **head_from(header, arrays),
-        kernel=header['kernel'],
-        series=arrays['series'],
-        starts=arrays['starts'],
-        route=Route(**parts),
-        lowest=arrays['lowest'],
-        highest=arrays['highest'],
-        still=arrays['still'],
-        most_still=header['most_still'],
+    if route.channels != channels:
+        refuse(f'route.channels is {route.channels}, where {channels} channels are live')
+    places, memories, ways = (
+        max(array.size, 1) for array in (route.noise, route.gains, route.targets_of)
     )
+    states, features = route.states.shape[-1], channels * (1 + memories)
+    if not 1 <= states <= BOUNDS.states or not features <= BOUNDS.features:
+        refuse(f'its route has {states} states and {features} features')
+    check_size('route.means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
+    check_size('route.targets_of', len(PLACED), ways, most=BOUNDS.step)
+    sizes = {
+        'd': channels, 'm': memories, 'h': channels * memories, 'f': features, 'p': places,
+        'e': places + 1, 'l': ways, 'r': max(route.moves.shape[0], 2),
+        's': max(route.moves.shape[-1], 1), 'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns,
+        'k': states, '0': 0, '2': 2,
+    }  # fmt: skip
+    axes = {
+        'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
+        'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'beginnings': '2p', 'shifts': 'd',
+        'stops': '2p', 'rates': 'p', 'tick_lengths': 'p', 'pulls': 'p', 'fastest': 'p',
+        'forward': 'd', 'begins': 'e', 'targets_of': 'l', 'steps_of': 'l', 'shares_of': 'l',
+        'moves': 'rs', 'exchanges': 'yy', 'jumps': 'yj', 'targets': 'pt2', 'drifts': 'pt2',
+        'covariances': 'pt22', 'factors': 't', 'states': 'pk',
+    }  # fmt: skip
+    check_shapes(
+        route, {name: tuple(sizes[axis] for axis in axes[name]) for name in axes}, 'route.'
+    )
+    # Of each density, its axis and that of what it is given.
+    densities = {
+        'rest': 'dh', 'rest_alone': 'd0', 'other': 'dh', 'slow': 'dh', 'rest_means': 'h0',
+        'other_means': 'h0',
+    }  # fmt: skip
+    for name, axes_of in densities.items():
+        size, given = (sizes[axis] for axis in axes_of)
+        density = getattr(route, name)
+        shapes = {'slopes': (size, given), 'offset': (size,), 'root': (size, size)}
+        check_shapes(density, shapes, f'route.{name}.')
+        # Differences of a few thousand in the logarithm of a density decide everything.
+        check_range(f'route.{name}.level', density.level, -1e6, 1e6)
+        check_range(f'route.{name}.tail', density.tail, BOUNDS.least)
 
 
-def check_route_model(model: RouteModel) -> None:
-    """
-    Check shapes, finiteness and chances.
-
-    Raises
-    ------
-    InputError
-        Naming the first thing that does not fit.
-
-    """
-    check_head(model)
-    check_windows(model)
-    check_count('most_still', model.most_still)
-    live = int(np.count_nonzero(model.channels.live))
-    shapes: dict[str, tuple[NDArray[Any], tuple[int, ...]]] = {
-        'lowest': (model.lowest, (live,)),
-        'highest': (model.highest, (live,)),
-        'still': (model.still, (live,)),
-    }
-    check_shapes(shapes | route_shapes(model.route, live, len(model.horizons) + 1))
-    check_finite([model, *_groups(model.route).values()])
-    for count in model.still.tolist():
-        check_count('still', count)
-    if not (model.lowest <= model.highest).all():
-        refuse('its windows have means whose least is above the largest')
-    check_route(model.route)
+def _check_ranges(route: Route) -> None:
+    """Check numbers; speeds and accelerations may be far beyond those of any vehicle."""
+    some, one, fast = BOUNDS.least, 1.0 + 1e-9, 1e3
+    ranges = {
+        'sharpness persistence tail moves_a_row pace_spread pace_noise noise factors':
+            (some, BOUNDS.number),
+        'new_level': (-1e6, 1e6),
+        'gains': (some, 1.0),
+        'pace_kept trust halts': (0.0, 1.0),
+        # Sums of shares exceed one by rounding.
+        'shares_of': (0.0, one),
+        'fastest': (1.0, fast),
+        'rates tick_lengths': (some, fast),
+        'mistakable usual_change shifts': (0.0, fast),
+        'pulls forward forward_offset': (-fast, fast),
+    }  # fmt: skip
+    for names, (least, most) in ranges.items():
+        for name in names.split():
+            check_range(f'route.{name}', getattr(route, name), least, most)
+    if not (route.states[:, 0] == 1.0).all():
+        refuse('the states of its route do not begin with the constant')
 
 
-def _reals(numbers: Mapping[str, float]) -> dict[str, Any]:
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            msg = f'{name} is no number'
-            raise TypeError(msg)
-    # Compiled code would take whole numbers for others than they are.
-    return {name: value if name in _WHOLE else float(value) for name, value in numbers.items()}
+def _check_ways(route: Route) -> None:
+    """Check where places lead: indices that exist, and no more than every drive."""
+    places, steps = len(route.noise), route.moves.shape[1]
+    counts = np.diff(route.begins)
+    if route.begins[0] != 0 or route.begins[-1] != len(route.targets_of) or counts.min() < 1:
+        refuse('route.begins does not count the ways of each place')
+    check_range('route.targets_of', route.targets_of, 0, places - 1)
+    check_range('route.steps_of', route.steps_of, 0, steps - 1)
+    ways = np.repeat(np.arange(places), counts) * steps + route.steps_of
+    if (np.bincount(ways, route.shares_of) > 1.0 + 1e-9).any():
+        refuse('route.shares_of lead more than everything on from a place')
 
 
-def _groups(route: Route) -> dict[str, Any]:
-    return {'route': route} | {name: getattr(route, name) for name in _KINDS}
-
-
-def _fields(part: object, kind: type | tuple[type, ...]) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in vars(part).items() if isinstance(value, kind)]
+def _check_chances(route: Route) -> None:
+    if route.exchanges[-1, :-1].any():
+        refuse('route.exchanges lead from elsewhere to the same place, where no place is')
+    together = np.concatenate([route.exchanges, route.jumps], axis=1)
+    for name, chances in (
+        ('moves', route.moves),
+        ('beginnings', route.beginnings.reshape(1, -1)),
+        ('exchanges and route.jumps', together),
+    ):
+        if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
+            refuse(f'route.{name} are no chances that sum to one')
+    rows = [HYPOTHESES.index(name) for name in ('on', 'on new', 'stands')]
+    check_range('route.stops', route.stops, 0.0, route.exchanges[rows, rows].min())
