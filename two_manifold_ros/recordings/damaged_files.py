@@ -16,10 +16,12 @@ from io import BytesIO
 from pathlib import Path
 import shutil
 import sqlite3
+import struct
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
+from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, McapRecord, Message, Schema
 from mcap.stream_reader import StreamReader
 from rosbags import rosbag1, rosbag2
@@ -160,25 +162,20 @@ def _salvage_mcap(file: Path) -> Salvaged:
     # All messages are kept until they are in order, so all chunks together have a bound.
     left = largest_unpacked(size)
     with file.open('rb') as stream:
-        reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
-        try:
-            for record in reader.records:
-                end = stream.tell()
-                records: list[McapRecord] = [record]
-                if isinstance(record, Chunk):
-                    records, whole = _records_of(record, left)
-                    left -= record.uncompressed_size if records else 0
-                    lost += 0 if whole else len(record.data)
-                for each in records:
-                    if isinstance(each, Schema):
-                        schemas[each.id] = each.name
-                    elif isinstance(each, Channel):
-                        channels[each.id] = each
-                    elif isinstance(each, Message):
-                        messages.append(Saved(each.channel_id, each.log_time, each.data))
-        # Damaged bytes make readers raise almost anything; what came before them is used.
-        except Exception:  # noqa: BLE001
-            lost += size - end
+        for record, end in _records_until_damage(stream):  # noqa: B007 - it is used below
+            records: list[McapRecord] = [record]
+            if isinstance(record, Chunk):
+                records, share = _records_of(record, left)
+                left -= record.uncompressed_size if records else 0
+                lost += round((1 - share) * len(record.data))
+            for each in records:
+                if isinstance(each, Schema):
+                    schemas[each.id] = each.name
+                elif isinstance(each, Channel):
+                    channels[each.id] = each
+                elif isinstance(each, Message):
+                    messages.append(Saved(each.channel_id, each.log_time, each.data))
+    lost += size - end
     topics = {
         number: SavedTopic(each.topic, schemas[each.schema_id], each.message_encoding)
         for number, each in channels.items()
@@ -187,26 +184,46 @@ def _salvage_mcap(file: Path) -> Salvaged:
     return topics, messages, f'{lost} of its {size} bytes cannot be read'
 
 
-def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], bool]:
-    """Return the records of a chunk that is no larger than what is left, and whether all."""
+def _records_until_damage(stream: BinaryIO) -> Iterator[tuple[McapRecord, int]]:
+    """Yield the records of a file and where each ends; the last may be a chunk that is cut off."""
+    end = 0
+    reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
+    # Damaged bytes make readers raise almost anything; what came before them is used.
+    with suppress(Exception):
+        for record in reader.records:
+            end = stream.tell()
+            yield record, end
+    stream.seek(end)
+    rest = stream.read(LARGEST_PART)
+    # A chunk: code and length; times, size and checksum; compression; length and packed bytes.
+    if rest[:1] == bytes([Opcode.CHUNK]):
+        with suppress(Exception):
+            first, last, size, checksum, letters = struct.unpack_from('<QQQII', rest, 9)
+            compression, data = rest[41 : 41 + letters].decode(), rest[49 + letters :]
+            yield Chunk(compression, data, last, first, checksum, size), end + len(rest)
+
+
+def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], float]:
+    """Return the records of a chunk that is no larger than what is left, and the share read."""
     if chunk.uncompressed_size > min(LARGEST_PART, left):
-        return [], False
+        return [], 0.0
     records: list[McapRecord] = []
-    plain = BytesIO()
+    content, plain = b'', BytesIO()
     # Damaged bytes make unpackers and readers raise almost anything, and so does the end.
     with suppress(Exception):
         content = unpack(chunk.data, chunk.compression, chunk.uncompressed_size)
-        if chunk.uncompressed_crc not in {0, crc32(content)}:
-            return [], False
+        cut_off = len(content) < chunk.uncompressed_size
+        if not cut_off and chunk.uncompressed_crc not in {0, crc32(content)}:
+            return [], 0.0
         plain = BytesIO(content)
         records.extend(StreamReader(plain, skip_magic=True).records)
-    whole = plain.tell() == chunk.uncompressed_size
     # Without a checksum, only its times tell that a message is not made of wrong bytes.
     first, last = chunk.message_start_time, chunk.message_end_time
     kept = [
         each for each in records if not isinstance(each, Message) or first <= each.log_time <= last
     ]
-    return kept, whole and len(kept) == len(records)
+    read = plain.tell() / len(content) if content else 0.0
+    return kept, read * len(kept) / max(len(records), 1)
 
 
 _ROWS = 'SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id'
