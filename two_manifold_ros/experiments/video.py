@@ -33,8 +33,8 @@ from two_manifold_ros.experiments.experiment import (
     VERMILION,
 )
 from two_manifold_ros.experiments.video_learning import FrameWindows, VideoLearner, WindowSizes
-from two_manifold_ros.simulation.room import Room
-from two_manifold_ros.simulation.room_video import room_video, RoomWalk
+from two_manifold_ros.simulation.room import SIZE, TABLE
+from two_manifold_ros.simulation.room_video import FRAME_RATE_HZ, room_video
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,9 +245,9 @@ def draw(found: Found, path: Path) -> None:
 
 
 def _draw_room(axes: Axes, found: Found) -> None:
-    width, depth, _ = Room.size
+    width, depth, _ = SIZE
     axes.add_patch(Rectangle((-width / 2, -depth / 2), width, depth, fill=False, lw=2.5))
-    axes.add_patch(Ellipse((0, 0), 2 * Room.table[0], 2 * Room.table[1], color='#c8b28e'))
+    axes.add_patch(Ellipse((0, 0), 2 * TABLE[0], 2 * TABLE[1], color='#c8b28e'))
     axes.text(0, 0, 'table', ha='center', va='center')
     places = np.array(found.diary.places)
     axes.plot(*places.T, color=GREY, lw=0.4, label='path of the camera')
@@ -313,7 +313,7 @@ def _draw_states(axes: Axes, found: Found, coordinates: tuple[int, int]) -> None
 def _draw_reading(axes: Axes, found: Found) -> None:
     reading = found.reading
     count = min(_SHOWN_FRAMES, len(reading.angles))
-    seconds = np.arange(count) / RoomWalk.frame_rate_hz
+    seconds = np.arange(count) / FRAME_RATE_HZ
     true = np.degrees(found.diary.angles[-len(reading.angles) :][:count])
     axes.plot(seconds, true, '.', color=GREY, ms=6, label='true angle')
     for way, (name, colour) in WAYS.items():
