@@ -192,7 +192,7 @@ def test_another_version_is_refused_and_named(form: str, version: object, words:
         ('channels.names', ['x'] * 6, 'it was trained on channels in other units'),
         ('readout.targets', lambda _: np.zeros((1, 5000, 2)), 'readout.targets has the shape'),
     ],
-    ids=str,
+    ids=lambda value: 'changed' if callable(value) else str(value),
 )
 def test_a_header_that_makes_no_sense(
     name: str,

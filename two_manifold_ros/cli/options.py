@@ -17,8 +17,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
-from two_manifold_ros.recordings.reading import read_recordings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -194,6 +192,8 @@ def add_position_lag(parser: ArgumentParser) -> None:
 
 
 def _position_lag(text: str) -> str:
+    from two_manifold_ros.inspection.lag import parse_position_lag  # noqa: PLC0415 - NumPy is slow
+
     try:
         parse_position_lag(text)
     except InputError as error:
@@ -203,6 +203,8 @@ def _position_lag(text: str) -> str:
 
 def in_step(recordings: Sequence[Recording], args: Namespace) -> list[Recording]:
     """Make positions earlier as ``args.position_lag`` says, and print what was done."""
+    from two_manifold_ros.inspection.lag import put_in_step  # noqa: PLC0415 - as above
+
     moved = put_in_step(recordings, args.position_lag or '')
     new = [
         note
@@ -265,6 +267,8 @@ def recordings_of(
         If a bag cannot be read.
 
     """
+    from two_manifold_ros.recordings.reading import read_recordings  # noqa: PLC0415 - as above
+
     with Progress('reading') as progress:
         recordings = list(
             read_recordings(
