@@ -63,16 +63,16 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
     settings = TrainingSettings()
     model = train_model(case.training, settings)
     dataset = build_dataset(case.training, with_time_scales(case.training, settings))
-    drives = lay_out_drives(
+    passes = lay_out_drives(
         [dataset.channels.standardise(each.values) for each in dataset.segments],
         [each.positions for each in dataset.segments],
         dataset,
         settings.horizons,
     )
-    every = np.ones(drives.visits, dtype=np.bool_)
+    every = np.ones(len(passes.places.visited), dtype=np.bool_)
 
     def loss() -> float:
-        route = learn_route(drives.passes, every, usual_tuning(settings), model.route.states)
+        route = learn_route(passes, every, usual_tuning(settings), model.route.states)
         tried = replace(model, route=replace(route, factors=model.route.factors))
         following = follow(tried, case.followed)
         known = following.known()

@@ -28,10 +28,10 @@ from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.embeddings import embed
+from two_manifold_ros.training.fit_filter import Candidate
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.structure import learn_structure
 from two_manifold_ros.training.train import train_model
 
 WINDOW = 150
@@ -109,7 +109,7 @@ def measure(count: int, kernel: str) -> None:
     began = time.perf_counter()
     dataset = build_dataset([recording], settings)
     observations = [dataset.channels.standardise(part.values) for part in dataset.segments]
-    structure = learn_structure(observations, WINDOW, settings, USUAL_NEIGHBOURS)
+    structure = embed(observations, WINDOW, settings, Candidate.neighbours)
     structure.tables(structure.directions(20))
     fitted = time.perf_counter()
     train_model([recording], settings)

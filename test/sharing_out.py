@@ -15,7 +15,7 @@ import pytest
 TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is dear."""
 
-FIRST = ('test/training/test_spectral_scales.py', 'test/benchmarks/')
+FIRST = ('test/training/test_time_scales.py', 'test/benchmarks/')
 """What has to begin early, or it would be left over at the end, when nobody else has work."""
 
 

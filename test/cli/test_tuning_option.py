@@ -63,8 +63,8 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
     made_up = Trials()
     monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: made_up)
     # What would be fitted without a tuning is then what is usual.
-    drives = SimpleNamespace(passes=SimpleNamespace(persistence=0.5))
-    monkeypatch.setattr(tune_module, 'RouteBench', lambda *_: SimpleNamespace(drives=drives))
+    fold = SimpleNamespace(passes=SimpleNamespace(persistence=0.5))
+    monkeypatch.setattr(tune_module, 'RouteFold', lambda *_: fold)
     return made_up
 
 

@@ -36,8 +36,8 @@ def test_a_module_from_elsewhere_counts_with_what_it_imports() -> None:
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the package that may be edited."""
     copy = tmp_path / 'two_manifold_ros'
-    shutil.copytree(tuning_trials._ROOT, copy, ignore=shutil.ignore_patterns('__pycache__'))
-    monkeypatch.setattr(tuning_trials, '_ROOT', copy)
+    shutil.copytree(tuning_trials.ROOT, copy, ignore=shutil.ignore_patterns('__pycache__'))
+    monkeypatch.setattr(tuning_trials, 'ROOT', copy)
     return copy
 
 

@@ -12,7 +12,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import PARAMETERS
 from two_manifold_ros.simulation.slot_car_run import run_to_recording
 from two_manifold_ros.training.job import (
-    check_position_lag,
     check_target,
     read_bags,
     training_settings,
@@ -68,9 +67,9 @@ def test_a_target_that_can_be_written_is_fine(tmp_path: Path) -> None:
 
 def test_a_position_lag_that_cannot_be_applied_is_refused_early() -> None:
     for text in ('', 'auto', '0.2'):
-        check_position_lag(text)
+        training_settings({**DEFAULTS, 'position_lag': text})
     with pytest.raises(InputError, match='neither auto nor a number'):
-        check_position_lag('late')
+        training_settings({**DEFAULTS, 'position_lag': 'late'})
 
 
 def test_the_positions_of_bags_are_put_in_step(

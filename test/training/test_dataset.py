@@ -1,18 +1,35 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rate, window and gap are settled from the data, and what cannot be trained on is refused."""
+"""Recordings to training segments: rate, window, gaps, refusals, and stops left out."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.training.dataset import build_dataset, Dataset
+from two_manifold_ros.ticks.segments import Channels, Segment
+from two_manifold_ros.training.dataset import (
+    any_position,
+    build_dataset,
+    Dataset,
+    driving_dataset,
+    learn_rest,
+    rest_limit,
+    share_seen,
+    weighted_by_persistence,
+)
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 START_NS = 1_700_000_000_000_000_000
 USUAL = TrainingSettings()
@@ -195,3 +212,173 @@ def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
     dataset = build_dataset([whole, without], USUAL)
     assert not dataset.channels.live[3]
     assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
+
+
+def test_ticks_with_a_position_are_counted(slot_car_laps: tuple[Recording, Recording]) -> None:
+    whole = slot_car_laps[0].between(None, 20.0)
+    assert whole.positions is not None
+    assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
+    second = np.unique(whole.positions.stamps // 1_000_000_000, return_index=True)[1]
+    rare = replace(
+        whole,
+        positions=whole.positions.select(np.isin(np.arange(len(whole.positions.stamps)), second)),
+    )
+    assert share_seen([rare], 5.0) == pytest.approx(0.2, abs=0.03)
+    assert share_seen([whole, replace(whole, positions=None)], 5.0) == pytest.approx(0.5, abs=0.03)
+
+
+TICK_HZ = 10.0
+LAP_TICKS = 80
+RUN_IN = 10
+"""Ticks of a stop until a second of them was seen."""
+
+CLOCKED = TrainingSettings(method='spectral', rate_hz=TICK_HZ, window=20, horizons=(0, 5))
+
+
+def stop_rounds(laps: int, stops: Callable[[int], int]) -> tuple[Recording, np.ndarray]:
+    """Drive rounds, and stop once in each; return also which ticks are at rest."""
+    rng = np.random.default_rng(0)
+    angle = np.arange(laps * LAP_TICKS) * 2.0 * np.pi / LAP_TICKS
+    lasting = np.ones(len(angle), dtype=np.int64)
+    for lap in range(laps):
+        lasting[lap * LAP_TICKS + 30] += stops(lap)
+    rest = np.zeros(lasting.sum(), dtype=np.bool_)
+    ends = np.cumsum(lasting)
+    for tick in np.flatnonzero(lasting > 1):
+        rest[ends[tick] - lasting[tick] + 1 : ends[tick]] = True
+    angle = np.repeat(angle, lasting)
+    samples = np.zeros((len(angle), 6))
+    samples[:, 0] = np.cos(angle)
+    samples[:, 1] = np.sin(2.0 * angle)
+    samples[:, 5] = np.cos(3.0 * angle + 1.0)
+    samples[rest] = 0.0
+    samples += np.where(rest, 1e-3, 0.2)[:, None] * rng.normal(size=samples.shape)
+    stamps = START_NS + np.round(np.arange(len(angle)) * 1e9 / TICK_HZ).astype(np.int64)
+    positions = 20.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    recording = Recording(
+        'rounds',
+        ImuStream('/imu', 'imu', stamps, samples, stamps),
+        PositionStream('/pose', 'map', '', stamps, positions),
+    )
+    # A tick is what was held since the sample before it, so the first sample ends none.
+    return recording, rest[:-1]
+
+
+@pytest.fixture(scope='module')
+def stopping() -> tuple[Recording, np.ndarray]:
+    return stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
+
+
+@pytest.fixture(scope='module')
+def steady() -> Recording:
+    return stop_rounds(12, lambda _: 0)[0]
+
+
+def test_stops_are_left_out_but_for_their_first_second(
+    stopping: tuple[Recording, np.ndarray],
+) -> None:
+    recording, rest = stopping
+    whole = build_dataset([recording], CLOCKED).segments[0]
+    dataset = driving_dataset([recording], CLOCKED)
+    assert dataset.rest is not None
+    assert dataset.rest.ticks == RUN_IN
+    (driven,) = dataset.segments
+    kept = np.isin(whole.stamps, driven.stamps)
+    assert kept[~rest].all()
+    begins = np.flatnonzero(np.diff(rest.astype(int)) == 1) + 1
+    assert len(begins) == 12
+    for begin in begins:
+        end = begin + int(np.argmin(rest[begin:]))
+        assert kept[begin : begin + RUN_IN - 1].all()
+        assert not kept[begin + RUN_IN - 1 : end].any()
+    for name in ('values', 'positions'):
+        np.testing.assert_array_equal(getattr(driven, name), getattr(whole, name)[kept])
+
+
+@pytest.mark.parametrize('changed', [{'clock': 'time'}, {'method': 'route'}])
+def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(
+    stopping: tuple[Recording, np.ndarray], changed: dict[str, str]
+) -> None:
+    settings = replace(CLOCKED, **changed)
+    dataset = driving_dataset([stopping[0]], settings)
+    assert dataset.rest is None
+    assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])
+
+
+def test_a_model_of_who_never_stands_is_the_same_with_either_clock(steady: Recording) -> None:
+    driving = train_model([steady], CLOCKED)
+    time = train_model([steady], replace(CLOCKED, clock='time'))
+    assert driving.rest is not None
+    assert time.rest is None
+    np.testing.assert_array_equal(driving.series, time.series)
+    np.testing.assert_array_equal(driving.tables.weights, time.tables.weights)
+    np.testing.assert_array_equal(driving.readout.factors, time.readout.factors)
+
+
+def test_who_hardly_drives_between_stops_keeps_them() -> None:
+    recording, _ = stop_rounds(3, lambda _: 400)
+    settings = replace(CLOCKED, window=150)
+    dataset = driving_dataset([recording], settings)
+    assert dataset.rest is None
+    assert len(dataset.segments[0]) == len(build_dataset([recording], settings).segments[0])
+
+
+def test_nothing_is_learned_where_no_position_is_known(steady: Recording) -> None:
+    observations = [steady.imu.samples]
+    tracks = [np.full((len(observations[0]), 2), np.nan)]
+    tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
+    assert learn_rest(observations, tracks, 1.0 / TICK_HZ) is None
+
+
+SPREADS = st.lists(st.floats(1e-3, 1e3), max_size=12).map(np.array)
+
+
+@given(SPREADS, SPREADS)
+def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(
+    rest: np.ndarray, driving: np.ndarray
+) -> None:
+    limit = rest_limit(np.sort(rest), np.sort(driving))
+    if not len(driving):
+        assert limit == 0.0
+        return
+    if not len(rest):
+        assert limit == 0.5 * driving.min()
+        return
+
+    def wrong(level: float) -> int:
+        return int((rest >= level).sum() + (driving < level).sum())
+
+    every = np.concatenate([[0.0], rest, driving, [np.inf]])
+    least = min(wrong(np.nextafter(level, np.inf)) for level in every[:-1])
+    least = min(least, wrong(0.0))
+    # Where spreads of both are the same number, or next to it, a ratio half way may be either.
+    if len(np.unique(np.concatenate([rest, driving]))) == len(rest) + len(driving):
+        assert wrong(limit) <= least + (limit == rest.max())
+
+
+def test_a_position_at_any_tick_is_one() -> None:
+    segment = Segment(np.arange(5), np.zeros((5, 6)), np.zeros((5, 2)))
+    assert any_position([segment])
+    segment.positions[:] = np.nan
+    assert not any_position([segment])
+    segment.positions[3] = 1.0
+    assert any_position([segment])
+
+
+def test_channels_count_by_how_much_of_them_lasts() -> None:
+    random = np.random.default_rng(0)
+    lasting = np.repeat(random.standard_normal(2500), 8)[:20_000]
+    noise = random.standard_normal(20_000)
+    values = np.stack([lasting, 3.0 * (lasting + noise), noise, 0.0 * noise], axis=1)
+    live = np.array([True, True, True, False])
+    scale = np.where(live, values.std(axis=0), 1.0)
+    names = ('a', 'b', 'c', 'd')
+    channels = Channels(values.mean(axis=0), scale, np.ones(4), live, names)
+    segment = Segment(np.arange(20_000), values, np.zeros((20_000, 2)))
+    found = weighted_by_persistence(channels, [segment])
+    assert found.live_names == ('a', 'b')
+    weights = found.standardise(values).std(axis=0)
+    # Seven of eight steps keep the one, and half of the variance of the other is noise.
+    assert weights == pytest.approx([7 / 8, 7 / 16], rel=0.05)
+    alone = replace(channels, live=np.array([False, False, True, False]))
+    assert weighted_by_persistence(alone, [segment]) is alone

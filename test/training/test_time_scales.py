@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A vehicle that does the same for long gets longer ticks and windows."""
+"""Rate and window follow the vehicle, where neither is given."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.training import time_scales as module
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.time_scales import with_time_scales
+from two_manifold_ros.training.time_scales import PAPER, paper_settings, with_time_scales
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.recordings.recording import Recording
+    from collections.abc import Callable, Sequence
 
 
 def slowed(recording: Recording, factor: int) -> Recording:
@@ -52,3 +54,201 @@ def test_what_is_given_stays(drive: Callable[..., Recording]) -> None:
     assert with_time_scales(slow, given) == given
     assert with_time_scales(slow, TrainingSettings(rate_hz=17.0)).rate_hz == 17.0
     assert with_time_scales(slow, TrainingSettings(window=33)).window == 33
+
+
+START_NS = 1_700_000_000_000_000_000
+NATIVE_HZ = 5.0
+SPECTRAL = TrainingSettings(method='spectral')
+TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
+
+
+def rounds(lap_s: float, laps: int, noise: float) -> Recording:
+    """Drive rounds, each a little longer or shorter than the one before; the IMU is noisy."""
+    rng = np.random.default_rng(0)
+    paces = np.repeat(1.0 + 0.05 * rng.normal(size=laps), round(lap_s * NATIVE_HZ))
+    angle = 2.0 * np.pi * np.cumsum(paces) / (lap_s * NATIVE_HZ)
+    felt = [np.cos(angle), np.sin(2.0 * angle), np.cos(3.0 * angle + 1.0)]
+    samples = np.zeros((len(angle), 6))
+    samples[:, [0, 1, 5]] = np.stack(felt, axis=1)
+    samples += noise * rng.normal(size=samples.shape)
+    stamps = START_NS + np.round(np.arange(len(angle)) * 1e9 / NATIVE_HZ).astype(np.int64)
+    positions = 20.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return Recording(
+        'rounds',
+        ImuStream('/imu', 'imu', stamps, samples, stamps),
+        PositionStream('/pose', 'map', '', stamps, positions),
+    )
+
+
+@pytest.fixture(scope='module')
+def slow() -> Recording:
+    """Return laps of a minute that a window of four seconds cannot tell apart for the noise."""
+    return rounds(60.0, 12, 1.5)
+
+
+@pytest.fixture(scope='module')
+def compared() -> dict[tuple[float | None, int | None], list[float]]:
+    """Return what was found at each rate and window that `slow` was searched with."""
+    return {}
+
+
+@pytest.fixture
+def search(
+    compared: dict[tuple[float | None, int | None], list[float]],
+    slow: Recording,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[TrainingSettings], TrainingSettings]:
+    """Return a function that chooses for `slow`, and compares no rate and window twice."""
+    compare = module.errors_in_turn
+
+    def followed(recordings: Sequence[Recording], settings: TrainingSettings) -> list[float]:
+        scales = settings.rate_hz, settings.window
+        if scales not in compared:
+            compared[scales] = compare(recordings, settings)
+        return compared[scales]
+
+    monkeypatch.setattr(module, 'errors_in_turn', followed)
+    return lambda settings: with_time_scales([slow], settings)
+
+
+@pytest.mark.parametrize(
+    'settings',
+    [
+        replace(SPECTRAL, rate_hz=2.0),
+        replace(SPECTRAL, window=25),
+        replace(TPSR, rate_hz=2.0, window=25),
+    ],
+)
+def test_scales_that_are_given_stay(settings: TrainingSettings, slow: Recording) -> None:
+    assert with_time_scales([slow], settings) == settings
+
+
+@pytest.mark.long
+def test_a_slow_vehicle_gets_a_long_window_of_few_ticks(
+    search: Callable[[TrainingSettings], TrainingSettings],
+) -> None:
+    chosen = search(SPECTRAL)
+    assert chosen.rate_hz is not None
+    assert chosen.window is not None
+    assert 12.0 <= chosen.window / chosen.rate_hz <= 60.0
+    assert 1.0 <= chosen.rate_hz <= NATIVE_HZ
+
+
+FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
+    (48.0, 2.5): [0.4, 0.4],
+    (24.0, 5.0): [0.25, 0.25],
+    (12.0, 10.0): [0.1, 0.29],
+    (24.0, 2.5): [0.35, 0.16],
+}
+"""Of each quarter, by window in seconds and rate: all others cannot be held out."""
+
+
+@pytest.mark.parametrize(
+    ('changes', 'wanted'),
+    [
+        # Much better at 24 s, hardly at 12 s, and with few ticks alike.
+        ({}, (24.0, 2.5)),
+        ({(12.0, 10.0): [0.1, 0.27]}, (12.0, 10.0)),
+        ({(24.0, 2.5): [0.35, 0.19]}, (24.0, 5.0)),
+        ({(24.0, 5.0): [0.32, 0.29], (12.0, 10.0): [0.31, 0.31]}, (48.0, 2.5)),
+        ({(48.0, 2.5): []}, (24.0, 2.5)),
+        # Neither half as long is much better than the one before, but both together are.
+        ({(24.0, 5.0): [0.32, 0.32], (12.0, 10.0): [0.25, 0.25]}, (12.0, 10.0)),
+        ({(24.0, 5.0): []}, (48.0, 2.5)),
+    ],
+    ids=['few', 'short', 'many', 'long', 'first', 'together', 'lone'],
+)
+def test_what_is_chosen_of_what_was_compared(
+    changes: dict[tuple[float, float], list[float]],
+    wanted: tuple[float, float],
+    drive: Callable[..., Recording],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = FOLLOWED_AT | changes
+
+    def followed(_: Sequence[Recording], settings: TrainingSettings) -> list[float]:
+        assert settings.window is not None
+        assert settings.rate_hz is not None
+        return known.get((settings.window / settings.rate_hz, settings.rate_hz), [])
+
+    monkeypatch.setattr(module, 'errors_in_turn', followed)
+    chosen = with_time_scales([drive(30.0)], SPECTRAL)
+    assert chosen.window is not None
+    assert chosen.rate_hz is not None
+    assert (chosen.window / chosen.rate_hz, chosen.rate_hz) == wanted
+    assert replace(chosen, window=None, rate_hz=None) == SPECTRAL
+
+
+def test_a_quick_vehicle_keeps_a_short_window() -> None:
+    chosen = with_time_scales([rounds(12.0, 40, 0.2)], SPECTRAL)
+    assert chosen.rate_hz is not None
+    assert chosen.window is not None
+    assert chosen.window / chosen.rate_hz <= 12.0
+
+
+@pytest.mark.long
+def test_where_nothing_can_be_followed_the_usual_ones_stay(slow: Recording) -> None:
+    noise = np.random.default_rng(1).normal(size=slow.imu.samples.shape)
+    deaf = replace(slow, imu=replace(slow.imu, samples=noise))
+    assert with_time_scales([deaf], SPECTRAL) == SPECTRAL
+
+
+def test_too_short_for_leaving_a_part_out() -> None:
+    assert with_time_scales([rounds(12.0, 2, 0.2)], SPECTRAL) == SPECTRAL
+
+
+def test_too_short_for_a_training_is_refused_as_ever() -> None:
+    short = [rounds(3.0, 2, 0.2)]
+    with pytest.raises(InputError, match='longest stretch'):
+        with_time_scales(short, SPECTRAL)
+
+
+def test_without_the_window_of_the_paper_the_rate_is_the_usual_one(
+    drive: Callable[..., Recording],
+) -> None:
+    usual = paper_settings(TrainingSettings(), [drive(48.0)])
+    assert usual == TrainingSettings(rate_hz=20.0, **PAPER)
+    assert with_time_scales([], usual) == usual
+
+
+def test_all_that_the_paper_settles_is_as_there() -> None:
+    asked = TrainingSettings(
+        8.0, 30, 99, 'gaussian', 9, 44, 'cross-covariance', 'ridge', 'sharpened', (0, 7), 'route'
+    )
+    assert paper_settings(asked, []) == TrainingSettings(
+        8.0, 30, 20, 'laplacian-eigenmap', 50, 44, 'gram-product', 'raw', 'ridge', (0, 7),
+        'spectral', clock='time',
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(('seconds', 'window'), [(155.0, 150), (145.0, None), (5.0, None)])
+def test_the_window_is_that_of_the_paper_where_ten_fit(
+    seconds: float, window: int | None, drive: Callable[..., Recording]
+) -> None:
+    asked = TrainingSettings(rate_hz=10.0)
+    wanted = replace(asked, window=window, **PAPER)
+    assert paper_settings(asked, [drive(seconds)]) == wanted
+
+
+def test_scales_follow_the_lap(drive: Callable[..., Recording]) -> None:
+    settings = with_time_scales([drive()], TPSR)
+    # Laps of 8 s.
+    assert settings.rate_hz == pytest.approx(10.0, rel=0.02)
+    assert settings.window == 40
+    slow = with_time_scales([drive(seconds=720.0, lap_s=240.0)], TPSR)
+    assert (slow.rate_hz, slow.window) == (1.0, 90)
+    given = with_time_scales([drive()], replace(TPSR, rate_hz=5.0))
+    assert (given.rate_hz, given.window) == (5.0, 20)
+
+
+def test_a_slow_sensor_gives_the_rate(drive: Callable[..., Recording]) -> None:
+    whole = drive()
+    slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
+    settings = with_time_scales([slow], TPSR)
+    assert settings.rate_hz == pytest.approx(5.0)
+    assert settings.window == 20
+
+
+def test_without_a_lap_there_are_no_scales(drive: Callable[..., Recording]) -> None:
+    with pytest.raises(InputError, match='met twice'):
+        with_time_scales([drive(seconds=5.0)], TPSR)

@@ -33,7 +33,7 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
 from two_manifold_ros.model.model_file import model_from, model_parts
-from two_manifold_ros.training.holdout import LOST_SHARE
+from two_manifold_ros.training.cross_validation import LOST_SHARE
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

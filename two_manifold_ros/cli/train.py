@@ -26,7 +26,7 @@ from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.training.dataset import FEW, share_seen
+from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
 from two_manifold_ros.training.settings import CLOCKS, METHODS, OBSERVATIONS, TrainingSettings
 from two_manifold_ros.training.time_scales import PAPER, paper_settings
 from two_manifold_ros.training.train import train_model
@@ -283,7 +283,7 @@ def run(args: Namespace) -> int:
     with Progress('training') as progress:
         model = train_model(recordings, settings, progress)
     if tuning is not None:
-        model = tuning.told_by(model)
+        model = tuning.noted_in(model)
     took_s = time.monotonic() - began
     save_model(model, args.output)
     if args.json:
@@ -385,7 +385,7 @@ def _warn(recordings: list[Recording], rate_hz: float | None, *, estimated: bool
     with Progress('inspecting'):
         sentences = list(training_warnings(recordings, rate_hz))
     share = share_seen(recordings, rate_hz)
-    if share < FEW and not estimated:
+    if share < RARE_POSITIONS and not estimated:
         sentences.append(
             f'Only {share:.0%} of the ticks have a position: if they are spread over the track, '
             '--readout mkdr estimates those in between.'

@@ -49,9 +49,9 @@ from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.random_features import fourier_features
-from two_manifold_ros.training.assembly import filtered_states
+from two_manifold_ros.training.embeddings import embed
+from two_manifold_ros.training.fit_filter import filtered_states
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.structure import learn_structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -295,9 +295,7 @@ def hse_hmms(
         Of the observation operator, see ``RidgeKernel``.
 
     """
-    structure = learn_structure(
-        [training], window, TrainingSettings(kernel='gaussian'), ANY_NEIGHBOURS
-    )
+    structure = embed([training], window, TrainingSettings(kernel='gaussian'), ANY_NEIGHBOURS)
     tables = structure.tables(structure.directions(STATES))
     # After an observation the state is about the next tick, whose weights it implies.
     ahead = structure.training.ticks + np.arange(horizons)[:, None]

@@ -25,7 +25,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -95,16 +95,29 @@ def write_container(
         if array.dtype.kind not in _NUMBERS:
             msg = f'{name} holds {array.dtype}, which is no kind of number'
             raise ValueError(msg)
-    target = Path(path)
     text = json.dumps(dict(header), sort_keys=True, allow_nan=False)
     sealed = {'content': json.loads(text), 'sha256': _checksum(text, arrays)}
     head = np.frombuffer(json.dumps(sealed, sort_keys=True).encode(), dtype=np.uint8)
+    replace_file(path, lambda file: _write_members(file, {'header': head, **arrays}), what)
+
+
+def replace_file(path: str | Path, write: Callable[[IO[bytes]], object], what: str) -> None:
+    """
+    Write a file to a temporary one beside its path and rename it, see `write_container`.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+
+    """
+    target = Path(path)
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
         temporary = Path(name)
         with os.fdopen(handle, 'wb') as file:
-            _write_members(file, {'header': head, **arrays})
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o644)

@@ -33,7 +33,6 @@ from two_manifold_ros.nodes.subscriptions import (
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
 from two_manifold_ros.training.job import (
-    check_position_lag,
     check_target,
     read_bags,
     training_settings,
@@ -180,7 +179,6 @@ class TrainerNode(Node):
         declare(self, TRAINER, locked=self._locked)
         chosen = self._chosen()
         check_target(chosen['model'])
-        check_position_lag(chosen['position_lag'])
         training_settings(chosen)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, DIAGNOSTICS.name, quality(DIAGNOSTICS)
@@ -215,7 +213,6 @@ class TrainerNode(Node):
         """Train on what was recorded; raises `InputError` if that is not enough."""
         chosen = self._chosen()
         check_target(chosen['model'])
-        check_position_lag(chosen['position_lag'])
         settings = training_settings(chosen)
         if self._live is None:
             msg = 'the training from bags has begun by itself'

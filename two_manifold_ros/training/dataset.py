@@ -1,17 +1,27 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""From recordings to training segments: rate, window and channels."""
+"""
+Recordings to training segments: ticks at one rate, scaled channels, no standstill.
+
+The spectral filters learn on a clock that runs only while the vehicle drives; ours, and no part
+of the papers. Windows of one place differ by how long the vehicle stood there before, so that a
+state of forty numbers has to tell places and lengths of stops. With stops left out one place has
+one window.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import NoReturn, TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.motion import count_laps, put_together
+from two_manifold_ros.route.merging import standing, usual_speed
+from two_manifold_ros.ticks.rest import longest_stillness, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
     cut_segments,
     fit_channels,
@@ -21,7 +31,6 @@ from two_manifold_ros.ticks.segments import (
     unmeasured_axes,
     usable_places,
 )
-from two_manifold_ros.training.settings import estimates_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,111 +38,17 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Channels, Segment
     from two_manifold_ros.training.settings import TrainingSettings
-
-
-TICKS_A_LAP = 80.0
-"""
-Ticks in a lap. Fewer blur bends; with more the windows nearest to one are its own neighbours.
-
-Nearest windows on the kart err by 68 m at 5 Hz and 6 s, and by 6.8 m at 2.5 Hz and 24 s.
-"""
-
-WINDOW_LAPS = 0.5
-"""Laps in a window: half a lap is known from any other half, also on a figure of eight."""
-
-WINDOWS_A_DRIVE = 8.0
-"""
-Windows in all drives, so that of two laps places are left that are met twice with whole windows.
-
-Learned live the slot car is then known after three laps instead of four.
-"""
-
-SLOWEST_HZ, FASTEST_HZ = 1.0, 20.0
-"""
-Bounds of the rate: a position each second is wanted at least, and 20 are enough anywhere. A sensor
-that is slower gives the rate.
-"""
-
-LEAST_LAP_WINDOW = 10
-"""Ticks in a window: on laps so short that 20 Hz have fewer, bends would not be seen whole."""
-
-LEAST_PERSISTENCE = 0.02
-"""Correlation from tick to tick below which a channel is noise and left out."""
-
-
-def with_lap_scales(
-    recordings: Sequence[Recording], settings: TrainingSettings
-) -> TrainingSettings:
-    """
-    Return settings of a TPSR with rate and window that suit the laps; of another method as given.
-
-    Raises
-    ------
-    InputError
-        If one of both has to be chosen, and no place was met twice.
-
-    """
-    if settings.method != 'tpsr' or (settings.rate_hz and settings.window):
-        return settings
-    found = [_lap_s(each) for each in recordings]
-    known = [lap_s for lap_s in found if lap_s is not None]
-    if not known:
-        msg = 'no place of the route was met twice: drive more laps, at least three of one route'
-        raise InputError(msg)
-    lap_s = float(np.median(known))
-    intervals = [median_interval_ns(each.imu.stamps) for each in recordings]
-    native_hz = 1e9 / max(*intervals, 1)
-    wanted_hz = float(np.clip(TICKS_A_LAP / lap_s, SLOWEST_HZ, FASTEST_HZ))
-    rate_hz = settings.rate_hz or min(wanted_hz, native_hz)
-    stamps = [each.imu.stamps[[0, -1]] for each in recordings]
-    driven_s = sum(int(last - first) for first, last in stamps) * 1e-9
-    window_s = min(WINDOW_LAPS * lap_s, driven_s / WINDOWS_A_DRIVE)
-    window = settings.window or max(round(window_s * rate_hz), LEAST_LAP_WINDOW)
-    return replace(settings, rate_hz=rate_hz, window=window)
-
-
-def weighted_by_persistence(channels: Channels, segments: Sequence[Segment]) -> Channels:
-    """
-    Return channels scaled so that each counts by its correlation from one tick to the next.
-
-    What does not last to the next tick is noise: on the simulated kart the RMSE falls from 22 m
-    to 6.5 m by it.
-
-    Parameters
-    ----------
-    channels
-        Of the segments.
-    segments
-        Training ticks.
-
-    """
-    scale = np.where(channels.live, channels.scale, 1.0)
-    products, squares = np.zeros(len(scale)), np.zeros(len(scale))
-    for each in segments:
-        values = (each.values - channels.mean) / scale
-        products += (values[1:] * values[:-1]).sum(axis=0)
-        squares += np.square(values).sum(axis=0)
-    lasting = products / np.maximum(squares, np.finfo(np.float64).tiny)
-    live = channels.live & (lasting > LEAST_PERSISTENCE)
-    if not live.any():
-        return channels
-    weighted = np.divide(scale, lasting, out=channels.scale.copy(), where=live)
-    return replace(channels, scale=weighted, live=live)
-
-
-def _lap_s(recording: Recording) -> float | None:
-    together = put_together(recording.positions, recording.imu) if recording.positions else None
-    laps = count_laps(together.motion) if together is not None else None
-    return None if laps is None else laps.time_s
+    from two_manifold_ros.typing import Bools, Floats
 
 
 USUAL_RATE_HZ = 20.0
 """Enough for a vehicle whose laps last seconds; faster IMUs are averaged down to it."""
 
-USUAL_WINDOW_S = 3.0
 LEAST_WINDOW = 20
+"""Ticks in a window where the rate is low: fewer do not show a bend."""
 
-LEAST_GAP_NS = 200_000_000
+RARE_POSITIONS = 0.25
+"""Share of ticks with a position below which a straight line between positions cuts curves."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +66,10 @@ class Dataset:
         Ticks per second, length of a tick, ticks in a window, longest step that is no gap.
     counts
         Samples received, used and set aside by cause.
+    rest
+        Ticks at rest that were left out look like this; ``None`` if the clock never stops.
+    still
+        Most ticks in a row that changed nothing before those at rest were left out.
 
     """
 
@@ -161,6 +80,27 @@ class Dataset:
     window: int
     max_gap_ns: int
     counts: Counter[str]
+    rest: RestRule | None = None
+    still: int = 0
+
+    @property
+    def period_s(self) -> float:
+        """Length of a tick, s."""
+        return self.period_ns * 1e-9
+
+    @property
+    def observations(self) -> list[Floats]:
+        """Standardised observations of each segment: (T, d) each."""
+        return self.standardise(self.segments)
+
+    @property
+    def tracks(self) -> list[Floats]:
+        """Positions of each segment, metres, NaN where unknown: (T, 2) each."""
+        return [segment.positions for segment in self.segments]
+
+    def standardise(self, segments: Sequence[Segment]) -> list[Floats]:
+        """Return the standardised observations (T, d) of some segments."""
+        return [self.channels.standardise(segment.values) for segment in segments]
 
 
 def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -> Dataset:
@@ -174,9 +114,14 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
         known at any tick.
 
     """
-    interval = _interval(recordings)
-    recordings = _measured_alike(recordings)
-    largest = largest_believable([each.imu.samples for each in recordings])
+    intervals = [median_interval_ns(recording.imu.stamps) for recording in recordings]
+    if not any(intervals):
+        msg = (
+            f'{recordings[0].name}: topic {recordings[0].imu.topic} has no two IMU samples with '
+            'increasing stamps; check the driver, or use receive times'
+        )
+        raise InputError(msg)
+    interval = int(np.median([each for each in intervals if each]))
     native_hz = 1e9 / interval
     rate_hz = settings.rate_hz or _usual_rate(native_hz)
     if rate_hz > 1.25 * native_hz:
@@ -186,13 +131,16 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
         )
         raise InputError(msg)
     period_ns = round(1e9 / rate_hz)
-    max_gap_ns = max(LEAST_GAP_NS, 3 * interval, 2 * period_ns)
-    window = settings.window or max(LEAST_WINDOW, round(USUAL_WINDOW_S * rate_hz))
+    max_gap_ns = max(200_000_000, 3 * interval, 2 * period_ns)
+    # Three seconds: several bends of an indoor track.
+    window = settings.window or max(LEAST_WINDOW, round(3.0 * rate_hz))
+    recordings = _without_unmeasured_axes(recordings)
+    largest = largest_believable([each.imu.samples for each in recordings])
     segments: list[Segment] = []
     counts: Counter[str] = Counter()
     for recording in recordings:
         found, counted = cut_segments(recording, period_ns, max_gap_ns, largest)
-        if estimates_positions(settings):
+        if settings.imputes_positions:
             # The map of the route belief has the first and the last window too.
             margin = window if settings.method == 'route' else 0
             stream = recording.positions
@@ -202,9 +150,16 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)
     names = ', '.join(recording.name for recording in recordings)
     if not kept:
-        longest = max((len(segment) for segment in segments), default=0)
-        _refuse_length(names, longest / rate_hz, window, rate_hz, counts)
-    if not any(np.isfinite(segment.positions).any() for segment in kept):
+        longest_s = max((len(segment) for segment in segments), default=0) / rate_hz
+        unused = counts['received'] - counts['used']
+        aside = f' ({unused} of {counts["received"]} samples cannot be used)' if unused else ''
+        msg = (
+            f'{names}: the longest stretch without a gap is {longest_s:.1f} s{aside}, but '
+            f'training needs more than two windows of {window} ticks '
+            f'({2 * window / rate_hz:.1f} s); record longer or shorten --window'
+        )
+        raise InputError(msg)
+    if not any_position(kept):
         msg = f'{names}: no position falls into the time of the IMU; check the stamps of both'
         raise InputError(msg)
     channels = fit_channels(kept, largest, recordings[0].imu.names)
@@ -213,26 +168,14 @@ def build_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -
     return Dataset(kept, channels, rate_hz, period_ns, window, max_gap_ns, counts)
 
 
-def _interval(recordings: Sequence[Recording]) -> int:
-    intervals = [median_interval_ns(recording.imu.stamps) for recording in recordings]
-    known = [interval for interval in intervals if interval]
-    if not known:
-        msg = (
-            f'{recordings[0].name}: topic {recordings[0].imu.topic} has no two IMU samples with '
-            'increasing stamps; check the driver, or use receive times'
-        )
-        raise InputError(msg)
-    return int(np.median(known))
-
-
 def _usual_rate(native_hz: float) -> float:
     if native_hz > 1.5 * USUAL_RATE_HZ:
         return USUAL_RATE_HZ
     return float(round(native_hz)) if native_hz >= 2.0 else round(native_hz, 2)
 
 
-def _measured_alike(recordings: Sequence[Recording]) -> list[Recording]:
-    """Leave an axis that one recording did not measure out of all of them."""
+def _without_unmeasured_axes(recordings: Sequence[Recording]) -> list[Recording]:
+    """Set an axis that one recording did not measure to zero in all of them."""
     missing = np.any([unmeasured_axes(each.imu.samples) for each in recordings], axis=0)
     if not missing.any() or missing.all():
         return list(recordings)
@@ -242,21 +185,31 @@ def _measured_alike(recordings: Sequence[Recording]) -> list[Recording]:
     ]
 
 
-def _refuse_length(
-    names: str, longest_s: float, window: int, rate_hz: float, counts: Counter[str]
-) -> NoReturn:
-    unused = counts['received'] - counts['used']
-    aside = f' ({unused} of {counts["received"]} samples cannot be used)' if unused else ''
-    msg = (
-        f'{names}: the longest stretch without a gap is {longest_s:.1f} s{aside}, but training '
-        f'needs more than two windows of {window} ticks ({2 * window / rate_hz:.1f} s); record '
-        'longer or shorten --window'
-    )
-    raise InputError(msg)
+def any_position(segments: Sequence[Segment]) -> bool:
+    """Return whether the position is known at some tick."""
+    return any(bool(np.isfinite(segment.positions).any()) for segment in segments)
 
 
-FEW = 0.25
-"""Share of ticks with a position below which a straight line between them cuts curves."""
+def weighted_by_persistence(channels: Channels, segments: Sequence[Segment]) -> Channels:
+    """
+    Scale each channel of training segments by its correlation from one tick to the next.
+
+    What does not last to the next tick is noise: on the simulated kart the RMSE falls from 22 m
+    to 6.5 m by it.
+    """
+    least = 0.02  # correlation below which a channel is left out
+    scale = np.where(channels.live, channels.scale, 1.0)
+    products, squares = np.zeros(len(scale)), np.zeros(len(scale))
+    for each in segments:
+        values = (each.values - channels.mean) / scale
+        products += (values[1:] * values[:-1]).sum(axis=0)
+        squares += np.square(values).sum(axis=0)
+    lasting = products / np.maximum(squares, np.finfo(np.float64).tiny)
+    live = channels.live & (lasting > least)
+    if not live.any():
+        return channels
+    weighted = np.divide(scale, lasting, out=channels.scale.copy(), where=live)
+    return replace(channels, scale=weighted, live=live)
 
 
 def share_seen(recordings: Sequence[Recording], rate_hz: float | None = None) -> float:
@@ -269,3 +222,103 @@ def share_seen(recordings: Sequence[Recording], rate_hz: float | None = None) ->
             seen += len(np.unique(recording.positions.stamps[usable] // tick_ns))
         count += len(np.unique(recording.imu.stamps // tick_ns))
     return seen / count if count else 0.0
+
+
+def driving_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -> Dataset:
+    """
+    Cut recordings into training segments, ticks at rest left out if the settings' clock says so.
+
+    Raises
+    ------
+    InputError
+        See `build_dataset`.
+
+    """
+    dataset = build_dataset(recordings, settings)
+    # The route belief knows standing as a motion, and learns it from the stops.
+    if settings.clock != 'driving' or settings.method == 'route':
+        return dataset
+    observations = dataset.observations
+    rule = learn_rest(observations, dataset.tracks, dataset.period_s)
+    if rule is None:
+        return dataset
+    driven = []
+    for segment, seen in zip(dataset.segments, observations, strict=True):
+        kept = ~(spreads_along(seen, rule.ticks) < rule.limit)
+        stamps, values, positions = segment.stamps, segment.values, segment.positions
+        driven.append(
+            replace(segment, stamps=stamps[kept], values=values[kept], positions=positions[kept])
+        )
+    segments = tuple(each for each in driven if len(each) > 2 * dataset.window)
+    if not any_position(segments):
+        # It hardly drives between two stops: with them there is something to learn from.
+        return dataset
+    still = max(longest_stillness(seen.T) for seen in observations)
+    return replace(dataset, segments=segments, rest=rule, still=still)
+
+
+def learn_rest(
+    observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
+) -> RestRule | None:
+    """
+    Learn what rest looks like from where the positions say that the vehicle stands.
+
+    Parameters
+    ----------
+    observations, tracks
+        Standardised observations (T, d) and positions (T, 2) of each segment, metres, NaN where
+        unknown.
+    period_s
+        Length of a tick.
+
+    Returns
+    -------
+    RestRule or None
+        The limit with the fewest errors; ``None`` if nothing is known of driving, or rest looks
+        like it.
+
+    """
+    # The spread over a second parts standing from driving in 99 of 100 ticks of the tram and the
+    # AGV at 20 Hz; of two ticks, one pair in twenty drives as evenly as a tram stands.
+    ticks = max(math.ceil(1.0 / period_s), 3)
+    stands = standing(tracks, usual_speed(tracks, period_s), period_s)
+    rest, driving = [], []
+    for seen, track, still in zip(observations, tracks, stands, strict=True):
+        spreads = spreads_along(seen, ticks)
+        rest.append(spreads[_throughout(still, ticks)])
+        driving.append(spreads[_throughout(~still & np.isfinite(track).all(axis=1), ticks)])
+    limit = rest_limit(np.sort(np.concatenate(rest)), np.sort(np.concatenate(driving)))
+    return RestRule(ticks, limit) if limit > 0.0 else None
+
+
+def _throughout(flags: Bools, ticks: int) -> Bools:
+    """
+    Return where flags (T,) hold at a tick and at those before it that it is compared with.
+
+    And for as long before and after those, since positions are unsure when a vehicle stops.
+    """
+    lasting = np.zeros(len(flags), dtype=np.bool_)
+    width = 3 * ticks - 2
+    if len(flags) >= width:
+        inside = slice(2 * ticks - 2, len(flags) - ticks + 1)
+        lasting[inside] = sliding_window_view(flags, width).all(axis=1)
+    return lasting
+
+
+def rest_limit(rest: Floats, driving: Floats) -> float:
+    """Return the spread that parts sorted ones at rest (R,) from those of driving (D,)."""
+    if not len(driving):
+        return 0.0
+    if not len(rest):
+        # f1tenth_ipz19, which stands only after the training, has a thirtieth then.
+        return 0.5 * float(driving[0])
+    every = np.sort(np.concatenate([rest, driving]))
+    right = np.searchsorted(rest, every, side='right')
+    gained = right - np.searchsorted(driving, every, side='right')
+    best = int(np.argmax(gained))
+    if gained[best] <= 0:
+        return 0.0
+    # Half way to the next that is seen, as ratios go.
+    low, high = float(every[best]), float(every[min(best + 1, len(every) - 1)])
+    # A sensor without noise differs by rounding at rest, or not at all.
+    return math.sqrt(max(low, ROUNDING) * max(high, ROUNDING))

@@ -33,9 +33,12 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
     Raises
     ------
     InputError
-        If the method has no such read-out, or no such number.
+        If the method has no such read-out or number, or the position lag is neither empty nor
+        ``auto`` nor a number.
 
     """
+    if values['position_lag']:
+        parse_position_lag(values['position_lag'])
     if values['method'] == 'route' and values['readout'] == 'ridge':
         msg = 'Method route has no readout ridge: set method to spectral, or leave readout out.'
         raise InputError(msg)
@@ -43,31 +46,9 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
         if values['method'] != 'route' and values[name]:
             msg = f'Method {values["method"]} has no {name}: set method to route, or leave it out.'
             raise InputError(msg)
-    return TrainingSettings(
-        rate_hz=values['rate_hz'] or None,
-        window=values['window'] or None,
-        states=values['states'] or None,
-        method=values['method'],
-        sharpness=values['sharpness'] or None,
-        persistence=values['persistence'] or None,
-        kernel=values['kernel'],
-        readout=values['readout'],
-        horizons=tuple(values['horizons']),
-    )
-
-
-def check_position_lag(text: str) -> None:
-    """
-    Refuse a position lag early that could not be applied later.
-
-    Raises
-    ------
-    InputError
-        If it is neither empty nor ``auto`` nor a number.
-
-    """
-    if text:
-        parse_position_lag(text)
+    names = ('rate_hz', 'window', 'states', 'method', 'sharpness', 'persistence', 'kernel')
+    chosen: dict[str, Any] = {name: values[name] or None for name in (*names, 'readout')}
+    return TrainingSettings(**chosen, horizons=tuple(values['horizons']))
 
 
 def check_target(path: str) -> None:
@@ -116,23 +97,22 @@ class TrainingJob:
     ----------
     read
         Returns the recordings.
-    settings
-        Of the training.
-    path
-        Where the model goes, atomically.
+    settings, path
+        Of the training, and where the model goes, atomically.
 
     Attributes
     ----------
+    stage, share
+        What is being done, and the share of it done.
+    model, failure, details
+        The model that was written; else a sentence, and the trace of an error that is ours.
     warnings
-        What inspection says of the recordings; whoever tells it takes it out.
+        What inspection says of the recordings; whoever reports it takes it out.
 
     """
 
     def __init__(
-        self,
-        read: Callable[[], Sequence[Recording]],
-        settings: TrainingSettings,
-        path: str,
+        self, read: Callable[[], Sequence[Recording]], settings: TrainingSettings, path: str
     ) -> None:
         self.stage = 'reading recordings'
         self.share = 0.0
@@ -171,8 +151,8 @@ class TrainingJob:
             self.model = model
         except InputError as error:
             self.failure = str(error)
-        # A thread that dies leaves no trace but what it tells here.
-        except Exception as error:  # noqa: BLE001 - told in log and diagnostics
+        # A thread that dies leaves no trace but what it reports here.
+        except Exception as error:  # noqa: BLE001 - reported in log and diagnostics
             self.failure = f'{type(error).__name__}, please report it: {error}'
             self.details = traceback.format_exc()
 

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+import itertools
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -18,22 +19,15 @@ from two_manifold_ros.route.fitting import fit
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.passes import lay_out, memory_of, motionless
 from two_manifold_ros.ticks.rest import longest_runs, longest_stillness
-from two_manifold_ros.training.assembly import USUAL_NEIGHBOURS
+from two_manifold_ros.training.cross_validation import squared_distances, Validation
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.driving_clock import choose_stretches, MOST_TICKS
-from two_manifold_ros.training.holdout import HeldOut
-from two_manifold_ros.training.settings import estimates_positions
-from two_manifold_ros.training.structure import (
-    complete_positions,
-    learn_structure,
-    with_completed_positions,
-)
+from two_manifold_ros.training.embeddings import embed, impute_dataset, impute_positions
+from two_manifold_ros.training.fit_filter import Candidate
 from two_manifold_ros.training.summary import (
     check_horizons,
     check_streams,
     head_fields,
-    joined_track,
-    Learned,
+    join_tracks,
     summarise,
 )
 from two_manifold_ros.training.time_scales import with_time_scales
@@ -42,62 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.fitting import Fitted
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.passes import Passes
-    from two_manifold_ros.route.route import Route
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.driving_clock import Stretch
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats, Ints
-
-
-def states_at_places(
-    places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
-) -> Floats:
-    """
-    Average states over the visits of each place.
-
-    Parameters
-    ----------
-    places
-        Of the route, with the visits of all drives.
-    stretches
-        Of the drives, which were embedded end to end.
-    ticks : (n,) int64
-        Those that have a state, in these stretches end to end.
-    states : (n, k)
-        Of them, the constant first.
-
-    Returns
-    -------
-    (P, k)
-        Where no visit has a state that of the nearest place that has one.
-
-    """
-    sums = np.zeros((len(places), states.shape[1]))
-    counts = np.zeros(len(places))
-    row_of = np.full(sum(each.end - each.begin for each in stretches), -1)
-    row_of[ticks] = np.arange(len(ticks))
-    first = 0
-    for segment, begin, end in stretches:
-        own = row_of[first : first + end - begin]
-        first += end - begin
-        when = np.rint(places.times).astype(np.int64)
-        visits = np.flatnonzero((places.segments == segment) & (when >= begin) & (when < end))
-        rows = own[when[visits] - begin]
-        visits, rows = visits[rows >= 0], rows[rows >= 0]
-        np.add.at(sums, places.visited[visits], states[rows])
-        np.add.at(counts, places.visited[visits], 1.0)
-    known = counts > 0.0
-    means = np.zeros_like(sums)
-    means[known] = sums[known] / counts[known, None]
-    if known.any():
-        _, nearest = cKDTree(places.positions[known]).query(places.positions[~known])
-        means[~known] = means[known][nearest]
-    means[:, 0] = 1.0
-    return means
 
 
 SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
@@ -109,63 +53,26 @@ half a degree a second. At 0 the simulated AGV, whose mounting turns by two degr
 is lost on 98 % of its way; at twice as much two runs on another track pass for the trained one.
 """
 
-LEAST_MET_AGAIN = 0.5
-"""Share of the steps of the drives at places met more than once, below which nothing is fitted."""
+MOST_TICKS = 3_000
+"""
+Ticks that a model of a route keeps, and whose windows are embedded, however long the recordings.
 
-USUAL_STATES = 20
-
-TRACK_PLACES = 2
-"""Ticks of the track that is kept, for each place: four laps, as places are half a tick apart."""
-
-SAME = 1e-7
-"""Difference of the means of two windows, in standard deviations, that is rounding."""
-
-
-@dataclass(frozen=True)
-class Drives:
-    """
-    Segments of the training, laid out along the route.
-
-    Parameters
-    ----------
-    observations, tracks
-        Of each segment (T, d), standardised, and (T, 2), metres.
-    passes
-        Through the places of the route.
-
-    """
-
-    observations: list[Floats]
-    tracks: list[Floats]
-    passes: Passes
-
-    @property
-    def visits(self) -> int:
-        """Visits of places."""
-        return len(self.passes.places.visited)
-
-    def fitted(self, settings: TrainingSettings, window: int) -> Fitted | None:
-        """Return what following each part of the drives without it gave, if any can be."""
-        visited = self.passes.places.visited
-        # Of a place that nothing else has seen no map can tell.
-        if np.mean(np.bincount(visited)[visited] > 1) < LEAST_MET_AGAIN:
-            return None
-        tuning = usual_tuning(settings)
-        return fit(self.passes, self.observations, self.tracks, window, tuning)
+Of a window above a sixth of them six windows, of which some have to be whole.
+"""
 
 
 def lay_out_drives(
     observations: list[Floats], tracks: list[Floats], dataset: Dataset, horizons: Sequence[int]
-) -> Drives:
+) -> Passes:
     """
     Merge the passes of segments into places.
 
     Parameters
     ----------
     observations, tracks
-        See `Drives`.
+        Standardised observations (T, d) and positions (T, 2) of each segment, metres.
     dataset
-        That they come from.
+        What they come from.
     horizons
         Ticks ahead.
 
@@ -175,7 +82,7 @@ def lay_out_drives(
         If the vehicle never moves.
 
     """
-    channels, period_s = dataset.channels, dataset.period_ns * 1e-9
+    channels, period_s = dataset.channels, dataset.period_s
     live = channels.live
     still = motionless(channels.mean) if channels.of_imu else np.zeros(len(channels.mean))
     passes = lay_out(
@@ -191,7 +98,7 @@ def lay_out_drives(
     if passes is None:
         msg = 'the vehicle never moves where its position is known; record while it drives'
         raise InputError(msg)
-    return Drives(observations, tracks, passes)
+    return passes
 
 
 def usual_tuning(settings: TrainingSettings) -> Tuning:
@@ -202,7 +109,7 @@ def usual_tuning(settings: TrainingSettings) -> Tuning:
 def train_route(
     recordings: Sequence[Recording],
     settings: TrainingSettings,
-    tell: Callable[[str, float], None],
+    progress: Callable[[str, float], None],
 ) -> RouteModel:
     """
     Train the belief about the place on a route, see `train_model`.
@@ -211,68 +118,82 @@ def train_route(
     everything is learned from all of the recordings.
     """
     check_streams(recordings)
-    tell('averaging samples over ticks', 0.0)
+    progress('averaging samples over ticks', 0.0)
     dataset = build_dataset(recordings, with_time_scales(recordings, settings))
-    neighbours = settings.neighbours or USUAL_NEIGHBOURS
-    observations = [dataset.channels.standardise(each.values) for each in dataset.segments]
-    low, high = _window_means(observations, dataset.window)
+    observations, window = dataset.observations, dataset.window
+    neighbours = settings.neighbours or Candidate.neighbours
+    low, high = _range_of_means(observations, window)
     notes: tuple[str, ...] = ()
-    if estimates_positions(settings):
-        tell('estimating positions', 0.1)
-        whole = learn_structure(observations, dataset.window, settings, neighbours)
-        dataset, whole = with_completed_positions(dataset, whole, settings)
+    if settings.imputes_positions:
+        progress('estimating positions', 0.1)
+        whole = embed(observations, window, settings, neighbours)
+        dataset, whole = impute_dataset(dataset, whole)
         notes = whole.notes
-    tell('merging the passes into places', 0.2)
-    tracks = [each.positions for each in dataset.segments]
-    drives = lay_out_drives(observations, tracks, dataset, settings.horizons)
-    check_horizons(drives.passes.targets, settings)
-    tell('embedding windows', 0.3)
-    places = drives.passes.places
-    stretches = choose_stretches([len(each) for each in observations], places, dataset.window)
-    structure = learn_structure(
+    progress('merging the passes into places', 0.2)
+    tracks = dataset.tracks
+    passes = lay_out_drives(observations, tracks, dataset, settings.horizons)
+    places = passes.places
+    check_horizons(passes.targets, settings)
+    progress('embedding windows', 0.3)
+    lengths = [len(each) for each in observations]
+    stretches = choose_stretches(lengths, places, window)
+    embeddings = embed(
         [observations[segment][begin:end] for segment, begin, end in stretches],
-        dataset.window,
+        window,
         settings,
         neighbours,
     )
-    structure = replace(structure, notes=tuple(dict.fromkeys(notes + structure.notes)))
-    directions = structure.directions(settings.states or USUAL_STATES)
-    states = structure.tables(directions).states
-    tell('following each part of the drives on the map of the others', 0.4)
-    # Estimates of positions are learned from, but nothing is judged by them.
-    truths = [each.truths for each in dataset.segments]
-    fitted = replace(drives, tracks=truths).fitted(settings, dataset.window)
+    embeddings = replace(embeddings, notes=notes + embeddings.notes)
+    directions = embeddings.directions(settings.states or 20)
+    states = embeddings.tables(directions).states
+    progress('following each part of the drives on the map of the others', 0.4)
     tuning = usual_tuning(settings)
+    fitted = None
+    # Of a place that nothing else has seen no map can tell.
+    if np.mean(np.bincount(places.visited)[places.visited] > 1) >= 0.5:
+        # Estimates of positions are learned from, but nothing is judged by them.
+        truths = [each.truths for each in dataset.segments]
+        fitted = fit(passes, observations, truths, window, tuning)
     route = learn_route(
-        drives.passes,
-        np.ones(drives.visits, dtype=np.bool_),
+        passes,
+        np.ones(len(places.visited), dtype=np.bool_),
         tuning,
-        states_at_places(places, stretches, structure.training.ticks, states),
+        states_at_places(places, stretches, embeddings.training.ticks, states),
+    )
+    likelihood: dict[str, float | None] = {
+        'sharpness': route.sharpness,
+        'persistence': route.persistence,
+    }
+    validation: Validation | str = (
+        'no part of the drives could be followed on the map of the others; record more laps of '
+        'one route'
     )
     if fitted is not None:
         route = replace(route, factors=fitted.factors)
-    chosen: dict[str, float | None] = {
-        'sharpness': route.sharpness,
-        'persistence': route.persistence,
-        'states': states.shape[1],
-        'neighbours': neighbours,
-    }
-    factors = None if fitted is None else fitted.factors
-    learned = Learned(
-        structure, directions, chosen, settings.states, _held(fitted, route), factors
+        row = likelihood | {'log_score': round(fitted.log_score, 4), 'score_m': fitted.score_m}
+        validation = Validation(
+            (row,), fitted.ticks, fitted.score_m, fitted.lost_m, fitted.factors
+        )
+    summary = summarise(
+        recordings,
+        dataset,
+        settings,
+        embeddings,
+        directions,
+        {**likelihood, 'states': states.shape[1], 'neighbours': neighbours},
+        validation,
     )
-    summary = summarise(recordings, dataset, settings, learned) | {'places': len(route.noise)}
-    tell('following each part of the drives on the map of the others', 1.0)
+    progress('following each part of the drives on the map of the others', 1.0)
     fields = head_fields(recordings, dataset, settings)
-    # Some laps of all of the route, so that the file does not grow with the recordings.
-    most = max(MOST_TICKS, TRACK_PLACES * len(places))
-    drawn = choose_stretches([len(each) for each in observations], places, 0, most)
-    fields['track'] = joined_track([tracks[each.segment][each.begin : each.end] for each in drawn])
+    # Some laps of all of the route, so that the file does not grow with the recordings: four, as
+    # places are half a tick apart.
+    drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
+    fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
     return RouteModel(
         **fields,
-        summary=summary,
-        series=structure.series,
-        starts=structure.training.pasts.starts,
+        summary=summary | {'places': len(route.noise)},
+        series=embeddings.series,
+        starts=embeddings.training.pasts.starts,
         route=route,
         lowest=low,
         highest=high,
@@ -281,22 +202,7 @@ def train_route(
     )
 
 
-def _held(fitted: Fitted | None, route: Route) -> HeldOut | str:
-    if fitted is None:
-        return (
-            'no part of the drives could be followed on the map of the others; record more laps '
-            'of one route'
-        )
-    row: dict[str, float | None] = {
-        'sharpness': route.sharpness,
-        'persistence': route.persistence,
-        'log_score': round(fitted.log_score, 4),
-        'score_m': fitted.score_m,
-    }
-    return HeldOut((row,), fitted.ticks, fitted.score_m, fitted.lost_m)
-
-
-def _window_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:
+def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:
     """
     Return the least and the largest mean of a window of each channel: (d,) each.
 
@@ -311,7 +217,8 @@ def _window_means(observations: Sequence[Floats], window: int) -> tuple[Floats, 
         sums = np.cumsum(np.pad(each, ((1, 0), (0, 0))), axis=0)
         means.append((sums[window:] - sums[:-window]) / window)
     every = np.concatenate(means)
-    if len(np.unique(np.rint(every / SAME), axis=0)) <= 0.5 * len(every):
+    # Means that differ by less, in standard deviations, do so by rounding.
+    if len(np.unique(np.rint(every / 1e-7), axis=0)) <= 0.5 * len(every):
         msg = (
             'most windows occur twice with the same samples, so nothing can be validated; name '
             'each recording once, and leave out where the vehicle is parked'
@@ -320,9 +227,135 @@ def _window_means(observations: Sequence[Floats], window: int) -> tuple[Floats, 
     return every.min(axis=0), every.max(axis=0)
 
 
-class RouteBench:
+class Stretch(NamedTuple):
+    """Ticks of a segment: its number, the first tick, and the one after the last."""
+
+    segment: int
+    begin: int
+    end: int
+
+
+def choose_stretches(
+    lengths: Sequence[int], places: Places, window: int, ticks: int = MOST_TICKS
+) -> list[Stretch]:
     """
-    The passes of the fit part, and the held-out blocks to follow.
+    Choose stretches that visit as many places as they can, then all once more, and so on.
+
+    Parameters
+    ----------
+    lengths
+        Ticks of each segment.
+    places
+        Of the route.
+    window
+        Ticks in a window.
+    ticks
+        Of all stretches together, unless six windows are longer.
+
+    Returns
+    -------
+    list of Stretch
+        In order, none beside another; all of the drives where those are short.
+
+    """
+    most = max(ticks, 6 * window)
+    if sum(lengths) <= most:
+        return [Stretch(segment, 0, length) for segment, length in enumerate(lengths)]
+    # Ten, unless six windows are longer: what is next to a seam is in no window.
+    length = max(most // 10, 6 * window)
+    parts = []
+    for segment, total in enumerate(lengths):
+        edges = np.linspace(0, total, 1 + max(-(-total // length), 1)).round().astype(int)
+        parts += [Stretch(segment, *pair) for pair in itertools.pairwise(edges.tolist())]
+    visits = [_visited(part, places, window) for part in parts]
+    chosen: list[int] = []
+    left = most
+    seen: set[int] = set()
+    while True:
+        open_ = [
+            index
+            for index, part in enumerate(parts)
+            if index not in chosen and part.end - part.begin <= left
+        ]
+        if not open_:
+            break
+        best = max(open_, key=lambda index: len(visits[index] - seen))
+        if not visits[best] - seen:
+            # All that can be seen was: begin another round.
+            seen = set()
+            best = max(open_, key=lambda index: len(visits[index]))
+        chosen.append(best)
+        seen |= visits[best]
+        left -= parts[best].end - parts[best].begin
+    joined: list[Stretch] = []
+    for part in sorted(parts[index] for index in chosen):
+        if joined and joined[-1].segment == part.segment and joined[-1].end == part.begin:
+            joined[-1] = joined[-1]._replace(end=part.end)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _visited(part: Stretch, places: Places, window: int) -> set[int]:
+    """Return which places are visited where there is a window before and after."""
+    inside: Ints = np.flatnonzero(
+        (places.segments == part.segment)
+        & (places.times >= part.begin + window)
+        & (places.times < part.end - window)
+    )
+    return set(places.visited[inside].tolist())
+
+
+def states_at_places(
+    places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
+) -> Floats:
+    """
+    Average states over the visits of each place.
+
+    Parameters
+    ----------
+    places
+        Of the route, with the visits of all drives.
+    stretches
+        Parts of the drives that were embedded end to end.
+    ticks : (n,) int64
+        Ticks of these stretches, end to end, that have a state.
+    states : (n, k)
+        Their states, the constant first.
+
+    Returns
+    -------
+    (P, k)
+        Where no visit has a state that of the nearest place that has one.
+
+    """
+    sums = np.zeros((len(places), states.shape[1]))
+    counts = np.zeros(len(places))
+    row_of = np.full(sum(each.end - each.begin for each in stretches), -1)
+    row_of[ticks] = np.arange(len(ticks))
+    when = np.rint(places.times).astype(np.int64)
+    first = 0
+    for segment, begin, end in stretches:
+        own = row_of[first : first + end - begin]
+        first += end - begin
+        visits = np.flatnonzero((places.segments == segment) & (when >= begin) & (when < end))
+        rows = own[when[visits] - begin]
+        visits, rows = visits[rows >= 0], rows[rows >= 0]
+        np.add.at(sums, places.visited[visits], states[rows])
+        np.add.at(counts, places.visited[visits], 1.0)
+    known = counts > 0.0
+    means = np.zeros_like(sums)
+    means[known] = sums[known] / counts[known, None]
+    if known.any():
+        _, nearest = cKDTree(places.positions[known]).query(places.positions[~known])
+        means[~known] = means[known][nearest]
+    means[:, 0] = 1.0
+    return means
+
+
+class RouteFold:
+    """
+    The passes of a part to fit, and held-out blocks to follow.
 
     Parameters
     ----------
@@ -330,11 +363,6 @@ class RouteBench:
         From ``hold_out``.
     dataset, settings
         What the segments came from.
-
-    Attributes
-    ----------
-    drives
-        The fit part, laid out along the route.
 
     Raises
     ------
@@ -350,35 +378,22 @@ class RouteBench:
         dataset: Dataset,
         settings: TrainingSettings,
     ) -> None:
-        standardise, horizons = dataset.channels.standardise, settings.horizons
-        observations = [standardise(segment.values) for segment in fit]
-        tracks = [segment.positions for segment in fit]
-        if estimates_positions(settings):
-            neighbours = settings.neighbours or USUAL_NEIGHBOURS
-            structure = learn_structure(observations, dataset.window, settings, neighbours)
-            tracks = complete_positions(structure, tracks).positions
-        self.drives = lay_out_drives(observations, tracks, dataset, horizons)
-        self._blocks = [standardise(segment.values) for segment in held]
-        period_s = dataset.period_ns * 1e-9
-        self._truths = [segment_targets(each.positions, horizons, period_s) for each in held]
+        observations, tracks = dataset.standardise(fit), [each.positions for each in fit]
+        if settings.imputes_positions:
+            neighbours = settings.neighbours or Candidate.neighbours
+            embeddings = embed(observations, dataset.window, settings, neighbours)
+            tracks, _ = impute_positions(embeddings, tracks)
+        horizons = settings.horizons
+        self.passes = lay_out_drives(observations, tracks, dataset, horizons)
+        self._blocks = dataset.standardise(held)
+        self._truths = [
+            segment_targets(each.positions, horizons, dataset.period_s) for each in held
+        ]
 
     def squared_errors(self, tuning: Tuning) -> list[Floats]:
-        """
-        Return the squared errors on each block, from a cold start at its first tick.
-
-        Parameters
-        ----------
-        tuning
-            Of the likelihood.
-
-        Returns
-        -------
-        list of (T, H)
-            Square metres at each tick and horizon; NaN where the position is unknown.
-
-        """
-        kept = np.ones(self.drives.visits, dtype=np.bool_)
-        belief = RouteBelief(learn_route(self.drives.passes, kept, tuning))
+        """Return the squares (T, H) on each block from a cold start, m^2; NaN where unknown."""
+        kept = np.ones(len(self.passes.places.visited), dtype=np.bool_)
+        belief = RouteBelief(learn_route(self.passes, kept, tuning))
         squares = []
         for block, truth in zip(self._blocks, self._truths, strict=True):
             belief.start()
@@ -386,5 +401,5 @@ class RouteBench:
             for tick, observation in enumerate(block):
                 belief.update(observation)
                 means[tick] = belief.read()[0]
-            squares.append(np.square(means - truth)[:, :-1].sum(axis=2))
+            squares.append(squared_distances(means - truth))
         return squares

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What can be chosen about a training."""
+"""Settings of a training."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from two_manifold_ros.manifold.selection import KERNELS
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral', 'tpsr')
 CLOCKS = ('driving', 'time')
-
-_LEAST = {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2}
-_POSITIVE = ('sharpness', 'persistence', 'bandwidth_factor', 'ridge')
 
 
 @dataclass(frozen=True)
@@ -40,33 +37,33 @@ class TrainingSettings:
     dimension
         Coordinates of each embedding, m; fewer where there are few training ticks.
     coupling
-        How the two manifolds are coupled, one of ``COUPLINGS``.
+        Coupling of the two manifolds, one of ``COUPLINGS``.
     observation
         Observation operator, one of ``OBSERVATIONS``; ``ridge`` can be thrown off by negative
         factors, so it is used only when asked for.
     readout
-        Of the spectral filter, one of ``READOUTS``; ``mkdr`` estimates the positions of training
-        ticks that have none, of either method, and else is ``sharpened``.
+        Read-out of the spectral filter, one of ``READOUTS``. With any method, ``mkdr`` estimates
+        the positions of training ticks that have none, and else is ``sharpened``.
     horizons
         Ticks ahead, increasing, 0 first.
     method
         One of ``METHODS``: a Bayes filter over the places of the route (see ``route``), the
         spectral filter of the papers (see ``hse_hmm``), or a TPSR, whose state comes from an
-        incremental SVD of random features (see ``tpsr_structure``) and which needs neither
+        incremental SVD of random features (see `TpsrEmbeddings`) and which needs neither
         kernel, neighbours, dimension nor coupling.
     sharpness, persistence
-        Of the belief about the place, see ``Route``.
+        Likelihood of the route belief, see ``Route``.
     bandwidth_factor, ridge
-        Of the spectral filter, see ``Candidate``; the ridge counts where the observation is
-        ``ridge``.
+        Observation operator of the spectral filter, see ``Candidate``; the ridge counts where
+        ``observation`` is ``ridge``.
     clock
-        Of the spectral filter, one of ``CLOCKS``: its ticks are those of driving, so that stops
-        are left out of its windows, or of time, as in the papers.
+        Ticks of the spectral filter, one of ``CLOCKS``: those of driving, so that stops are left
+        out of its windows, or of time, as in the papers.
 
     Raises
     ------
     InputError
-        If a value makes no sense.
+        If a value is unknown or out of range.
 
     """
 
@@ -101,12 +98,12 @@ class TrainingSettings:
         if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
             msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
             raise InputError(msg)
-        for name, least in _LEAST.items():
+        for name in ('window', 'states', 'neighbours', 'dimension'):
             count = getattr(self, name)
-            if count is not None and count < least:
-                msg = f'{name} is {count}, but must be at least {least}'
+            if count is not None and count < 2:
+                msg = f'{name} is {count}, but must be at least 2'
                 raise InputError(msg)
-        for name in _POSITIVE:
+        for name in ('sharpness', 'persistence', 'bandwidth_factor', 'ridge'):
             number = getattr(self, name)
             if number is not None and not 0.0 < number < math.inf:
                 msg = f'{name} is {number}, but must be above 0'
@@ -117,13 +114,13 @@ class TrainingSettings:
             msg = f'horizons {shown!r} must begin with 0 and increase'
             raise InputError(msg)
 
+    @property
+    def imputes_positions(self) -> bool:
+        """Whether positions are estimated where none is known."""
+        return self.readout == 'mkdr'
+
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
         raise InputError(msg)
-
-
-def estimates_positions(settings: TrainingSettings) -> bool:
-    """Whether positions are to be estimated where none is known."""
-    return settings.readout == 'mkdr'

@@ -1,10 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What every training finds out before it learns, and what its model remembers."""
+"""What every training checks before it learns, and what its model says of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -20,196 +19,15 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.cross_validation import Validation
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.holdout import HeldOut
+    from two_manifold_ros.training.embeddings import Embeddings
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.training.structure import AnyStructure
     from two_manifold_ros.typing import Floats
 
 
 FEWEST_LAPS = 3
-
-
-def measure_drives(recordings: Sequence[Recording]) -> list[PositionReport]:
-    """Measure the positions of each recording that has some."""
-    return [
-        measure_positions(recording.positions, recording.imu)
-        for recording in recordings
-        if recording.positions is not None
-    ]
-
-
-def lag_summary(
-    recordings: Sequence[Recording], drives: Sequence[PositionReport]
-) -> list[dict[str, Any]]:
-    """Return for each recording the lag found in the bag, and how much of it was undone."""
-    rows = []
-    for recording, drive in zip(recordings, drives, strict=True):
-        undone_s = recording.positions.earlier_s if recording.positions is not None else 0.0
-        left_s = drive.lag.seconds
-        rows.append(
-            {
-                'recording': recording.name,
-                'found_s': None if left_s is None else round(left_s + undone_s, 4),
-                'uncertainty_s': None if left_s is None else round(drive.lag.uncertainty_s, 4),
-                'corrected_s': round(undone_s, 4),
-            }
-        )
-    return rows
-
-
-def count_all_laps(drives: Sequence[PositionReport]) -> float:
-    """Return the laps of all recordings together; one in which no lap closes counts nothing."""
-    return sum(drive.laps.count for drive in drives if drive.laps is not None)
-
-
-def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
-    """Return how long a lap takes, s; ``None`` where none closes."""
-    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
-    return round(float(np.median(times)), 3) if times else None
-
-
-def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
-    """
-    Return what is to be said if there are too few laps to choose and to calibrate.
-
-    Parameters
-    ----------
-    drives
-        From `measure_drives`.
-    held_s
-        Seconds of the held-out blocks that were scored; 0 if nothing was validated.
-
-    """
-    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
-    wanted = f'record at least {FEWEST_LAPS} laps, better 10, of one route'
-    there = 'the positions never close a lap'
-    if times:
-        laps, held = count_all_laps(drives), held_s / float(np.median(times))
-        if laps >= FEWEST_LAPS and (held >= 1 or not held_s):
-            return []
-        there = f'there are {laps:.1f} laps'
-        if held_s:
-            there += f', and {held:.1f} of one in the held-out blocks'
-    if not held_s:
-        # That nothing was validated is said already, with the reason.
-        return [f'{there}: {wanted}']
-    return [
-        f'{there}: settings are hardly chosen and the ellipses not to be trusted; {wanted}',
-    ]
-
-
-HARDLY_BETTER = 0.7
-"""Of the error that counts as lost: a mean above it is that of a filter that does not know."""
-
-
-@dataclass(frozen=True)
-class Learned:
-    """
-    What a training found.
-
-    Parameters
-    ----------
-    structure, directions
-        The embeddings, and what they share.
-    chosen
-        What was chosen, by name.
-    states
-        That were asked for or chosen; None for what there is.
-    held
-        What was seen on drives left out, or why none could be.
-    factors : (H + 1,), optional
-        Calibration of the covariances, if there is one.
-
-    """
-
-    structure: AnyStructure
-    directions: SharedDirections
-    chosen: dict[str, float | None]
-    states: int | None
-    held: HeldOut | str
-    factors: Floats | None
-
-
-def summarise(
-    recordings: Sequence[Recording],
-    dataset: Dataset,
-    settings: TrainingSettings,
-    learned: Learned,
-) -> dict[str, Any]:
-    """Summarise a training of any method."""
-    held, structure = learned.held, learned.structure
-    values = learned.directions.singular_values
-    states = 1 + len(values)
-    notes = [note for recording in recordings for note in recording.notes]
-    notes += structure.notes
-    frames = sorted({recording.imu.frame_id for recording in recordings})
-    if len(frames) > 1:
-        notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
-    drives = measure_drives(recordings)
-    held_s = 0.0 if isinstance(held, str) else held.ticks / dataset.rate_hz
-    notes += _training_notes(dataset, settings, held, learned.factors)
-    notes += lap_notes(drives, held_s)
-    if learned.states is not None and states < learned.states:
-        notes.append(
-            f'the windows share only {states} of the {learned.states} states asked for or chosen'
-        )
-    embedded = settings.method != 'tpsr'
-    has_graph = embedded and has_neighbours(settings.kernel)
-    neighbours = learned.chosen['neighbours'] if has_graph else None
-    return {
-        'package_version': __version__,
-        'recordings': [recording.name for recording in recordings],
-        'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
-        'laps': round(count_all_laps(drives), 2),
-        'lap_s': median_lap_s(drives),
-        'position_lag': lag_summary(recordings, drives),
-        'segments': len(dataset.segments),
-        'training_ticks': len(structure.training.ticks),
-        'samples': dict(dataset.counts),
-        'method': settings.method,
-        'chosen': learned.chosen,
-        'neighbours': neighbours,
-        'coupling': settings.coupling if embedded else None,
-        'readout': None if settings.method == 'route' else settings.readout,
-        'states': states,
-        'singular_values': [round(float(value / values[0]), 6) for value in values],
-        'validation': None
-        if isinstance(held, str)
-        else {'ticks': held.ticks, 'compared': list(held.table)},
-        'covariance_factors': _named(learned.factors, settings),
-        'notes': list(dict.fromkeys(notes)),
-    }
-
-
-def _training_notes(
-    dataset: Dataset, settings: TrainingSettings, held: HeldOut | str, factors: Floats | None
-) -> list[str]:
-    notes = []
-    if dataset.channels.dead_names:
-        dead = ', '.join(dataset.channels.dead_names)
-        of = 'that lasts from tick to tick ' if settings.method == 'tpsr' else ''
-        notes.append(f'channels without a signal {of}left out: {dead}')
-    absurd = dataset.counts['out_of_range']
-    if absurd:
-        notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
-    if isinstance(held, str):
-        uncalibrated = ' and covariances not calibrated' if factors is None else ''
-        notes.append(f'settings are not validated{uncalibrated}: {held}')
-    elif held.score_m > HARDLY_BETTER * held.lost_m:
-        notes.append(
-            f'on the held-out blocks the filter was lost most of the time (mean error '
-            f'{held.score_m:.2f} m, where each counts {held.lost_m:.2f} m at most): '
-            'record more laps, at the speeds at which the vehicle will be driven, of one route'
-        )
-    return notes
-
-
-def _named(factors: Floats | None, settings: TrainingSettings) -> dict[str, float] | None:
-    if factors is None:
-        return None
-    names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
-    return {name: round(float(factor), 4) for name, factor in zip(names, factors, strict=True)}
+"""Fewer leave no lap to choose settings on beside those to learn from."""
 
 
 def check_streams(recordings: Sequence[Recording]) -> None:
@@ -256,24 +74,176 @@ def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
             raise InputError(msg)
 
 
-def head_fields(
-    recordings: Sequence[Recording], dataset: Dataset, settings: TrainingSettings
-) -> dict[str, Any]:
+def measure_drives(recordings: Sequence[Recording]) -> list[PositionReport]:
+    """Measure the positions of each recording that has some."""
+    return [
+        measure_positions(recording.positions, recording.imu)
+        for recording in recordings
+        if recording.positions is not None
+    ]
+
+
+def count_all_laps(drives: Sequence[PositionReport]) -> float:
+    """Return the laps of all recordings together; one in which no lap closes counts nothing."""
+    return sum(drive.laps.count for drive in drives if drive.laps is not None)
+
+
+def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
+    """Return how long a lap takes, s; ``None`` where none closes."""
+    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
+    return float(np.median(times)) if times else None
+
+
+def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     """
-    Return the fields of a `TrainedModel` that are the same whatever is learned, by name.
+    Return a sentence if there are too few laps to choose and to calibrate.
 
     Parameters
     ----------
-    recordings
-        With positions.
-    dataset
-        Of them, with positions estimated where that is wanted.
-    settings
-        What was chosen by the user.
+    drives
+        From `measure_drives`.
+    held_s
+        Seconds of the held-out blocks that were scored; 0 if nothing was validated.
 
     """
+    lap_s = median_lap_s(drives)
+    wanted = f'record at least {FEWEST_LAPS} laps, better 10, of one route'
+    there = 'the positions never close a lap'
+    if lap_s is not None:
+        laps, held = count_all_laps(drives), held_s / lap_s
+        if laps >= FEWEST_LAPS and (held >= 1 or not held_s):
+            return []
+        there = f'there are {laps:.1f} laps'
+        if held_s:
+            there += f', and {held:.1f} of one in the held-out blocks'
+    if not held_s:
+        # That nothing was validated is said already, with the reason.
+        return [f'{there}: {wanted}']
+    return [
+        f'{there}: settings are hardly chosen and the ellipses not to be trusted; {wanted}',
+    ]
+
+
+def summarise(
+    recordings: Sequence[Recording],
+    dataset: Dataset,
+    settings: TrainingSettings,
+    embeddings: Embeddings,
+    directions: SharedDirections,
+    chosen: dict[str, float | None],
+    validation: Validation | str,
+) -> dict[str, Any]:
+    """
+    Summarise a training of any method as JSON values.
+
+    Parameters
+    ----------
+    recordings, dataset, settings
+        What was trained on.
+    embeddings, directions
+        The windows, and what past and future ones share.
+    chosen
+        Choices by name.
+    validation
+        Errors on drives left out, or why there are none.
+
+    """
+    validated = not isinstance(validation, str)
+    factors = None if isinstance(validation, str) else validation.factors
+    values = directions.singular_values
+    states = 1 + len(values)
+    drives = measure_drives(recordings)
+    lap_s = median_lap_s(drives)
+    notes = [note for recording in recordings for note in recording.notes]
+    notes += embeddings.notes
+    frames = sorted({recording.imu.frame_id for recording in recordings})
+    if len(frames) > 1:
+        notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
+    notes += _training_notes(dataset, settings, validation)
+    held_s = 0.0 if isinstance(validation, str) else validation.ticks / dataset.rate_hz
+    notes += lap_notes(drives, held_s)
+    wanted = settings.states or (chosen['states'] if validated else None)
+    if wanted is not None and states < wanted:
+        notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
+    embedded = settings.method != 'tpsr'
+    has_graph = embedded and has_neighbours(settings.kernel)
+    return {
+        'package_version': __version__,
+        'recordings': [recording.name for recording in recordings],
+        'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
+        'laps': round(count_all_laps(drives), 2),
+        'lap_s': None if lap_s is None else round(lap_s, 3),
+        'position_lag': lag_summary(recordings, drives),
+        'segments': len(dataset.segments),
+        'training_ticks': len(embeddings.training.ticks),
+        'samples': dict(dataset.counts),
+        'method': settings.method,
+        'chosen': chosen,
+        'neighbours': chosen['neighbours'] if has_graph else None,
+        'coupling': settings.coupling if embedded else None,
+        'readout': None if settings.method == 'route' else settings.readout,
+        'states': states,
+        'singular_values': [round(float(value / values[0]), 6) for value in values],
+        'validation': None
+        if isinstance(validation, str)
+        else {'ticks': validation.ticks, 'compared': list(validation.table)},
+        'covariance_factors': None if factors is None else _named(factors, settings),
+        'notes': list(dict.fromkeys(notes)),
+    }
+
+
+def _named(factors: Floats, settings: TrainingSettings) -> dict[str, float]:
+    names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
+    return {name: round(float(factor), 4) for name, factor in zip(names, factors, strict=True)}
+
+
+def _training_notes(
+    dataset: Dataset, settings: TrainingSettings, validation: Validation | str
+) -> list[str]:
+    notes = []
+    if dataset.channels.dead_names:
+        dead = ', '.join(dataset.channels.dead_names)
+        of = 'that lasts from tick to tick ' if settings.method == 'tpsr' else ''
+        notes.append(f'channels without a signal {of}left out: {dead}')
+    absurd = dataset.counts['out_of_range']
+    if absurd:
+        notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
+    if isinstance(validation, str):
+        notes.append(f'settings are not validated and covariances not calibrated: {validation}')
+    # A mean error near the one that counts as lost is that of a filter that does not know.
+    elif validation.score_m > 0.7 * validation.lost_m:
+        notes.append(
+            f'on the held-out blocks the filter was lost most of the time (mean error '
+            f'{validation.score_m:.2f} m, where each counts {validation.lost_m:.2f} m at most): '
+            'record more laps, at the speeds at which the vehicle will be driven, of one route'
+        )
+    return notes
+
+
+def lag_summary(
+    recordings: Sequence[Recording], drives: Sequence[PositionReport]
+) -> list[dict[str, Any]]:
+    """Return for each recording the lag found in the bag, and how much of it was undone."""
+    rows = []
+    for recording, drive in zip(recordings, drives, strict=True):
+        undone_s = recording.positions.earlier_s if recording.positions is not None else 0.0
+        left_s = drive.lag.seconds
+        rows.append(
+            {
+                'recording': recording.name,
+                'found_s': None if left_s is None else round(left_s + undone_s, 4),
+                'uncertainty_s': None if left_s is None else round(drive.lag.uncertainty_s, 4),
+                'corrected_s': round(undone_s, 4),
+            }
+        )
+    return rows
+
+
+def head_fields(
+    recordings: Sequence[Recording], dataset: Dataset, settings: TrainingSettings
+) -> dict[str, Any]:
+    """Return the fields of a ``TrainedModel`` that are the same whatever is learned, by name."""
     first, positions = recordings[0], recordings[0].positions
-    every = np.concatenate([segment.positions for segment in dataset.segments])
     return {
         'rate_hz': dataset.rate_hz,
         'period_ns': dataset.period_ns,
@@ -286,14 +256,14 @@ def head_fields(
         'frame_id': positions.frame_id if positions else '',
         'origin': positions.origin if positions else None,
         'channels': dataset.channels,
-        'track': joined_track([segment.positions for segment in dataset.segments]),
-        'mean_position': np.nanmean(every, axis=0),
+        'track': join_tracks(dataset.tracks),
+        'mean_position': np.nanmean(np.concatenate(dataset.tracks), axis=0),
         'kernel': settings.kernel,
     }
 
 
-def joined_track(stretches: Sequence[Floats]) -> Floats:
+def join_tracks(tracks: Sequence[Floats]) -> Floats:
     """Return the positions of stretches (T, 2), a row of NaN between two: (T, 2)."""
     seam = np.full((1, 2), np.nan)
-    parts = [part for stretch in stretches for part in (stretch, seam)]
+    parts = [part for track in tracks for part in (track, seam)]
     return np.concatenate(parts[:-1])

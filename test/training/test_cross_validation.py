@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Closed-loop validation takes the best, and the narrowest kernel among those alike."""
+"""Held-out blocks, and closed-loop validation on them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,123 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
-from two_manifold_ros.training import validation
-from two_manifold_ros.training.assembly import Candidate
+from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.training import cross_validation
+from two_manifold_ros.training.cross_validation import (
+    hold_out,
+    hold_out_in_turn,
+    usual_candidate,
+    validate,
+)
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.holdout import hold_out
+from two_manifold_ros.training.fit_filter import Candidate
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.validation import usual_candidate, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.recordings.recording import Recording
+
+
+def segments_of(lengths: list[int]) -> list[Segment]:
+    """Return segments whose stamps number the ticks through."""
+    stamps = np.arange(sum(lengths))
+    whole = Segment(stamps, np.zeros((len(stamps), 6)), np.zeros((len(stamps), 2)))
+    edges = np.cumsum([0, *lengths]).tolist()
+    return [whole.part(edges[i], edges[i + 1]) for i in range(len(lengths))]
+
+
+def ticks_of(segments: list[Segment]) -> list[int]:
+    """Return the ticks of segments, in order."""
+    return [tick for segment in segments for tick in segment.stamps.tolist()]
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150))
+def test_fit_and_held_share_no_tick(extra: list[int], window: int) -> None:
+    lengths = [2 * window + each for each in extra]
+    segments = segments_of(lengths)
+    fit, held = hold_out(segments, window)
+    fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
+    assert len(set(fit_ticks) | set(held_ticks)) == len(fit_ticks) + len(held_ticks)
+    assert set(fit_ticks) | set(held_ticks) <= set(ticks_of(segments))
+    assert fit_ticks == sorted(fit_ticks)
+    assert held_ticks == sorted(held_ticks)
+    assert all(len(segment) >= round(2.5 * window) for segment in held)
+    assert all(len(segment) > 2 * window for segment in fit)
+    assert len(held_ticks) <= 0.25 * sum(lengths)
+    seams = np.cumsum(lengths)
+    for segment in [*fit, *held]:
+        assert (np.diff(segment.stamps) == 1).all()
+        first, last = np.searchsorted(seams, segment.stamps[[0, -1]], 'right')
+        assert first == last
+
+
+@given(st.integers(1, 20_000), st.integers(2, 150))
+def test_one_long_stretch_is_always_split(length: int, window: int) -> None:
+    fit, held = hold_out(segments_of([length]), window)
+    if 0.25 * length >= round(2.5 * window) + 1:
+        assert 1 <= len(held) <= 4
+        assert len(ticks_of(held)) >= 0.25 * length - 4
+        assert len(ticks_of(fit)) > 2 * window
+
+
+def test_a_short_recording_spares_no_block() -> None:
+    fit, held = hold_out(segments_of([900]), 100)
+    assert held == []
+    assert [len(segment) for segment in fit] == [900]
+
+
+def test_the_only_block_is_the_end() -> None:
+    fit, held = hold_out(segments_of([1000]), 100)
+    assert ticks_of(fit) == list(range(750))
+    assert ticks_of(held) == list(range(750, 1000))
+
+
+def test_the_only_block_is_not_cut_by_a_seam() -> None:
+    _, held = hold_out(segments_of([900, 100]), 100)
+    assert ticks_of(held) == list(range(650, 900))
+
+
+def test_blocks_of_a_long_recording_are_spread_over_it() -> None:
+    _, held = hold_out(segments_of([4000]), 20)
+    assert [len(segment) for segment in held] == [250] * 4
+    assert [int(segment.stamps[0]) for segment in held] == [375, 1375, 2375, 3375]
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150))
+def test_in_turn_every_tick_is_held_out_at_most_once(extra: list[int], window: int) -> None:
+    segments = segments_of([2 * window + each for each in extra])
+    every = ticks_of(segments)
+    seen: list[int] = []
+    turns = hold_out_in_turn(segments, window)
+    assert len(turns) <= 4
+    for fit, held in turns:
+        fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
+        assert not set(fit_ticks) & set(held_ticks)
+        assert set(fit_ticks) | set(held_ticks) <= set(every)
+        assert all(len(segment) >= round(2.5 * window) for segment in held)
+        assert all(len(segment) > 2 * window for segment in fit)
+        assert len(held_ticks) <= len(every) / 4 + 1
+        seen += held_ticks
+    assert seen == sorted(set(seen))
+
+
+def test_in_turn_all_of_one_drive_is_held_out() -> None:
+    segments = segments_of([803])
+    turns = hold_out_in_turn(segments, 20)
+    assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
+    assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
+
+
+def test_in_turn_nothing_is_held_out_of_what_is_too_short() -> None:
+    assert hold_out_in_turn(segments_of([190]), 20) == []
+
 
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
 
@@ -45,12 +147,12 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Candidate, li
             windows=windows,
             lost_m=1.0,
             score=score,
-            misses=lambda _: (np.ones((2, 3, 2)), np.ones((2, 3, 2, 2))),
+            run=lambda _: [(np.ones((2, 3, 2)), np.ones((2, 3, 2, 2)))],
             ticks=7,
         )
-        monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: bench)
-        found = validate([([], [])], SimpleNamespace(window=5), settings, silent)
-        return found.candidate, list(found.table)
+        monkeypatch.setattr(cross_validation, 'Fold', lambda *_: bench)
+        best, found = validate([([], [])], SimpleNamespace(window=1), settings, silent)
+        return best, list(found.table)
 
     return chosen
 
@@ -158,25 +260,25 @@ def test_all_that_was_held_out_in_turn_counts_alike(
     turns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(turns)
-    errors = rng.normal(size=(turns, 40, 2, 2))
-    unit = np.tile(np.eye(2), (40, 2, 1, 1))
+    errors = rng.normal(size=(turns, 41, 2, 2))
+    unit = np.tile(np.eye(2), (41, 2, 1, 1))
     benches = [
         SimpleNamespace(
             windows=0,
             lost_m=float(turn),
             score=lambda _, turn=turn: 1.0 + turn,
-            misses=lambda _, turn=turn: (errors[turn], unit),
+            run=lambda _, turn=turn: [(errors[turn], unit)],
             ticks=40,
         )
         for turn in range(turns)
     ]
     made = iter(benches)
-    monkeypatch.setattr(validation, 'HeldOutBench', lambda *_: next(made))
+    monkeypatch.setattr(cross_validation, 'Fold', lambda *_: next(made))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
-    found = validate([([], [])] * turns, SimpleNamespace(window=1), settings, silent)
+    _, found = validate([([], [])] * turns, SimpleNamespace(window=1), settings, silent)
     mean = float(np.mean(range(turns)))
     assert (found.score_m, found.lost_m, found.ticks) == (1.0 + mean, mean, 40 * turns)
-    whole = errors.reshape(-1, 2, 2)
+    whole = errors[:, 1:].reshape(-1, 2, 2)
     wanted, _ = calibration_factors(whole, np.tile(np.eye(2), (len(whole), 2, 1, 1)))
     np.testing.assert_allclose(found.factors, tempered(wanted, len(whole)))
 
@@ -187,7 +289,7 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     settings = replace(USUAL, states=40)
     dataset = build_dataset([slot_car_laps[0]], settings)
     fit, held = hold_out(dataset.segments, dataset.window)
-    found = validate([(fit, held)], dataset, settings, silent)
+    _, found = validate([(fit, held)], dataset, settings, silent)
     scores = [row['score_m'] for row in found.table]
     positions = np.concatenate([segment.positions for segment in fit])
     lost = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
@@ -195,7 +297,7 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     assert found.ticks == sum(len(block) - dataset.window for block in held)
 
     scrambled = [replace(block, positions=-block.positions[::-1]) for block in held]
-    wrong = validate([(fit, scrambled)], dataset, settings, silent)
+    _, wrong = validate([(fit, scrambled)], dataset, settings, silent)
     assert min(row['score_m'] or 0.0 for row in wrong.table) > 2.0 * max(scores)
     assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
     assert (found.factors > 0.0).all()

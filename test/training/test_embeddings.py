@@ -1,0 +1,412 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Embeddings of pasts and futures, TPSRs, and positions estimated from the windows around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.hse_hmm.mkdr_readout import cross_validated, fit_position_map
+from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
+from two_manifold_ros.manifold.selection import KERNELS
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.training import cross_validation
+from two_manifold_ros.training.cross_validation import Fold, hold_out, squared_distances
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.embeddings import (
+    embed,
+    embed_surroundings,
+    impute_positions,
+    ManifoldEmbeddings,
+    TpsrEmbeddings,
+)
+from two_manifold_ros.training.fit_filter import Candidate
+from two_manifold_ros.training.settings import METHODS, TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.head import TrainedModel
+
+WINDOW = 10
+LENGTHS = (150, 90)
+SETTINGS = TrainingSettings(dimension=20)
+NEIGHBOURS = 12
+
+
+def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
+    """Return a noisy rotation in two channels, cut into segments."""
+    generator = np.random.default_rng(0)
+    angle = 2 * np.pi * np.arange(sum(lengths)) / 23.0
+    series = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    series += generator.normal(scale=0.1, size=series.shape)
+    return np.split(series, np.cumsum(lengths)[:-1])
+
+
+@pytest.fixture(scope='module', params=KERNELS)
+def structure(request: pytest.FixtureRequest) -> ManifoldEmbeddings:
+    return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
+
+
+def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldEmbeddings) -> None:
+    first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
+    second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
+    assert structure.training.ticks.tolist() == [*first, *second]
+    assert structure.begins.tolist() == [0, 150, 240]
+    np.testing.assert_array_equal(
+        structure.observations, np.concatenate(segments())[structure.training.ticks]
+    )
+
+
+def test_coordinates_are_centred_over_the_training_ticks(structure: ManifoldEmbeddings) -> None:
+    for coordinates in (structure.past, structure.future):
+        scale = np.abs(coordinates).max()
+        np.testing.assert_allclose(coordinates.mean(axis=0) / scale, 0.0, atol=1e-12)
+
+
+def test_a_shifted_future_is_the_future_of_the_next_tick(structure: ManifoldEmbeddings) -> None:
+    """Also in centring: else each step of the HMM would carry a constant error."""
+    next_is_here = np.diff(structure.training.ticks) == 1
+    assert np.count_nonzero(~next_is_here) == 1
+    np.testing.assert_allclose(
+        structure.shifted[:-1][next_is_here], structure.future[1:][next_is_here], atol=1e-12
+    )
+
+
+def test_the_warm_start_finds_the_state_of_a_training_window(
+    structure: ManifoldEmbeddings,
+) -> None:
+    """A window up to a tick stands for the state about that tick."""
+    directions = structure.directions(6)
+    wanted = structure.future @ directions.future_map
+    warm = structure.warm_start(directions)
+    starts = structure.training.pasts.starts
+    pasts = np.stack([structure.series[:, s : s + WINDOW].ravel() for s in starts])
+    for index in (0, 60, 150):
+        squared = np.square(pasts - pasts[index]).sum(axis=1)
+        found = warm.transform(squared)
+        assert found is not None
+        assert np.linalg.norm(found - wanted[index]) < 0.5 * np.linalg.norm(wanted[index])
+
+
+def test_states_are_one_more_than_directions(structure: ManifoldEmbeddings) -> None:
+    tables = structure.tables(structure.directions(5))
+    assert tables.states.shape == tables.weights.shape == (len(structure.training.ticks), 5)
+
+
+def test_too_few_training_ticks_are_refused() -> None:
+    enough = 50 + 2 * WINDOW
+    embed(segments((enough,)), WINDOW, SETTINGS, NEIGHBOURS)
+    with pytest.raises(InputError) as caught:
+        embed(segments((enough - 1,)), WINDOW, SETTINGS, NEIGHBOURS)
+    assert str(caught.value) == (
+        'only 49 ticks have a whole window of 10 ticks before and after them; at least 50 are '
+        'needed: record longer or shorten --window'
+    )
+
+
+TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
+
+
+@pytest.fixture(scope='module')
+def tpsr(slot_car_laps: tuple[Recording, Recording]) -> TrainedModel:
+    """Return a TPSR with scales of its own."""
+    return train_model([slot_car_laps[0]], TPSR)
+
+
+@pytest.fixture(scope='module')
+def tpsr_structure() -> TpsrEmbeddings:
+    """Return what is learned of noisy laps of two segments."""
+    random = np.random.default_rng(3)
+    angles = np.cumsum(0.2 * (1.0 + 0.1 * random.standard_normal(500)))
+    series = np.stack([np.sin(angles), np.cos(2.0 * angles)], axis=1)
+    series += 0.1 * random.standard_normal(series.shape)
+    settings = replace(TPSR, states=12)
+    found = embed([series[:300], series[300:]], 15, settings, 10)
+    assert isinstance(found, TpsrEmbeddings)
+    return found
+
+
+def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
+    tables = tpsr_structure.tables(tpsr_structure.directions(12))
+    assert tables.weights.shape == tables.states.shape == (len(tpsr_structure.training.ticks), 12)
+    np.testing.assert_array_equal(tables.states[:, 0], 1.0)
+    np.testing.assert_allclose(tables.weights.sum(axis=0), np.eye(12)[0], atol=1e-9)
+    # The state on average is the first unit vector.
+    own = tpsr_structure.tests[:, :12] @ tpsr_structure.directions(12).future_map
+    np.testing.assert_allclose(own.mean(axis=0) / own[:, 0].mean(), np.eye(12)[0], atol=1e-9)
+
+
+def test_the_belief_is_that_of_the_operators(tpsr_structure: TpsrEmbeddings) -> None:
+    """Equation (7) in singular coordinates, where no constant is carried."""
+    directions = tpsr_structure.directions(12)
+    weights = tpsr_structure.histories[:, :12] @ directions.past_map
+    states = tpsr_structure.shifted[:, :12] @ directions.future_map
+    observations = tpsr_structure.observations
+    belief = Belief(Tables(weights, states), RawKernel(observations, 0.8))
+    tests, histories = tpsr_structure.tests[:, :12], tpsr_structure.histories[:, :12]
+    inverse = np.linalg.pinv(tests.T @ histories)
+    normaliser = histories.sum(axis=0) @ inverse
+    plain = tests.mean(axis=0) / (normaliser @ tests.mean(axis=0))
+    for observation in observations[40:60]:
+        assert belief.update(observation) > 0.0
+        factors = np.exp(-0.5 * np.square(observations - observation).sum(axis=1) / 0.8**2)
+        operator = tpsr_structure.shifted[:, :12].T @ (factors[:, None] * histories) @ inverse
+        plain = operator @ plain
+        plain /= normaliser @ plain
+        expected = plain @ directions.future_map
+        np.testing.assert_allclose(belief.state / belief.state[0], expected, atol=1e-6)
+
+
+def test_directions_are_those_of_the_covariance(tpsr_structure: TpsrEmbeddings) -> None:
+    """Coordinates of tests and histories are uncorrelated but along the same direction."""
+    count = len(tpsr_structure.tests)
+    decay = np.exp(-np.arange(count)[::-1] / 2400.0)
+    covariance = (decay[:, None] * tpsr_structure.tests).T @ tpsr_structure.histories
+    scaled = covariance[:12, :12] / covariance[0, 0]
+    np.testing.assert_allclose(np.diag(scaled), tpsr_structure.singular_values[:12], rtol=0.05)
+    np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
+
+
+def test_it_follows_laps_that_it_has_not_seen(
+    tpsr: TrainedModel, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    assert tpsr.summary['method'] == 'tpsr'
+    (score, *_) = evaluate(tpsr, [slot_car_laps[1]]).scores
+    assert score.model.rmse_m < 0.25 * score.mean.rmse_m
+    assert score.model.coverage95 > 0.9
+
+
+def test_pictures_are_followed_as_well() -> None:
+    """Of another sensor neither units nor a lag are known."""
+    random = np.random.default_rng(1)
+    stamps = 10**18 + np.arange(1500) * 50_000_000
+    angles = 2.0 * np.pi * np.arange(1500) / 160.0 + 0.2 * np.sin(np.arange(1500) / 70.0)
+    names = tuple(f'box {each}' for each in range(8))
+    centres = np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False)
+    samples = np.exp(2.0 * np.cos(angles[:, None] - centres))
+    samples += 0.05 * random.standard_normal(samples.shape)
+    places = 2.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    kind = 'geometry_msgs/msg/PoseStamped'
+    recording = Recording(
+        'camera',
+        ImuStream('/image', 'camera', stamps, samples, stamps, names),
+        PositionStream('/pose', 'map', kind, stamps[::2], places[::2]),
+    )
+    model = train_model([recording.between(None, 55.0)], TPSR)
+    assert model.channels.names == names
+    (score, *_) = evaluate(model, [recording.between(55.0, None)]).scores
+    assert score.model.rmse_m < 0.3
+
+
+def test_a_lap_is_as_long_as_positions_show(
+    tpsr: TrainedModel, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    """Though positions are known of a part of the drive only."""
+    whole = slot_car_laps[0]
+    assert whole.positions is not None
+    early = whole.positions.stamps < whole.imu.first_stamp + 50 * 10**9
+    seldom = replace(whole, positions=whole.positions.select(early))
+    settings = replace(TPSR, rate_hz=tpsr.rate_hz, window=tpsr.window)
+    lap_s = train_model([seldom], settings).summary['lap_s']
+    assert lap_s == pytest.approx(tpsr.summary['lap_s'], rel=0.1)
+    seconds = float(tpsr.summary['seconds'])
+    assert lap_s == pytest.approx(seconds / float(tpsr.summary['laps']), rel=0.1)
+
+
+@pytest.mark.parametrize('readout', ['ridge', 'mkdr'])
+def test_other_readouts_are_refused(readout: str) -> None:
+    with pytest.raises(InputError, match=f'no readout {readout}'):
+        TrainingSettings(method='tpsr', readout=readout)
+
+
+PERIOD_S = 0.1
+CIRCLE_WINDOW = 10
+RADIUS_M = 2.0
+LAPS = ((40, 43, 38, 41), (42, 39, 40))
+"""Ticks of each lap of each segment."""
+
+
+@dataclass(frozen=True)
+class Drives:
+    """Segments: observations (T, 3), positions (T, 2), and what was learned from them."""
+
+    observations: list[np.ndarray]
+    positions: list[np.ndarray]
+    structure: ManifoldEmbeddings
+
+
+def make_drives(seed: int = 0) -> Drives:
+    rng = np.random.default_rng(seed)
+    observations, positions = [], []
+    for laps in LAPS:
+        angle = np.concatenate([2.0 * np.pi * np.arange(ticks) / ticks for ticks in laps])
+        felt = np.stack([np.cos(angle), np.sin(2.0 * angle), np.cos(3.0 * angle + 1.0)], axis=1)
+        observations.append(felt + 0.2 * rng.normal(size=felt.shape))
+        positions.append(RADIUS_M * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    structure = embed(observations, CIRCLE_WINDOW, TrainingSettings(), 10)
+    return Drives(observations, positions, structure)
+
+
+QUICK = TrainingSettings(
+    window=20, horizons=(0, 5), method='spectral', states=20, neighbours=30, bandwidth_factor=1.4
+)
+
+
+@pytest.fixture(scope='module')
+def drives() -> Drives:
+    return make_drives()
+
+
+def seen(drives: Drives, every: int) -> list[np.ndarray]:
+    """Return the positions of one tick in so many, NaN at all others."""
+    thinned = [np.full_like(positions, np.nan) for positions in drives.positions]
+    for few, positions in zip(thinned, drives.positions, strict=True):
+        few[::every] = positions[::every]
+    return thinned
+
+
+def test_every_training_tick_gets_a_position(drives: Drives) -> None:
+    positions = seen(drives, 9)
+    tracks, note = impute_positions(drives.structure, positions)
+    assert [len(each) for each in tracks] == [len(each) for each in positions]
+    found, given = np.concatenate(tracks), np.concatenate(positions)
+    known = np.isfinite(given).all(axis=1)
+    np.testing.assert_array_equal(found[known], given[known])
+    ticks = drives.structure.training.ticks
+    outside = np.setdiff1d(np.flatnonzero(~known), ticks)
+    assert np.isnan(found[outside]).all()
+    errors = np.linalg.norm(found - np.concatenate(drives.positions), axis=1)[ticks]
+    assert np.sqrt(np.mean(errors**2)) < 0.1 * RADIUS_M
+    estimated = np.count_nonzero(~known[ticks])
+    told = re.fullmatch(
+        rf'{estimated} of {len(ticks)} training ticks have no position; it was estimated with an '
+        r'error of about (.*) m',
+        note or '',
+    )
+    assert told is not None, note
+    assert 0.5 < float(told[1]) / np.sqrt(np.mean(errors**2)) < 2.0
+    assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
+
+
+def test_the_manifold_with_the_least_error_is_taken(
+    drives: Drives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = next(iter(embed_surroundings(drives.structure)))
+    noise = np.random.default_rng(0).normal(size=good.shape)
+    monkeypatch.setattr(
+        'two_manifold_ros.training.embeddings.embed_surroundings',
+        lambda _: iter([noise, good, noise]),
+    )
+    positions = seen(drives, 5)
+    found = np.concatenate(impute_positions(drives.structure, positions)[0])
+    ticks = drives.structure.training.ticks
+    wanted = np.concatenate(positions)[ticks]
+    known = np.isfinite(wanted[:, 0])
+    penalty = min(
+        (1e-4, 1e-3, 1e-2), key=lambda each: cross_validated(good[known], wanted[known], each)
+    )
+    expected = fit_position_map(good[known], wanted[known], penalty).positions(good)
+    # Products of matrices at other places in memory may round otherwise.
+    np.testing.assert_allclose(found[ticks[~known]], expected[~known], atol=1e-9)
+
+
+def test_what_was_seen_from_one_place_tells_nothing_of_others(drives: Drives) -> None:
+    positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
+    tracks, note = impute_positions(drives.structure, positions)
+    ticks = drives.structure.training.ticks
+    found = np.concatenate(tracks)[ticks]
+    unknown = np.isnan(np.concatenate(positions)[ticks, 0])
+    without = np.isnan(found[:, 0])
+    assert without.sum() > 0.7 * unknown.sum()
+    assert np.all(unknown[without])
+    errors = np.linalg.norm(found - np.concatenate(drives.positions)[ticks], axis=1)
+    assert np.nanmax(errors) < 0.4 * RADIUS_M
+    assert note is not None
+    assert f' m, but {without.sum()} of them are unlike all that have one' in note
+
+
+def test_nothing_is_estimated_where_all_is_known(drives: Drives) -> None:
+    tracks, note = impute_positions(drives.structure, drives.positions)
+    assert note is None
+    np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(drives.positions))
+
+
+@pytest.mark.parametrize('known', [0, 9])
+def test_too_few_positions_are_left_alone(drives: Drives, known: int) -> None:
+    positions = [np.full_like(each, np.nan) for each in drives.positions]
+    shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + known)
+    positions[0][shown] = drives.positions[0][shown]
+    tracks, note = impute_positions(drives.structure, positions)
+    np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(positions))
+    assert note is not None
+    assert note.startswith(f'only {known} training ticks have a position')
+
+
+def test_coordinates_are_scaled_by_the_inverse_eigenvalue(drives: Drives) -> None:
+    """The spread of an eigenmap's coordinate is the root of that inverse."""
+    for coordinates in embed_surroundings(drives.structure):
+        spread = coordinates.std(axis=0)
+        assert len(coordinates) == len(drives.structure.training.ticks)
+        assert np.all(np.diff(spread) < 1e-9 * spread[0])
+        assert spread[0] > 10.0 * spread[9]
+
+
+@pytest.fixture(scope='module')
+def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
+    """Return half of the laps with a position every two seconds."""
+    recording = slot_car_laps[0].between(None, 70.0)
+    assert recording.positions is not None
+    rare = np.arange(len(recording.positions.stamps)) % 20 == 0
+    return replace(recording, positions=recording.positions.select(rare))
+
+
+@pytest.mark.parametrize('method', sorted({*METHODS} - {'tpsr'}))
+def test_only_what_was_measured_counts_as_known(rarely_seen: Recording, method: str) -> None:
+    for readout, least, most in (('sharpened', 0.95, 1.0), ('mkdr', 0.05, 0.2)):
+        settings = TrainingSettings(window=20, method=method, readout=readout)
+        dataset = build_dataset([rarely_seen], settings)
+        positions = np.concatenate([each.positions[20:-20] for each in dataset.segments])
+        assert least <= np.isfinite(positions).all(axis=1).mean() <= most
+        ends = dataset.segments[0].positions[:20]
+        assert np.isfinite(ends).all() == ('route' in method or readout == 'sharpened')
+
+
+def test_candidates_are_compared_with_completed_positions(
+    rarely_seen: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def all_at_one_place(
+        _: ManifoldEmbeddings, positions: list[np.ndarray]
+    ) -> tuple[list[np.ndarray], None]:
+        return [np.full_like(each, 7.0) for each in positions], None
+
+    monkeypatch.setattr(cross_validation, 'impute_positions', all_at_one_place)
+    settings = replace(QUICK, readout='mkdr')
+    dataset = build_dataset([rarely_seen], settings)
+    fit, held = hold_out(dataset.segments, dataset.window)
+    bench = Fold(fit, held, dataset, settings)
+    squared = [squared_distances(each) for each, _ in bench.run(Candidate(20, 1.4))]
+    for block, found in zip(held, squared, strict=True):
+        expected = np.square(block.positions - 7.0).sum(axis=1)
+        np.testing.assert_allclose(found[:, 0], expected, rtol=1e-9)
+
+
+@pytest.mark.long
+def test_a_car_that_is_rarely_seen_is_found_better(
+    rarely_seen: Recording, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    errors = {}
+    for readout in ('sharpened', 'mkdr'):
+        model = train_model([rarely_seen], replace(QUICK, readout=readout))
+        scores = evaluate(model, [slot_car_laps[1]]).scores
+        errors[readout] = [each.model.rmse_m for each in scores]
+        estimated = any('it was estimated' in note for note in model.summary['notes'])
+        assert estimated == (readout == 'mkdr')
+    assert np.all(np.array(errors['mkdr']) < 0.85 * np.array(errors['sharpened'])), errors

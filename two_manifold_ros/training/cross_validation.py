@@ -1,0 +1,505 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Closed-loop cross-validation: hold out blocks, filter them, choose settings, calibrate.
+
+What the belief about the place has to choose is fitted in another way, see ``route.fitting``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.belief import (
+    Recollection,
+    SHARE,
+    SMALLEST_EVIDENCE,
+    SMALLEST_SUPPORT,
+)
+from two_manifold_ros.hse_hmm.readout import (
+    calibration_factors,
+    segment_targets,
+    tempered,
+    training_targets,
+)
+from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.tables import transition
+from two_manifold_ros.manifold.selection import gains_by_neighbours
+from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.training.dataset import any_position
+from two_manifold_ros.training.embeddings import embed, impute_positions, TPSR_STATES
+from two_manifold_ros.training.fit_filter import (
+    Candidate,
+    fit_filter,
+    make_operator,
+    run_closed_loop,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from two_manifold_ros.manifold.learner import Extension
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.embeddings import Embeddings
+    from two_manifold_ros.training.fit_filter import FittedFilter
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.typing import Floats
+
+    Segments = Sequence[Segment]
+    Split = tuple[list[Segment], list[Segment]]
+    Score = Callable[[Candidate], float]
+
+
+LOST_SHARE = 0.25
+"""Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
+
+
+def lost_error(tracks: Sequence[Floats]) -> float:
+    """Return the largest error that counts for positions (T, 2) of segments, metres."""
+    return LOST_SHARE * float(np.sqrt(np.nanvar(np.concatenate(tracks), axis=0).sum()))
+
+
+def capped_mean(squares: Floats, lost_m: float) -> float:
+    """Return the mean root of squared errors, each at most ``lost_m``; NaN if none is known."""
+    errors = np.sqrt(squares)
+    known = np.minimum(errors[np.isfinite(errors)], lost_m)
+    return float(known.mean()) if len(known) else float('nan')
+
+
+def squared_distances(errors: Floats) -> Floats:
+    """Return the squares (T, H) of the position errors among those (T, H + 1, 2) of targets."""
+    squares: Floats = np.square(errors[:, :-1]).sum(axis=2)
+    return squares
+
+
+def hold_out(segments: Segments, window: int) -> Split:
+    """
+    Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
+
+    One block at the end of the longest segment of a short recording; up to four, evenly spread,
+    where each is still long enough. What is left on either side of a block is kept where it is
+    longer than two windows.
+
+    Returns
+    -------
+    fit, held
+        ``held`` is empty if no segment is long enough to spare a block.
+
+    """
+    total, least = sum(map(len, segments)), _least_block(window)
+    blocks = min(4, int(0.25 * total) // (2 * least) or 1)
+    length = int(0.25 * total / blocks)
+    if length < least:
+        return list(segments), []
+    ends = [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
+    if blocks == 1:
+        # Anywhere else a seam could cut the only block in two that are both too short.
+        longest = max(range(len(segments)), key=lambda index: len(segments[index]))
+        ends = [sum(map(len, segments[: longest + 1]))]
+    return _take_ticks_out(segments, [(end - length, end) for end in ends], window)
+
+
+def hold_out_in_turn(segments: Segments, window: int) -> list[Split]:
+    """
+    Split segments four times, each time with another quarter held out, as `hold_out` does.
+
+    Of a recording that can spare no more than a block at a time, all of it is seen as unseen.
+    Quarters that hold no block that is long enough, or leave nothing to fit, are left out.
+    """
+    total = sum(map(len, segments))
+    quarters = itertools.pairwise([total * block // 4 for block in range(5)])
+    turns = [_take_ticks_out(segments, [quarter], window) for quarter in quarters]
+    return [(fit, held) for fit, held in turns if fit and held]
+
+
+def _least_block(window: int) -> int:
+    """Return the ticks of a block: a window to fill, and as much again and more to be scored."""
+    return round(2.5 * window)
+
+
+def _take_ticks_out(segments: Segments, blocks: list[tuple[int, int]], window: int) -> Split:
+    """Hold out blocks of ticks, which are numbered over all segments."""
+    begins = itertools.accumulate(map(len, segments), initial=0)
+    cuts = []
+    for segment, begin in zip(segments, begins, strict=False):
+        spans = [
+            (max(first - begin, 0), min(last - begin, len(segment))) for first, last in blocks
+        ]
+        cuts.append(
+            [
+                (first, first, last, last)
+                for first, last in spans
+                if last - first >= _least_block(window)
+            ]
+        )
+    return take_out(segments, cuts, window)
+
+
+def take_out(
+    segments: Segments, cuts: Sequence[Sequence[tuple[int, int, int, int]]], window: int
+) -> Split:
+    """
+    Split segments into parts to fit, those of at most two windows dropped, and held-out blocks.
+
+    Parameters
+    ----------
+    segments
+        Training ticks.
+    cuts
+        For each segment its blocks in order: end of the fit before it, first tick of the block
+        and the one after its last, begin of the fit after it. An empty block is not held.
+    window
+        Ticks.
+
+    """
+    fit: list[Segment] = []
+    held: list[Segment] = []
+    for segment, blocks in zip(segments, cuts, strict=True):
+        position = 0
+        for before, first, last, after in blocks:
+            if last > first:
+                held.append(segment.part(first, last))
+            fit.append(segment.part(position, max(before, position)))
+            position = max(after, position)
+        fit.append(segment.part(position, len(segment)))
+    return [part for part in fit if len(part) > 2 * window], held
+
+
+class Fold:
+    """
+    The embeddings of a part to fit, and held-out blocks to run candidates over.
+
+    Parameters
+    ----------
+    fit, held
+        From `hold_out`.
+    dataset, settings
+        What the segments came from.
+
+    Attributes
+    ----------
+    windows
+        Training ticks of the fit part.
+    lost_m
+        Largest error that counts, metres.
+
+    """
+
+    def __init__(
+        self, fit: Segments, held: Segments, dataset: Dataset, settings: TrainingSettings
+    ) -> None:
+        self._settings, self._window = settings, dataset.window
+        self._fit = dataset.standardise(fit)
+        self._embeddings: dict[int, Embeddings] = {}
+        embeddings = self._embed(settings.neighbours or Candidate.neighbours)
+        tracks = [segment.positions for segment in fit]
+        self.lost_m = lost_error(tracks)
+        if settings.imputes_positions:
+            tracks, _ = impute_positions(embeddings, tracks)
+        self.windows = len(embeddings.training.ticks)
+        horizons, period_s = settings.horizons, dataset.period_s
+        self._targets = training_targets(tracks, embeddings.training.ticks, horizons, period_s)
+        self._blocks = dataset.standardise(held)
+        self._truths = [segment_targets(each.positions, horizons, period_s) for each in held]
+
+    def _embed(self, neighbours: int) -> Embeddings:
+        if neighbours not in self._embeddings:
+            found = embed(self._fit, self._window, self._settings, neighbours)
+            self._embeddings[neighbours] = found
+        return self._embeddings[neighbours]
+
+    @property
+    def ticks(self) -> int:
+        """Ticks that are scored: all of the blocks but their first window."""
+        return sum(max(len(block) - self._window, 0) for block in self._blocks)
+
+    def score(self, candidate: Candidate) -> float:
+        """Return the mean error in metres, each error at most ``lost_m``."""
+        # Candidates are compared on 1500 ticks; the calibration uses all of them.
+        most = max(1500 // len(self._blocks), 2 * self._window)
+        squares = [
+            squared_distances(errors)[self._window :] for errors, _ in self.run(candidate, most)
+        ]
+        score_m = capped_mean(np.concatenate(squares), self.lost_m)
+        return score_m if np.isfinite(score_m) else self.lost_m
+
+    def run(self, candidate: Candidate, most: int | None = None) -> list[tuple[Floats, Floats]]:
+        """
+        Filter the first ``most`` ticks of each block from a cold start.
+
+        Returns
+        -------
+        list of (errors, covariances)
+            (T, c, 2) and (T, c, 2, 2), not calibrated; NaN where the truth is unknown.
+
+        """
+        embeddings = self._embed(candidate.neighbours)
+        fitted = fit_filter(embeddings, self._targets, candidate, self._settings.readout)
+        belief = fitted.belief()
+        runs = []
+        for block, truth in zip(self._blocks, self._truths, strict=True):
+            recollection = None
+            if isinstance(fitted.readout, SharpenedReadout):
+                pasts = embeddings.training.pasts
+                newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
+                recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
+            means, covariances = run_closed_loop(
+                belief, fitted.readout, block[:most], recollection
+            )
+            runs.append((means - truth[: len(means)], covariances))
+        return runs
+
+
+@dataclass(frozen=True)
+class Validation:
+    """
+    Errors on what the fit did not see.
+
+    Parameters
+    ----------
+    table
+        Choices that were compared, each with its score: the mean error over horizons and ticks,
+        each error at most ``lost_m``, metres.
+    ticks
+        Held out and scored.
+    score_m, lost_m
+        Score of the best choices, and the error that counts as lost.
+    factors : (c,)
+        Calibration of the covariance of each target.
+
+    """
+
+    table: tuple[dict[str, float | None], ...]
+    ticks: int
+    score_m: float
+    lost_m: float
+    factors: Floats
+
+
+def usual_candidate(settings: TrainingSettings) -> Candidate:
+    """Return the choices made without validation."""
+    states = settings.states or (TPSR_STATES if settings.method == 'tpsr' else 40)
+    ridge = (settings.ridge or 1.0) if settings.observation == 'ridge' else None
+    neighbours = settings.neighbours or Candidate.neighbours
+    bandwidth = settings.bandwidth_factor or Candidate.bandwidth_factor
+    return Candidate(states, bandwidth, ridge, neighbours)
+
+
+def cross_validate(
+    dataset: Dataset, settings: TrainingSettings, progress: Callable[[str, float], None]
+) -> tuple[Candidate, Validation | str]:
+    """Return the best choices on held-out blocks, or the usual ones and why none was held out."""
+    once = [hold_out(dataset.segments, dataset.window)]
+    choices = [once]
+    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
+    if len(once[0][1]) < 2 and settings.readout != 'ridge':
+        # One block is one draw: what happens to suit it need not suit the next lap.
+        choices.insert(0, hold_out_in_turn(dataset.segments, dataset.window))
+    why = 'no block with positions could be held out; record longer'
+    for every in choices:
+        turns = [(fit, held) for fit, held in every if any_position(fit) and any_position(held)]
+        if not turns:
+            continue
+        try:
+            return validate(turns, dataset, settings, progress)
+        except InputError as error:
+            # What is left of a short recording without a held-out block may be too short to fit.
+            why = f'without the held-out part {error}'
+    return usual_candidate(settings), why
+
+
+def validate(
+    turns: Sequence[Split],
+    dataset: Dataset,
+    settings: TrainingSettings,
+    progress: Callable[[str, float], None],
+) -> tuple[Candidate, Validation]:
+    """
+    Compare candidates on held-out blocks, then calibrate the best on the same blocks.
+
+    Parameters
+    ----------
+    turns
+        From `hold_out`, or some from `hold_out_in_turn`.
+    dataset, settings
+        What the segments came from.
+    progress
+        See `train_model`.
+
+    """
+    folds = [Fold(fit, held, dataset, settings) for fit, held in turns]
+    table: dict[Candidate, float] = {}
+
+    def score(candidate: Candidate) -> float:
+        if candidate not in table:
+            table[candidate] = float(np.mean([fold.score(candidate) for fold in folds]))
+            progress('comparing settings', len(table) / (len(table) + 4))
+        return table[candidate]
+
+    best = _choose(settings, score, min(fold.windows for fold in folds))
+    runs = [run for fold in folds for run in fold.run(best)]
+    errors = np.concatenate([each[dataset.window :] for each, _ in runs])
+    covariances = np.concatenate([each[dataset.window :] for _, each in runs])
+    factors, _ = calibration_factors(errors, covariances)
+    factors = tempered(factors, len(errors) / dataset.window)
+    return best, Validation(
+        tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items()),
+        sum(fold.ticks for fold in folds),
+        score(best),
+        float(np.mean([fold.lost_m for fold in folds])),
+        factors,
+    )
+
+
+def _choose(settings: TrainingSettings, score: Score, windows: int) -> Candidate:
+    """Search over observation operators and neighbours, then over the number of states."""
+    usual = usual_candidate(settings)
+    tried = _operators(usual, settings)
+    # Few neighbours for a few laps, more for many alike ones, where the graph would follow the
+    # speed first. With fewer than ten windows each, such a graph joins places far apart.
+    more = 100
+    free = settings.method != 'tpsr' and settings.neighbours is None
+    if free and gains_by_neighbours(settings.kernel) and windows >= 10 * more:
+        tried += _operators(replace(usual, neighbours=more), settings)
+    best = _best(tried, score)
+    # Of a TPSR what its SVD puts last counts for little.
+    if settings.states is None and settings.method == 'spectral':
+        tried += [replace(best, states=states) for states in (20, 60)]
+    return _best(tried, score)
+
+
+def _best(candidates: Sequence[Candidate], score: Score) -> Candidate:
+    """
+    Return the narrowest kernel among the candidates within 5 % of the best score.
+
+    It corrects the belief soonest when the vehicle drives faster or slower than in training.
+    """
+    known = {candidate: score(candidate) for candidate in candidates}
+    limit = 1.05 * min(known.values())
+    alike = [candidate for candidate in known if known[candidate] <= limit]
+    return min(alike, key=lambda each: (each.bandwidth_factor, known[each]))
+
+
+def _operators(usual: Candidate, settings: TrainingSettings) -> list[Candidate]:
+    """Return the candidates that differ in the observation operator, as far as that is free."""
+    factors: Sequence[float] = (1.0, 1.4, 2.0, 2.8)
+    ridges: Sequence[float | None] = (None,)
+    if usual.ridge is not None:
+        factors = factors[:2]
+        # In units of a unit-diagonal kernel; at 0.1 and below the filter is unstable (section 5).
+        ridges = (0.3, 1.0) if settings.ridge is None else (usual.ridge,)
+    if settings.bandwidth_factor is not None:
+        factors = (usual.bandwidth_factor,)
+    return [
+        replace(usual, bandwidth_factor=factor, ridge=ridge)
+        for factor in factors
+        for ridge in ridges
+    ]
+
+
+def validate_left_out(
+    embeddings: Embeddings,
+    targets: Floats,
+    truths: Floats,
+    dataset: Dataset,
+    settings: TrainingSettings,
+) -> tuple[Candidate, Validation | str]:
+    """
+    Choose the bandwidth of a TPSR and calibrate it with each tick's surroundings left out.
+
+    Blocks that are held out have to be windows long, and of two or three laps that leaves nothing
+    to learn from. Here everything is learned from; but the position at a tick is read from what
+    was remembered at least a window before or after it, as another lap would be read. On the
+    followed drives of the gauntlet ellipses of 68 % then hold 64 to 94 % (valid ticks). Were
+    those ticks left out of the belief as well, too little would be left of its weights: they
+    would hold 66 to 100 %, and sixty per cent of the indoor car's positions would be withheld.
+
+    Parameters
+    ----------
+    embeddings
+        Learned from all segments.
+    targets, truths : (n, c, 2)
+        Targets of the training ticks to read from, and to judge by: NaN where they are estimates.
+    dataset, settings
+        What the segments came from.
+
+    Returns
+    -------
+    The best choices and their errors, or the usual ones and why there are none
+
+    """
+    lost_m = lost_error(dataset.tracks)
+    usual = usual_candidate(settings)
+    # Those that are compared differ in the observation operator alone.
+    fitted = fit_filter(embeddings, targets, usual, settings.readout)
+    warm_start = embeddings.warm_start(fitted.directions)
+    runs: dict[Candidate, tuple[Floats, Floats]] = {}
+
+    def score(candidate: Candidate) -> float:
+        if candidate not in runs:
+            operator = make_operator(embeddings.observations, candidate)
+            other = replace(fitted, operator=operator)
+            runs[candidate] = _run_left_out(embeddings, other, warm_start, truths, dataset.window)
+        score_m = capped_mean(squared_distances(runs[candidate][0]), lost_m)
+        return score_m if np.isfinite(score_m) else lost_m
+
+    best = _best(_operators(usual, settings), score)
+    errors, covariances = runs[best]
+    if not np.isfinite(errors).any():
+        return usual, 'no place of the route was met twice, apart from its own lap'
+    factors, _ = calibration_factors(errors, covariances)
+    judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
+    factors = tempered(factors, judged / dataset.window)
+    rows = [each.as_json() | {'score_m': score(each)} for each in runs]
+    for row in rows:
+        del row['neighbours']  # it has no graph
+    return best, Validation(tuple(rows), judged, score(best), lost_m, factors)
+
+
+def _run_left_out(
+    embeddings: Embeddings,
+    fitted: FittedFilter,
+    warm_start: Extension,
+    truths: Floats,
+    window: int,
+) -> tuple[Floats, Floats]:
+    """Return errors (m, c, 2) and covariances (m, c, 2, 2) at the newest training ticks."""
+    # 1500 ticks are 19 laps, more than an updater learns from.
+    tables, most = fitted.tables, 1500
+    ticks, pasts = embeddings.training.ticks, embeddings.training.pasts
+    ahead, observations = transition(tables.weights, tables.states), embeddings.observations
+    state, last, begun = np.eye(1, tables.weights.shape[1])[0], -2, 0
+    errors, covariances = [], []
+    for index, squared in pasts.distance_rows():
+        tick = int(ticks[index])
+        if index < len(ticks) - most:
+            continue
+        if tick != last + 1:
+            state, begun = np.eye(1, len(state))[0], tick
+        last = tick
+        near = np.abs(ticks - tick) < window
+        # Where the newest window puts it, from other laps alone.
+        remembered = warm_start.transform(np.where(near, np.inf, squared))
+        if remembered is not None:
+            state[1:] += SHARE * (remembered - state[1:])
+        weights = tables.weights @ state * fitted.operator.factors(observations[index])
+        total, support = float(weights.sum()), float(np.abs(weights).sum())
+        if support > SMALLEST_SUPPORT and total / support > SMALLEST_EVIDENCE:
+            weights /= total
+            state = weights @ tables.states
+        else:
+            weights = tables.weights @ state
+            state = ahead @ state
+        means, spreads = fitted.readout.read(np.where(near, 0.0, weights), state)
+        if tick >= begun + window:
+            errors.append(means - truths[index])
+            covariances.append(spreads)
+    if not errors:
+        return np.full((0, *truths.shape[1:]), np.nan), np.zeros((0, truths.shape[1], 2, 2))
+    return np.array(errors), np.array(covariances)

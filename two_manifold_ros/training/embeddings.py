@@ -1,0 +1,407 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Embed past and future windows: the expensive part of a training.
+
+From the embeddings the tables of an HMM of any number of states follow at once, either through a
+manifold learner and a coupling of two manifolds, or through random features and the online
+spectral algorithm of Boots and Gordon (2011).
+
+Positions of training ticks that nobody saw are estimated from the windows around them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.mkdr_readout import cross_validated, fit_position_map, within_reach
+from two_manifold_ros.hse_hmm.tables import build_tables, stabilised, Tables
+from two_manifold_ros.hse_hmm.two_manifold import (
+    shared_directions,
+    SharedDirections,
+    SMALLEST_RATIO,
+)
+from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.manifold.diffusion_map import Transition
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.learner import Extension
+from two_manifold_ros.manifold.selection import make_learner
+from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, WindowSet
+from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.random_features import fourier_features
+from two_manifold_ros.tpsr.thin_svd import ThinSvd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.ticks.windows import TrainingTicks
+    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+TPSR_STATES = 80
+"""
+States of a TPSR where no number is given.
+
+Chosen among 40, 80 and 110 on parts left out, errors fall by a third on rc_car and rise by half on
+the car on 4 km, see docs/experiments.md.
+"""
+
+
+@dataclass(frozen=True)
+class Embeddings(ABC):
+    """
+    Coordinates of past and future windows, from which tables of any number of states follow.
+
+    Parameters
+    ----------
+    series : (d, N), begins : (s + 1,)
+        Standardised observations end to end, and where the segments begin.
+    training
+        The training ticks and their windows.
+    notes
+        Sentences for the user.
+
+    """
+
+    series: Floats
+    begins: Ints
+    training: TrainingTicks
+    notes: tuple[str, ...]
+
+    @property
+    def observations(self) -> Floats:
+        """Observation of each training tick: (n, d)."""
+        return np.ascontiguousarray(self.series[:, self.training.ticks].T)
+
+    @abstractmethod
+    def directions(self, states: int) -> SharedDirections:
+        """Return the shared directions for k states; fewer where the spectrum ends."""
+
+    @abstractmethod
+    def tables(self, directions: SharedDirections) -> Tables:
+        """Return the tables of the HMM."""
+
+    @abstractmethod
+    def warm_start(self, directions: SharedDirections) -> Extension:
+        """Return the map from a past window to the state without its constant."""
+
+
+def embed(
+    observations: Sequence[Floats], window: int, settings: TrainingSettings, neighbours: int
+) -> Embeddings:
+    """
+    Embed the windows of standardised segments in the way of the method.
+
+    Parameters
+    ----------
+    observations
+        Standardised observations (T, d) of each segment.
+    window
+        Ticks in a window.
+    settings
+        Method, kernel, dimension, coupling and, for a TPSR, the states.
+    neighbours
+        Nearest neighbours of a window, for kernels that have a graph of them.
+
+    Raises
+    ------
+    InputError
+        If fewer than 50 training ticks are left.
+
+    """
+    series, begins = lay_end_to_end(observations)
+    training = find_training_ticks(series, begins, window)
+    count, fewest = len(training.ticks), 50
+    if count < fewest:
+        msg = (
+            f'only {count} ticks have a whole window of {window} ticks before and after them; '
+            f'at least {fewest} are needed: record longer or shorten --window'
+        )
+        raise InputError(msg)
+    if settings.method == 'tpsr':
+        return _embed_by_features(series, begins, training, settings.states or TPSR_STATES)
+    learner = make_learner(
+        settings.kernel, min(settings.dimension, count // 3), min(neighbours, count // 3)
+    )
+    past, future = learner.fit(training.pasts), learner.fit(training.futures)
+    own = future.coordinates[training.own]
+    mean = own.mean(axis=0)
+    return ManifoldEmbeddings(
+        series,
+        begins,
+        training,
+        tuple(dict.fromkeys(past.notes + future.notes)),
+        past.coordinates,
+        own - mean,
+        future.coordinates[training.shifted] - mean,
+        past.extension,
+        settings.coupling,
+    )
+
+
+@dataclass(frozen=True)
+class ManifoldEmbeddings(Embeddings):
+    """
+    Two coupled manifolds.
+
+    Parameters
+    ----------
+    past, future, shifted : (n, m)
+        Centred coordinates; the shifted futures are centred with the mean of the own ones.
+    past_extension
+        Coordinates of a past window that was not in the training set.
+    coupling
+        How the two are coupled, one of ``COUPLINGS``.
+
+    """
+
+    past: Floats
+    future: Floats
+    shifted: Floats
+    past_extension: Extension
+    coupling: str
+
+    def directions(self, states: int) -> SharedDirections:
+        """Return the directions that both manifolds share."""
+        return shared_directions(self.future, self.past, states - 1, self.coupling)
+
+    def tables(self, directions: SharedDirections) -> Tables:
+        """Return the tables of the HMM."""
+        return build_tables(self.past, self.shifted, directions)
+
+    def warm_start(self, directions: SharedDirections) -> Extension:
+        """Return the map by ridge regression from past coordinates to states (section 6.4)."""
+        penalty = 1e-3 * np.square(self.past).mean() * np.eye(self.past.shape[1])
+        normal = self.past.T @ self.past / len(self.past) + penalty
+        wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
+        linear = np.linalg.solve(normal, wanted)
+        return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
+
+
+@dataclass(frozen=True)
+class TpsrEmbeddings(Embeddings):
+    r"""
+    Histories and tests of a TPSR in the singular directions of their covariance.
+
+    Parameters
+    ----------
+    histories, tests, shifted : (n, r)
+        Coordinates of the features of past, future and shifted windows: of histories in the right
+        singular vectors, of the others in the left ones.
+    singular_values : (r,)
+        Of the covariance of tests and histories, largest first.
+
+    """
+
+    histories: Floats
+    tests: Floats
+    shifted: Floats
+    singular_values: Floats
+
+    def directions(self, states: int) -> SharedDirections:
+        r"""
+        Return the maps to at most k states, whose first coordinate is the constant.
+
+        With H, T of the leading k directions the weights that a state implies are
+        :math:`\omega = H (T^\top H)^+ b`, eq. (7), and :math:`1^\top H (T^\top H)^+` is the
+        normaliser :math:`b_\infty`. The other coordinates are those across it.
+        """
+        # The first one is that of the constant.
+        values = self.singular_values
+        kept = 1 + int(np.count_nonzero(values[1:] > SMALLEST_RATIO * values[1]))
+        # Three training ticks for each state, as for each coordinate of an embedding.
+        kept = min(states, kept, len(self.tests) // 3)
+        tests, histories = self.tests[:, :kept], self.histories[:, :kept]
+        responses = np.linalg.pinv(tests.T @ histories)
+        normaliser = histories.sum(axis=0) @ responses
+        across = np.linalg.svd(normaliser[None])[2][1:]
+        # Back from (constant, across) to coordinates of tests.
+        both = np.vstack([normaliser, across])
+        mean = tests.mean(axis=0) / float(normaliser @ tests.mean(axis=0))
+        back = np.linalg.inv(both)
+        back[:, 0] = mean
+        past_map = responses @ back
+        future_map = both.T.copy()
+        future_map[:, 1:] -= np.outer(normaliser, across @ mean)
+        return SharedDirections(future_map, past_map, values[1:kept])
+
+    def tables(self, directions: SharedDirections) -> Tables:
+        """Return the tables of the belief, which are those of the HMM."""
+        weights = self.histories[:, : len(directions.past_map)] @ directions.past_map
+        states = _sampled_states(self.shifted, directions)
+        return Tables(weights, stabilised(weights, states))
+
+    def warm_start(self, directions: SharedDirections) -> Extension:
+        """Return the map to the mean state of the windows near, as many as in an eigenmap."""
+        states = _sampled_states(self.tests, directions)
+        neighbours = min(30, len(states) - 1)
+        radii = self.training.pasts.neighbours(neighbours)[1][:, -1]
+        response = Transition(
+            float(np.sqrt(np.median(radii))), neighbours, radii, np.ones(len(radii))
+        )
+        return Extension(response, states[:, 1:].copy(), np.zeros(states.shape[1] - 1))
+
+
+def _sampled_states(tests: Floats, directions: SharedDirections) -> Floats:
+    """Return the (n, k) states that tests (n, r) are samples of, the constant first."""
+    states = tests[:, : len(directions.future_map)] @ directions.future_map
+    sums = states[:, :1]
+    # Usually the weights that a state implies sum to 1.
+    sound = sums[:, 0] > 0.2
+    states = np.where(sound[:, None], states / np.where(sound[:, None], sums, 1.0), 0.0)
+    states[:, 0] = 1.0
+    return states
+
+
+def _embed_by_features(
+    series: Floats, begins: Ints, training: TrainingTicks, states: int
+) -> TpsrEmbeddings:
+    """Learn a TPSR in one pass over the training ticks, eq. (8c-e)."""
+    count = len(training.ticks)
+    # As many features as in the slot-car experiment of the paper. With a bandwidth of 1.0 median
+    # distances the followed drives of ridge_car and tram err 1.7 times as much, the kart .8 times.
+    bandwidth = 0.7 * median_distance(training.pasts)
+    length = training.pasts.width * len(series)
+    features = WithConstant(fourier_features(length, 1000, bandwidth, 0))
+    # What an update of a thin SVD cuts off is lost for good, so some directions are kept spare.
+    svd = ThinSvd(features.size, features.size, states + 30)
+    # Ticks share one update to save time: see `./run bench online`. An old one counts 1/e after
+    # thirty laps of 80 ticks.
+    folded, memory_ticks = 32, 2400
+    for begin, end in itertools.pairwise([*range(0, count, folded), count]):
+        chosen = np.arange(begin, end)
+        svd.fold(
+            features.transform(training.futures.rows(training.own[chosen])),
+            features.transform(training.pasts.rows(chosen)),
+            np.ones(len(chosen)),
+            float(np.exp(-len(chosen) / memory_ticks)),
+        )
+    svd.settle()
+    futures = _coordinates(features, training.futures, svd.left)
+    histories = _coordinates(features, training.pasts, svd.right)
+    tests, shifted = futures[training.own], futures[training.shifted]
+    values = svd.values / svd.values[0]
+    return TpsrEmbeddings(series, begins, training, (), histories, tests, shifted, values)
+
+
+def _coordinates(features: WithConstant, windows: WindowSet, directions: Floats) -> Floats:
+    """Return the coordinates (n, r) of windows along (r, D) directions of their features."""
+    at_once = 1024  # windows: 8 MB of features, however long a drive is
+    parts = [
+        features.transform(windows.rows(np.arange(begin, min(begin + at_once, len(windows)))))
+        @ directions.T
+        for begin in range(0, len(windows), at_once)
+    ]
+    return np.concatenate(parts)
+
+
+def impute_dataset(dataset: Dataset, embeddings: Embeddings) -> tuple[Dataset, Embeddings]:
+    """Return both with positions imputed; the notes of the embeddings say what was estimated."""
+    tracks, note = impute_positions(embeddings, dataset.tracks)
+    segments = tuple(
+        replace(segment, positions=positions)
+        for segment, positions in zip(dataset.segments, tracks, strict=True)
+    )
+    notes = (*embeddings.notes, note) if note else embeddings.notes
+    return replace(dataset, segments=segments), replace(embeddings, notes=notes)
+
+
+def impute_positions(
+    embeddings: Embeddings, tracks: Sequence[Floats]
+) -> tuple[list[Floats], str | None]:
+    """
+    Estimate unknown positions of training ticks from the windows around them.
+
+    The manifold and the penalty are those with the least error on known positions left out.
+
+    Parameters
+    ----------
+    embeddings
+        Of the same segments.
+    tracks
+        Positions (T, 2) of each segment, metres, NaN where unknown.
+
+    Returns
+    -------
+    tracks
+        Known positions, and estimates of the training ticks that had none; NaN at what is no
+        training tick, and where an estimate would be a guess.
+    note
+        A sentence for the user; ``None`` if all positions are known.
+
+    """
+    every = np.concatenate(tracks)
+    ticks = embeddings.training.ticks
+    wanted = every[ticks]
+    known: Bools = np.asarray(np.isfinite(wanted).all(axis=1))
+    if known.all():
+        return list(tracks), None
+    # With fewer none could be left out to judge the map by.
+    if np.count_nonzero(known) < 10:
+        note = (
+            f'only {np.count_nonzero(known)} training ticks have a position, too few to estimate '
+            'those of the others; let the vehicle be seen more often'
+        )
+        return list(tracks), note
+    estimates, error_m = _best_estimates(embeddings, wanted, known)
+    every[ticks[~known]] = estimates
+    note = (
+        f'{len(estimates)} of {len(ticks)} training ticks have no position; it was estimated '
+        f'with an error of about {error_m:.2g} m'
+    )
+    left = np.count_nonzero(np.isnan(estimates[:, 0]))
+    if left:
+        note += (
+            f', but {left} of them are unlike all that have one and stay without: let the '
+            'vehicle be seen all along the track'
+        )
+    ends = np.cumsum([len(segment) for segment in tracks])[:-1]
+    return np.split(every, ends), note
+
+
+def _best_estimates(embeddings: Embeddings, wanted: Floats, known: Bools) -> tuple[Floats, float]:
+    """Return the unknown positions, NaN out of reach, and the error of known ones left out."""
+    best_m, best = np.inf, (wanted, wanted[~known])
+    for coordinates in embed_surroundings(embeddings):
+        for penalty in (1e-4, 1e-3, 1e-2):
+            error_m = cross_validated(coordinates[known], wanted[known], penalty)
+            if error_m < best_m:
+                found = fit_position_map(coordinates[known], wanted[known], penalty)
+                best_m, best = error_m, (coordinates, found.positions(coordinates[~known]))
+    coordinates, estimates = best
+    inside = within_reach(coordinates[known], coordinates[~known])
+    return np.where(inside[:, None], estimates, np.nan), best_m
+
+
+def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
+    r"""
+    Embed windows with the training ticks in their middle, in several ways.
+
+    A filter has only the past; here the future is known too, and together they tell places apart
+    that either alone confuses. Coordinates are scaled by :math:`1 / \lambda` of the graph
+    Laplacian and not by its root, so that position, where little is known of it, follows those
+    that vary slowly.
+
+    Yields
+    ------
+    (n, m)
+        Coordinates of the training ticks.
+
+    """
+    training = embeddings.training
+    count = len(training.ticks)
+    # As wide as a past window, and as a past and a future one together.
+    for width in (training.pasts.width, 2 * training.pasts.width):
+        windows = WindowSet(embeddings.series, training.ticks - width // 2, width)
+        for neighbours in (10, 30):
+            learner = LaplacianEigenmap(min(50, count // 3), min(neighbours, count // 3))
+            coordinates = learner.fit(windows).coordinates
+            yield coordinates * np.sqrt(np.square(coordinates).mean(axis=0))
