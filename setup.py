@@ -95,7 +95,7 @@ setup(
     entry_points={
         'console_scripts': [
             f'two-manifold = {NAME}.cli.main:main',
-            *(f'{node} = {NAME}.nodes.{node}:main' for node in NODES),
+            *(f'{node} = {NAME}.nodes.__main__:{node}' for node in NODES),
         ],
     },
 )

@@ -43,8 +43,8 @@ def relay() -> int:
     from rclpy.serialization import serialize_message  # noqa: PLC0415 - as above
     from sensor_msgs.msg import Imu  # noqa: PLC0415 - as above
 
-    from two_manifold_ros.interface.topics import IMU, ODOMETRY  # noqa: PLC0415 - as above
-    from two_manifold_ros.nodes.publishing import quality  # noqa: PLC0415 - as above
+    from two_manifold_ros.interface.topics import Topics  # noqa: PLC0415 - as above
+    from two_manifold_ros.nodes.publishing import qos  # noqa: PLC0415 - as above
     from two_manifold_ros.nodes.running import run  # noqa: PLC0415 - as above
     from two_manifold_ros.stopping import Stopping  # noqa: PLC0415 - as above
 
@@ -52,9 +52,9 @@ def relay() -> int:
         def __init__(self) -> None:
             super().__init__('relay')
             self.exit_status = None
-            self.answers = self.create_publisher(Odometry, 'relayed', quality(ODOMETRY))
+            self.answers = self.create_publisher(Odometry, 'relayed', qos(Topics.ODOMETRY))
             self.answer = serialize_message(Odometry())
-            self.create_subscription(Imu, 'imu', self.take, quality(IMU), raw=True)
+            self.create_subscription(Imu, 'imu', self.take, qos(Topics.IMU), raw=True)
 
         def take(self, raw: bytes) -> None:
             # Both messages begin with a stamp: that of the IMU tells to what this is the answer.
@@ -241,7 +241,7 @@ def run_once(model: Path, rate_hz: float, seconds: float) -> None:
     commands = {
         'relay': [str(Path(__file__).resolve()), '--relay'],
         'filter_node': [
-            '-m', 'two_manifold_ros.nodes.filter_node', '--ros-args', '-p', f'model:={model}',
+            '-m', 'two_manifold_ros.nodes', 'filter_node', '--ros-args', '-p', f'model:={model}',
             '--log-level', 'warn',
         ],
     }  # fmt: skip

@@ -78,7 +78,7 @@ def resident_mb(process: subprocess.Popen[bytes]) -> int:
 
 def start(name: str, **parameters: object) -> subprocess.Popen[bytes]:
     chosen = [part for key, each in parameters.items() for part in ('-p', f'{key}:={each}')]
-    command = ['-m', f'two_manifold_ros.nodes.{name}', '--ros-args', '--log-level', 'error']
+    command = ['-m', 'two_manifold_ros.nodes', name, '--ros-args', '--log-level', 'error']
     return subprocess.Popen([sys.executable, *command, *chosen], cwd=CHECKOUT)
 
 

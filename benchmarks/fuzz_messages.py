@@ -84,21 +84,19 @@ def stream_target() -> tuple[One, Iterable[bytes]]:
     from raw_imu import raw_drive  # noqa: PLC0415
 
     with instrumented():
-        from two_manifold_ros.interface.filter_session import Session  # noqa: PLC0415
-        from two_manifold_ros.interface.markers import publishable  # noqa: PLC0415
+        from two_manifold_ros.interface.messages import publishable  # noqa: PLC0415
+        from two_manifold_ros.interface.session import Session  # noqa: PLC0415
     model, drive = _model()
     raw = list(raw_drive(drive))[: 3 * model.window]
     session = Session(model)
-
-    def publish(estimate: object) -> None:
-        expect(publishable(estimate), 'publishable(estimate)')
 
     def one(content: bytes) -> None:
         session.reset('test')
         before = session.counts()
         sent = 0
         for message in _parts(content):
-            session.take(message, publish)
+            for estimate in session.take(message) or ():
+                expect(publishable(estimate), 'publishable(estimate)')
             sent += 1
         counts = session.counts()
         counts.subtract(before)
@@ -146,15 +144,15 @@ def reference_target() -> tuple[One, Iterable[bytes]]:
     from updater_feed import small_session  # noqa: PLC0415
 
     with instrumented():
+        from two_manifold_ros.nodes.live_input import ReferenceInput  # noqa: PLC0415
         from two_manifold_ros.nodes.publishing import to_message  # noqa: PLC0415
-        from two_manifold_ros.nodes.updater_node import ReferenceInput  # noqa: PLC0415
         from two_manifold_ros.recordings.reading import POSITION  # noqa: PLC0415
     inputs = []
     for msgtype in POSITION.msgtypes:
         session = small_session()
         session.on_position.append(lambda _, x, y: np.isfinite([x, y]).all() or _fail(x, y))
         inputs.append(ReferenceInput(session))
-        inputs[-1].begin(msgtype)
+        inputs[-1].start(msgtype)
     received = [0] * len(inputs)
 
     def one(content: bytes) -> None:

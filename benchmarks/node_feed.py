@@ -68,7 +68,7 @@ class Robot:
 
     def __init__(self, ground: Ground, model: Path, namespace: str, core: int | None) -> None:
         command = [
-            sys.executable, '-m', 'two_manifold_ros.nodes.filter_node', '--ros-args',
+            sys.executable, '-m', 'two_manifold_ros.nodes', 'filter_node', '--ros-args',
             '-r', f'__ns:={namespace}', '-p', f'model:={model}', '-p', 'status_rate_hz:=50.0',
             '--log-level', 'error',
         ]  # fmt: skip

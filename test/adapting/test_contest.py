@@ -12,8 +12,14 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from two_manifold_ros.adapting.contest import Contest, LOST, Side, SILENCE, Verdict
-from two_manifold_ros.interface.parameters import ContestSettings
+from two_manifold_ros.adapting.contest import (
+    Contest,
+    ContestSettings,
+    LOST,
+    Side,
+    SILENCE,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

@@ -12,9 +12,8 @@ import numpy as np
 from other_models import displaced
 import pytest
 
-from two_manifold_ros.adapting.contest import Contest, Side, Verdict
+from two_manifold_ros.adapting.contest import Contest, ContestSettings, Side, Verdict
 from two_manifold_ros.adapting.rivals import make_rival, Rivals
-from two_manifold_ros.interface.parameters import ContestSettings
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead

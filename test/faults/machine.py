@@ -120,8 +120,8 @@ class Machine:
     ) -> Process:
         """Start a node; ``changed`` are variables of its environment, ``None`` for unset."""
         chosen = [part for key, value in parameters.items() for part in ('-p', f'{key}:={value}')]
-        module = f'two_manifold_ros.nodes.{name}'
-        command = [*prefix, sys.executable, '-m', module, '--ros-args', *chosen]
+        module = 'two_manifold_ros.nodes'
+        command = [*prefix, sys.executable, '-m', module, name, '--ros-args', *chosen]
         return self._start(command, changed or {})
 
     def command(self, *arguments: object, prefix: Sequence[str] = ()) -> Process:

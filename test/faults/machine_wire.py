@@ -20,7 +20,7 @@ from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.filter_session import Session
+from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model, save_model
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def clock_jumps(machine: Machine) -> tuple[float, ...]:
     for begin_s, jump_s in ((0.0, 0), (6.0, 30), (12.0, -30)):
         for sample in drive.between(begin_s, begin_s + 6.0):
             now_ns[0] = sample.stamp_ns + jump_s * 10**9
-            session.take(raw_imu(sample.stamp_ns, sample.values), lambda _: None)
+            session.take(raw_imu(sample.stamp_ns, sample.values))
             if [session.filter.cause] != said[-1:]:
                 said.append(session.filter.cause)
         assert session.filter.status is Status.TRACKING, session.filter.why

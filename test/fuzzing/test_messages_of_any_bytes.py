@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.filter_session import Session
 from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues
-from two_manifold_ros.interface.markers import publishable
+from two_manifold_ros.interface.messages import publishable
+from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.snapshot import REJECTIONS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_a_stream_of_any_messages(session: Session, messages: list[bytes]) -> No
     before = session.counts()
     published = []
     for message in messages:
-        session.take(message, published.append)
+        published += session.take(message) or []
     counts = session.counts()
     counts.subtract(before)
     assert all(publishable(estimate) for estimate in published)

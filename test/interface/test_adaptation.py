@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 
 import pytest
-
 from two_manifold_ros.interface.estimates import adaptation_message
 
 STAMP_NS = 1_700_000_000_123_456_789

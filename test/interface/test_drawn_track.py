@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
+from two_manifold_ros.interface.markers import drawn_track, MOST_POINTS, track_runs, track_size
 
 from two_manifold_ros.interface import markers as track_module
-from two_manifold_ros.interface.markers import drawn_track, MOST_POINTS, track_runs, track_size
 
 
 def test_runs_are_split_at_seams_and_single_points_dropped() -> None:

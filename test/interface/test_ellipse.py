@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-
 from two_manifold_ros.interface.estimates import ellipse95
 
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The latent state as published."""
 
-from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.estimates import latent_state_message
+
+from two_manifold_ros.filtering.estimate import Estimate
 
 
 def test_stamp_and_state_survive_without_loss(estimate: Estimate) -> None:

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from two_manifold_ros.interface.markers import CYLINDER, LINE_STRIP, markers_message, SPHERE
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.interface.markers import CYLINDER, LINE_STRIP, markers_message, SPHERE
 from two_manifold_ros.interface.topics import Frames, Message
 
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from two_manifold_ros.interface.markers import messages_of
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.markers import messages_of
 from two_manifold_ros.interface.topics import choose_frames, DIAGNOSTICS, Frames, STATUS, TOPICS
 
 

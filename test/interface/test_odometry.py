@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
+from two_manifold_ros.interface.estimates import odometry_message, position_message
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.interface.estimates import odometry_message, position_message
 from two_manifold_ros.interface.topics import Frames
 
 

@@ -7,9 +7,9 @@ import struct
 
 import numpy as np
 import pytest
+from two_manifold_ros.interface.estimates import particles_message
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.interface.estimates import particles_message
 from two_manifold_ros.interface.topics import Frames
 
 

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
-
-from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.estimates import (
     position_message,
     UNIFORM_ANGLE_VARIANCE,
     UNKNOWN_VARIANCE,
 )
+
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.topics import Frames
 
 

@@ -7,9 +7,9 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
+from two_manifold_ros.interface.estimates import predicted_path_message
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.interface.estimates import predicted_path_message
 from two_manifold_ros.interface.topics import Frames, Message
 
 

@@ -23,7 +23,9 @@ def test_the_file_holds_every_default(node: str) -> None:
     # Any other key would stop to match once the node is in a namespace.
     assert list(content) == ['/**']
     given = content['/**']['ros__parameters']
-    table = {each.name: each.default for each in PARAMETERS[node] if each.name not in PER_RUN}
+    table = {
+        each.name: each.default for each in PARAMETERS[node].table() if each.name not in PER_RUN
+    }
     assert given == table
     for name, value in given.items():
         assert type(value) is type(table[name]), name

@@ -68,15 +68,14 @@ def test_packages_and_executables_exist(description: Remembered) -> None:
     for node in named(description, 'Node'):
         assert node.kwargs['package'] in {'two_manifold_ros', 'rviz2'}
     for node in our_nodes(description):
-        assert callable(
-            importlib.import_module(f'two_manifold_ros.nodes.{node["executable"]}').main
-        )
+        entry_points = importlib.import_module('two_manifold_ros.nodes.__main__')
+        assert callable(getattr(entry_points, node['executable']))
         assert (ROOT / 'resource' / 'lib' / node['executable']).is_file()
 
 
 def test_parameters_are_in_the_table_with_their_type(description: Remembered) -> None:
     for node in our_nodes(description):
-        kinds = {each.name: each.kind for each in PARAMETERS[node['executable']]}
+        kinds = {each.name: each.kind for each in PARAMETERS[node['executable']].table()}
         kinds['use_sim_time'] = 'bool'
         given = {}
         for part in node['parameters']:

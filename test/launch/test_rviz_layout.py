@@ -13,8 +13,9 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.markers import markers_message
-from two_manifold_ros.interface.topics import Frames, Topic, TOPICS, USUAL_TRACK
+from two_manifold_ros.interface.messages import markers_message
+from two_manifold_ros.interface.parameters import FilterParameters
+from two_manifold_ros.interface.topics import Frames, PUBLISHED, Topic
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ OTHERS = {
     'rviz_default_plugins/MoveCamera',
     'rviz_default_plugins/TopDownOrtho',
 }
-ADVERTISED = {f'/{name}': topic for name, topic in TOPICS.items()}
+ADVERTISED = {f'/{name}': topic for name, topic in PUBLISHED.items()}
 ADVERTISED['/reference'] = Topic('reference', REFERENCE_TYPE)
 
 
@@ -115,4 +116,4 @@ def all_markers() -> list[dict[str, Any]]:
 
 def test_the_fixed_frame_is_the_usual_track_frame(layout: dict[str, Any]) -> None:
     frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
-    assert frame == USUAL_TRACK == TRACK_FRAME
+    assert frame == FilterParameters.track_frame == TRACK_FRAME

@@ -16,10 +16,10 @@ from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
 from std_srvs.srv import Trigger
+from two_manifold_ros.nodes.handing_over import FilterClient, HandingOver
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.log import Guard
-from two_manifold_ros.nodes.handing_over import FilterClient, HandingOver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,11 +21,11 @@ from rclpy.serialization import deserialize_message, serialize_message
 from ros_talk import Health, KINDS
 from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
+from two_manifold_ros.interface.estimates import PARTICLES_HZ
+from two_manifold_ros.interface.markers import messages_of
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.estimates import PARTICLES_HZ
-from two_manifold_ros.interface.markers import messages_of
 from two_manifold_ros.interface.topics import choose_frames
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.publishing import to_message

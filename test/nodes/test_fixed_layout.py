@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.serialization import deserialize_message
+from two_manifold_ros.interface.estimates import odometry_message, position_message
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.estimates import odometry_message, position_message
 from two_manifold_ros.interface.topics import Frames, ODOMETRY, POSITION, Topic
 from two_manifold_ros.nodes.publishing import FixedLayout, message_class, to_message
 

@@ -8,10 +8,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import numpy as np
 from rclpy.serialization import serialize_message
+from two_manifold_ros.nodes.subscriptions import LiveRecording
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.publishing import to_message
-from two_manifold_ros.nodes.subscriptions import LiveRecording
 
 STAMP = {'sec': 7, 'nanosec': 5}
 HEADER = {'stamp': STAMP, 'frame_id': 'arena'}

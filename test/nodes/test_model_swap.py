@@ -14,11 +14,6 @@ import numpy as np
 from other_models import small_tpsr, tolerant
 import pytest
 from raw_imu import raw_drive, raw_imu
-
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.successor import WINDOWS_FED
-from two_manifold_ros.interface import filter_session
 from two_manifold_ros.interface.filter_session import (
     check_input,
     check_successor,
@@ -26,6 +21,11 @@ from two_manifold_ros.interface.filter_session import (
     ModelSwap,
     Session,
 )
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.successor import WINDOWS_FED
+from two_manifold_ros.interface import filter_session
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car_run import run_to_recording

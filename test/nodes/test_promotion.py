@@ -13,8 +13,8 @@ from other_models import displaced, tolerant
 import pytest
 
 from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+from two_manifold_ros.adapting.contest import ContestSettings
 from two_manifold_ros.adapting.handover import AWAY_S, Promotion
-from two_manifold_ros.interface.parameters import ContestSettings
 from two_manifold_ros.model.model_file import save_model
 
 if TYPE_CHECKING:

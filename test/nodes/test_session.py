@@ -15,9 +15,9 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 import numpy as np
 from odd_stream import odd_stream, unaccounted
 from rclpy.serialization import serialize_message
+from two_manifold_ros.interface.filter_session import MOST_WAITING, Session
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.filter_session import MOST_WAITING, Session
 from two_manifold_ros.interface.snapshot import REJECTIONS
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.publishing import to_message

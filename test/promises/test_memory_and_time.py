@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from raw_imu import raw_imu
 
-from two_manifold_ros.interface import filter_session as session_module
-from two_manifold_ros.interface import input_checks as durations_module
-from two_manifold_ros.interface.filter_session import Session
+from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.status import COUNTS
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 KEPT = 100
-"""Samples and durations kept, instead of so many that a test would take long."""
+"""Samples kept, instead of so many that a test would take long."""
 
 SLACK = 1024
 """Bytes by which an integer or a sentence may differ."""
@@ -65,7 +63,7 @@ def drive_with_faults(session: Session, recording: Recording, seed: int) -> None
         }
         for each in (raw, spoilt.get(int(kind), b'')):
             if each:
-                session.take(each, lambda _: None)
+                session.take(each)
 
 
 @pytest.mark.parametrize('kind', ['slot_car_model', 'tpsr_model'])
@@ -73,12 +71,9 @@ def test_what_a_node_holds_does_not_grow(
     kind: str,
     request: pytest.FixtureRequest,
     slot_car_laps: tuple[Recording, Recording],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model: ModelHead = request.getfixturevalue(kind)
-    monkeypatch.setattr(session_module, 'SAMPLES_KEPT', KEPT)
-    monkeypatch.setattr(durations_module, '_KEPT', KEPT)
-    session = Session(model)
+    session = Session(model, kept=KEPT)
     held = []
     for round_number in range(8):
         drive_with_faults(session, slot_car_laps[1], round_number)

@@ -17,7 +17,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit
-from two_manifold_ros.interface.filter_session import check_input, check_successor
+from two_manifold_ros.interface.model_swap import check_input, check_successor
 from two_manifold_ros.model.model_file import load_model, save_model
 
 if TYPE_CHECKING:

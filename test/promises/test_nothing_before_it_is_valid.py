@@ -16,7 +16,7 @@ import pytest
 from raw_imu import raw_imu
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.filter_session import Session
+from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.status import CODES
 
 if TYPE_CHECKING:
@@ -57,9 +57,8 @@ def test_whatever_comes_only_what_is_valid_is_published(
             session.reset('a test')
         moved += jump
         for _ in range(samples):
-            session.take(
-                raw_imu(int(imu.stamps[row]) + moved, factor * imu.samples[row]), published.append
-            )
+            raw = raw_imu(int(imu.stamps[row]) + moved, factor * imu.samples[row])
+            published += session.take(raw) or []
             row += 1
     assert all(each.status in SHOWN and each.valid for each in published)
     # Ticks count from the last reset, and a window has to be seen first.

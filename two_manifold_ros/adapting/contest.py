@@ -25,11 +25,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from two_manifold_ros.adapting.prequential import Truth
+from two_manifold_ros.interface.parameters import UpdaterParameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.interface.parameters import ContestSettings
     from two_manifold_ros.typing import Floats
 
 
@@ -38,6 +38,36 @@ SILENT = math.inf
 
 _LATE_SLOTS = 200
 """For how many slots the one waits for the other, and predictions for the truth after its time."""
+
+
+@dataclass(frozen=True)
+class ContestSettings:
+    """
+    When one filter is better than another.
+
+    Parameters
+    ----------
+    block_s
+        Seconds that count as one observation, 2 at least; errors so far apart should be unlike.
+    fewest, most
+        Blocks before a decision, and blocks that are remembered.
+    margin
+        Share of the other's error that has to be undercut.
+    useful
+        Share of the error of the mean position that has to be undercut to be handed over: a
+        filter that rightly says nothing is better than one that knows next to nothing.
+    sure
+        Of the t distribution: how surely the mean gain of a block has to be above zero. As it is
+        asked block after block for days, near one.
+
+    """
+
+    block_s: float = 5.0
+    fewest: int = 8
+    most: int = 48
+    margin: float = UpdaterParameters.hand_over_margin
+    useful: float = 0.5
+    sure: float = 0.9999
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
 from two_manifold_ros.adapting.contest import Verdict
 from two_manifold_ros.adapting.rivals import make_rival, Rivals
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.filter_session import check_successor
+from two_manifold_ros.interface.model_swap import check_successor
 from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+    from two_manifold_ros.adapting.contest import ContestSettings
     from two_manifold_ros.adapting.rivals import Rival
-    from two_manifold_ros.interface.parameters import ContestSettings
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 

@@ -12,7 +12,7 @@ from two_manifold_ros.filtering.filter import Filter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.interface.parameters import ContestSettings
+    from two_manifold_ros.adapting.contest import ContestSettings
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 

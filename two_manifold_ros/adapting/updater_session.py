@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import feed
 from two_manifold_ros.filtering.status import FILLING
-from two_manifold_ros.interface.input_checks import Arrivals, Durations
 from two_manifold_ros.interface.log import capitalised
-from two_manifold_ros.interface.markers import publishable
+from two_manifold_ros.interface.messages import publishable
+from two_manifold_ros.interface.session import Arrivals, Durations
 from two_manifold_ros.interface.status import Level
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Values: TypeAlias = Sequence[float] | Floats
     Decode: TypeAlias = Callable[[bytes], tuple[int, str, Values]]
-    from two_manifold_ros.interface.assessment import Judgement
+    from two_manifold_ros.interface.assessment import Assessment
 
 
 class UpdaterSession:
@@ -131,7 +131,7 @@ class UpdaterSession:
     def reset(self, cause: str) -> None:
         """Forget the stream, but nothing that was learned."""
         self.learner.reset(cause)
-        self.arrivals.begin()
+        self.arrivals.reset()
         self.latest = None
 
     def forget(self) -> None:
@@ -218,8 +218,8 @@ _UNUSED = (
 
 
 def judge_learning(
-    judgement: Judgement, session: UpdaterSession, reference_topic: str
-) -> Judgement:
+    judgement: Assessment, session: UpdaterSession, reference_topic: str
+) -> Assessment:
     """
     Return a reason that is nearer to the root than that of a filter whose model is ready.
 
@@ -239,7 +239,7 @@ def judge_learning(
     return judgement if lacking is None else judgement._replace(**lacking._asdict())
 
 
-def judge_keeping(judgement: Judgement, trouble: str) -> Judgement:
+def judge_keeping(judgement: Assessment, trouble: str) -> Assessment:
     """Return why no checkpoint can be written, where there is nothing else to warn of."""
     if judgement.level is not Level.OK or not trouble:
         return judgement

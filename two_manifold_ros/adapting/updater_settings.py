@@ -13,8 +13,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tick_estimator import limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
-from two_manifold_ros.interface.filter_session import check_input
 from two_manifold_ros.interface.image_values import channel_names
+from two_manifold_ros.interface.model_swap import check_input
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.training.settings import TrainingSettings
 

@@ -25,7 +25,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, run_filter
 from two_manifold_ros.evaluation.figure import draw_evaluation
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.interface.topics import POSITION, PREDICTED_PATH, TOPICS
+from two_manifold_ros.interface.topics import PUBLISHED, Topics
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.nodes.bag_session import play_and_record, Timed
 from two_manifold_ros.recordings.bag import Bag
@@ -58,7 +58,7 @@ def filter_node(model: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     It is handed out once it has said something, which it does when it is configured: compiling
     takes as long as the machine is busy.
     """
-    command = [sys.executable, '-m', 'two_manifold_ros.nodes.filter_node']
+    command = [sys.executable, '-m', 'two_manifold_ros.nodes', 'filter_node']
     command += ['--ros-args', '-p', f'model:={model}']
     with log.open('wb') as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
@@ -113,11 +113,11 @@ def read_run(path: Path, horizons: int) -> PublishedRun:
     """
     stamps, paths, present = [], [], {}
     with Bag(path) as bag:
-        wanted = {f'/{POSITION.name}', f'/{PREDICTED_PATH.name}'}
+        wanted = {f'/{Topics.POSITION.name}', f'/{Topics.PREDICTED_PATH.name}'}
         topics = {each.name: each for each in bag.topics if each.name in wanted}
         for name, _, raw in bag.messages(topics.values()):
             message = bag.decode(raw, topics[name].msgtype)
-            if name == f'/{POSITION.name}':
+            if name == f'/{Topics.POSITION.name}':
                 present[_stamp(message)] = message.pose.covariance.reshape(6, 6)[:2, :2]
             else:
                 stamps.append(_stamp(message))
@@ -236,7 +236,7 @@ def run_tour(folder_name: str) -> None:
     with stages.stage('replaying the rest through the filter node, a process of its own') as show:
         held_out = recording.between(cut, None)
         received = _filter_live(folder, held_out, show)
-        print('      received: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in TOPICS))
+        print('      received: ' + ', '.join(f'{received.get(t, 0)} {t}' for t in PUBLISHED))
     with stages.stage('scoring what the node published'):
         _score(folder, load_model(folder / 'model.npz'), held_out)
     with stages.stage('writing down where things are'):
@@ -271,7 +271,7 @@ def _filter_live(
             for _, received, raw in bag.messages(topics)
             if first <= received <= last
         ]
-    latched = tuple(f'/{topic.name}' for topic in TOPICS.values() if topic.latched)
+    latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with (
         BagWriter(folder / 'predictions', latched=latched) as output,
         filter_node(folder / 'model.npz', folder / 'filter_node.log') as process,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json, add_topics, Progress, recordings_of
 from two_manifold_ros.evaluation.replaying import replay
-from two_manifold_ros.interface.topics import TOPICS
+from two_manifold_ros.interface.topics import PUBLISHED
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.bag_writer import BagWriter
 
@@ -36,7 +36,7 @@ def run(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
-    latched = tuple(f'/{topic.name}' for topic in TOPICS.values() if topic.latched)
+    latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         written = replay(model, recording, bag, progress)
     if args.json:
@@ -44,6 +44,6 @@ def run(args: Namespace) -> int:
         return 0
     from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
 
-    rows = [[f'/{name}', TOPICS[name].msgtype, str(count)] for name, count in written.items()]
+    rows = [[f'/{name}', PUBLISHED[name].msgtype, str(count)] for name, count in written.items()]
     print_table(f'written to {args.output}', ['topic', 'type', 'messages'], rows)
     return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import seconds
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.status import RollCall
+from two_manifold_ros.interface.status import StatusTable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -59,27 +59,27 @@ class _Board:
     """Lines that stay in place on a terminal, or one after the other elsewhere."""
 
     def __init__(self) -> None:
-        self._roll = RollCall()
+        self._table = StatusTable()
         self._shown = 0
         self._stays = sys.stdout.isatty()
 
     @property
     def heard(self) -> bool:
         """Whether any node was heard."""
-        return bool(self._roll.lines(monotonic()))
+        return bool(self._table.lines(monotonic()))
 
     def hear(self, name: str, level: int, why: str, values: Mapping[str, str]) -> None:
         """Take a word; print it where lines do not stay in place."""
-        new = self._roll.hear(name, level, why, values, monotonic())
+        new = self._table.update(name, level, why, values, monotonic())
         if new and not self._stays:
-            print(self._roll.line(name, monotonic()), flush=True)
+            print(self._table.line(name, monotonic()), flush=True)
 
     def look(self) -> None:
         """Write all lines over those of before."""
         if not self._stays:
             return
         width = get_terminal_size().columns
-        lines = self._roll.lines(monotonic()) or ['no node was heard yet']
+        lines = self._table.lines(monotonic()) or ['no node was heard yet']
         # A line that wraps would not be written over.
         lines = [line[: width - 1] for line in lines]
         back = f'\x1b[{self._shown}F\x1b[J' if self._shown else ''

@@ -10,10 +10,10 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import LEVELS
-from two_manifold_ros.interface.estimates import PARTICLES_HZ
-from two_manifold_ros.interface.markers import messages_of
-from two_manifold_ros.interface.status import diagnostics_message, Health
-from two_manifold_ros.interface.topics import choose_frames, DIAGNOSTICS, POSITION
+from two_manifold_ros.interface.messages import messages_of
+from two_manifold_ros.interface.parameters import FilterParameters
+from two_manifold_ros.interface.status import diagnostics_message
+from two_manifold_ros.interface.topics import choose_frames, Topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def replay(
 
     """
     check_fit(model, recording)
-    live = Filter(model, PARTICLES_HZ)
+    live = Filter(model, FilterParameters.particles_rate_hz)
     frames = choose_frames(model)
     written: dict[str, int] = {}
     next_report = 0
@@ -68,8 +68,8 @@ def replay(
         if not next_report - SECOND_NS <= estimate.stamp_ns < next_report:
             next_report = estimate.stamp_ns + SECOND_NS
             report = _health(live, estimate, frames)
-            write(DIAGNOSTICS.name, DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
-    if POSITION.name not in written:
+            write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
+    if Topics.POSITION.name not in written:
         msg = (
             f'{recording.name}: there is nothing to write, the filter ended {live.why}; give more '
             f'than one window of {model.window / model.rate_hz:.1f} s'
@@ -84,5 +84,11 @@ def _health(live: Filter, estimate: Estimate, frames: Frames) -> dict[str, objec
     values['familiarity'] = estimate.familiarity
     values['ellipse_m'] = estimate.ellipse_m
     words = {'status': estimate.status.value, 'cause': estimate.cause}
-    health = Health(LEVELS[estimate.status], estimate.why, {**words, **values})
-    return diagnostics_message(estimate.stamp_ns, 'replay', frames.child, health)
+    return diagnostics_message(
+        estimate.stamp_ns,
+        'replay',
+        LEVELS[estimate.status],
+        estimate.why,
+        {**words, **values},
+        frames.child,
+    )

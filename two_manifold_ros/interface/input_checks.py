@@ -1,145 +1,34 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Check arrival times, rate, clock and driver of live input."""
+"""Check rate, clock, stamps and headers of live input once a second."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 import math
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from two_manifold_ros.filtering.status import (
     CLOCK_STANDS,
-    GAP,
+    FRAME_CHANGED,
+    INTERRUPTION_WORDS,
     NO_CLOCK,
-    STEPPED_AHEAD,
-    STEPPED_BACK,
 )
-from two_manifold_ros.interface.snapshot import Interruption
+from two_manifold_ros.interface.log import input_causes
+from two_manifold_ros.interface.snapshot import format_duration, InputHealth, rejections
 
 if TYPE_CHECKING:
-    from sensor_msgs.msg import Imu
+    from collections.abc import Mapping
 
+    from two_manifold_ros.interface.session import Arrivals
+    from two_manifold_ros.interface.snapshot import Interruption
     from two_manifold_ros.model.head import ModelHead
-
-
-_KEPT = 1000
-
-
-class Durations:
-    """Quantiles of the last thousand durations."""
-
-    def __init__(self) -> None:
-        self._nanoseconds: deque[int] = deque(maxlen=_KEPT)
-
-    def add(self, nanoseconds: int) -> None:
-        """Remember one duration."""
-        self._nanoseconds.append(nanoseconds)
-
-    def microseconds(self) -> dict[str, float]:
-        """Return ``p50``, ``p99`` and ``max``, NaN before the first one."""
-        values = np.array(self._nanoseconds or [np.nan]) / 1e3
-        p50, p99, longest = np.quantile(values, [0.5, 0.99, 1.0]).tolist()
-        return {'p50': p50, 'p99': p99, 'max': longest}
-
-
-_LEAST_NS, _MOST_NS = 100_000_000, 1_000_000_000
-"""Time over which the pace of the stamps is taken."""
-
-
-class Arrivals:
-    """
-    What arrival times and headers of messages tell that the filter cannot know.
-
-    Attributes
-    ----------
-    newest_ns
-        Stamp of the newest message that could be decoded.
-    good_ns
-        When the newest message came that was used, by the clock of `take`; 0 before the first.
-    unused
-        Messages in a row that were not used.
-    frame, newest_frame
-        Frames of the first and of the newest message that name one.
-    interruption
-        Why the filter began anew or coasted the last time, if it did.
-
-    """
-
-    def __init__(self) -> None:
-        self.newest_ns = 0
-        self.good_ns = 0
-        self.unused = 0
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin with the next message, whatever came before."""
-        self.frame = self.newest_frame = ''
-        self.interruption: Interruption | None = None
-        self._pace = 1.0
-        self._anchor: tuple[int, int] | None = None
-        self._last: tuple[int, int] | None = None
-
-    def refuse(self) -> None:
-        """Take notice of a message that could not be decoded."""
-        self.unused += 1
-
-    def take(self, stamp_ns: int, frame: str, arrived_ns: int, *, used: bool, broke: bool) -> None:
-        """
-        Take notice of a message.
-
-        Parameters
-        ----------
-        stamp_ns, frame
-            Out of its header.
-        arrived_ns
-            When it came, by a clock that is never set.
-        used
-            Whether the filter took it.
-        broke
-            Whether the filter began anew or coasted because of its stamp.
-
-        """
-        self.newest_ns = stamp_ns
-        # A message without a frame says nothing about its axes.
-        self.newest_frame = frame or self.newest_frame
-        self.frame = self.frame or frame
-        if not used:
-            self.unused += 1
-            return
-        self.unused = 0
-        self.good_ns = arrived_ns
-        here = stamp_ns, arrived_ns
-        if broke and self._last is not None:
-            self._take_pace(self._last, _LEAST_NS)
-            self.interruption = self._judge(stamp_ns - self._last[0], arrived_ns - self._last[1])
-            self._anchor = here
-        self._take_pace(here, _MOST_NS)
-        self._last = here
-
-    def _judge(self, by_stamps_ns: int, by_clock_ns: int) -> Interruption:
-        # A recording that is played ten times as fast has holes that pass ten times as fast.
-        passed_ns = self._pace * by_clock_ns
-        if 0.5 * passed_ns < by_stamps_ns < 2.0 * passed_ns:
-            return Interruption(GAP, by_stamps_ns / 1e9)
-        cause = STEPPED_AHEAD if by_stamps_ns > passed_ns else STEPPED_BACK
-        return Interruption(cause, abs(by_stamps_ns - passed_ns) / 1e9)
-
-    def _take_pace(self, here: tuple[int, int], least_ns: int) -> None:
-        """Take the pace since the anchor if that is long enough ago, and begin anew."""
-        if self._anchor is None:
-            self._anchor = here
-        by_clock_ns = here[1] - self._anchor[1]
-        if by_clock_ns >= least_ns:
-            self._pace = max((here[0] - self._anchor[0]) / by_clock_ns, 0.0)
-            self._anchor = here
 
 
 class InputRate:
     """
-    Rate from one look to the next, over whole intervals between messages.
+    Rate of used messages, over whole intervals between messages.
 
     Measured both by the clock and by the stamps, of which the greater counts: a bag may be played
     slowly, and stamps may jump.
@@ -149,18 +38,16 @@ class InputRate:
         self._arrived_s = math.nan
         self._stamp_ns = 0
 
-    def look(self, used: int, arrived_s: float, stamp_ns: int) -> float:
+    def measure(self, used: int, arrived_s: float, stamp_ns: int) -> float:
         """
-        Return the rate in Hz since the last look, NaN if one of the two looks found nothing.
+        Return the rate in Hz since the last call, NaN if one of the two found nothing.
 
         Parameters
         ----------
         used
-            How many messages were used since the last look.
-        arrived_s
-            When the newest message arrived, by a clock that never goes back.
-        stamp_ns
-            Its stamp in nanoseconds.
+            Messages used since the last call.
+        arrived_s, stamp_ns
+            When the newest message arrived, by a clock that never goes back, and its stamp.
 
         """
         known = used > 0 and not math.isnan(self._arrived_s)
@@ -172,20 +59,16 @@ class InputRate:
         return max((used / each for each in (by_clock, by_stamps) if each > 0), default=math.inf)
 
 
-STEP_S = 0.5
-"""A clock that goes wrong by more from one look to the next was set."""
-
-
 class RosClock:
     """
-    Watches the ROS clock beside one that is never set.
+    Compare the ROS clock with one that is never set.
 
     Attributes
     ----------
     trouble
-        Cause for which it does not go, see ``CLOCK_WORDS``; empty if it goes.
+        Cause for which it does not run, see ``CLOCK_WORDS``; empty if it does.
     stepped_s
-        By how much it was set between the last two looks, seconds; 0 if it was not.
+        By how much it was set between the last two readings, seconds; 0 if it was not.
 
     """
 
@@ -194,20 +77,8 @@ class RosClock:
         self.stepped_s = 0.0
         self._before: tuple[int, float] | None = None
 
-    def look(self, now_ns: int, steady_s: float, *, simulated: bool) -> None:
-        """
-        Look at it; once a second is enough.
-
-        Parameters
-        ----------
-        now_ns
-            What it shows.
-        steady_s
-            What the other one shows.
-        simulated
-            Whether it follows /clock, which may have any pace.
-
-        """
+    def read(self, now_ns: int, steady_s: float, *, simulated: bool) -> None:
+        """Take what both clocks show; a ``simulated`` one follows /clock at any speed."""
         before, self._before = self._before, (now_ns, steady_s)
         self.trouble, self.stepped_s = '', 0.0
         if simulated and not now_ns:
@@ -219,40 +90,173 @@ class RosClock:
         if simulated:
             self.trouble = '' if passed_s else CLOCK_STANDS
             self.stepped_s = min(passed_s, 0.0)
-        elif abs(passed_s - steady_passed_s) > STEP_S:
+        # A clock that drifts by more in a second was set.
+        elif abs(passed_s - steady_passed_s) > 0.5:
             self.stepped_s = passed_s - steady_passed_s
 
 
-_NOT_MEASURED = -1.0
-
-
-def imu_complaints(message: Imu, model: ModelHead, topic: str) -> dict[str, str]:
+def imu_complaints(
+    frame: str, covariances: Mapping[str, float], model: ModelHead, topic: str
+) -> dict[str, str]:
     """
-    Return what does not fit the model, as sentences by cause.
+    Return what of an IMU message does not fit the model, as sentences by cause.
 
     Parameters
     ----------
-    message
-        A ``sensor_msgs/Imu``.
-    model
-        The model in use.
-    topic
-        Where the message came from.
+    frame
+        Frame of its header.
+    covariances
+        First entries of ``linear_acceleration_covariance`` and ``angular_velocity_covariance``
+        by the name of the quantity. -1 says that the driver does not measure it (REP-145).
+    model, topic
+        The model in use, and the topic of the message.
 
     """
     complaints = {}
-    frame = message.header.frame_id
     if model.imu_frame_id and frame and frame != model.imu_frame_id:
         complaints['frame'] = (
             f'{topic} is in frame {frame!r} but training was in {model.imu_frame_id!r}: '
             f'estimates are wrong if the axes differ'
         )
-    for part in ('linear_acceleration', 'angular_velocity'):
+    for part, covariance in covariances.items():
         used = any(channel.startswith(part) for channel in model.live_channels)
-        # REP-145: -1 in the first entry says that the driver does not measure this.
-        if used and getattr(message, f'{part}_covariance')[0] == _NOT_MEASURED:
+        if used and covariance == -1.0:
             complaints[f'{part}_not_measured'] = (
                 f'{topic} declares its {part} as not measured (covariance -1), but the model '
                 f'needs it: check the driver'
             )
     return complaints
+
+
+class InputMonitor:
+    """
+    Gather the health of a session's messages and of the node's clock.
+
+    Parameters
+    ----------
+    sensor, topic
+        The sensor in a word, and the full name of its topic.
+
+    """
+
+    def __init__(self, sensor: str, topic: str) -> None:
+        self._sensor = sensor
+        self._topic = topic
+        self._rate = InputRate()
+        self._clock = RosClock()
+        self._usable_hz = math.nan
+        self._fresh: Counter[str] = Counter()
+        self._good: Counter[str] = Counter()
+        self._interruption: Interruption | None = None
+        self._is_far = False
+
+    def update(
+        self,
+        fresh: Counter[str],
+        arrivals: Arrivals | None,
+        received_s: float,
+        now_ns: int,
+        *,
+        simulated: bool,
+    ) -> dict[str, str]:
+        """
+        Take the last second; return sentences by cause about what happened in it.
+
+        Parameters
+        ----------
+        fresh
+            What was counted in it.
+        arrivals
+            Arrivals of the session, if there is one.
+        received_s
+            When the newest message came, by a clock that never goes back.
+        now_ns, simulated
+            What the ROS clock shows, and whether it follows /clock.
+
+        """
+        self._fresh = fresh
+        newest_ns = arrivals.newest_ns if arrivals else 0
+        self._usable_hz = self._rate.measure(fresh['used'], received_s, newest_ns)
+        self._clock.read(now_ns, monotonic(), simulated=simulated)
+        happened = input_causes(fresh, self._sensor, self._topic)
+        interruption = arrivals.interruption if arrivals else None
+        if interruption is not None and interruption is not self._interruption:
+            words = INTERRUPTION_WORDS[interruption.cause].format(
+                span=format_duration(interruption.seconds)
+            )
+            happened[interruption.cause] = f'On {self._topic}: {words}'
+        self._interruption = interruption
+        if self._clock.stepped_s:
+            way = 'ahead' if self._clock.stepped_s > 0 else 'back'
+            happened['own_clock'] = (
+                f'The clock of this node was set {way} by '
+                f'{format_duration(abs(self._clock.stepped_s))}; the filter goes by the stamps on '
+                f'{self._topic} alone'
+            )
+        return happened
+
+    def health(
+        self,
+        counts: Counter[str],
+        arrivals: Arrivals | None,
+        waited_s: float,
+        now_ns: int,
+        complaints: Mapping[str, str],
+    ) -> InputHealth:
+        """
+        Return what is known now.
+
+        Parameters
+        ----------
+        counts
+            All counters of the session.
+        arrivals
+            See `update`.
+        waited_s
+            Seconds since messages are waited for.
+        now_ns
+            What the ROS clock shows.
+        complaints
+            Sentences by cause about the content of the messages.
+
+        """
+        if counts['used'] != self._good['used']:
+            self._good = counts
+        unused = rejections(self._fresh)
+        good_ns = arrivals.good_ns if arrivals else 0
+        found = dict(complaints)
+        if arrivals is not None and arrivals.frame != arrivals.newest_frame:
+            words = (
+                f'messages on {self._topic} began in frame {arrivals.frame!r} and are now in '
+                f'{arrivals.newest_frame!r}, whose axes may be others: call reset if that is meant'
+            )
+            found = {FRAME_CHANGED: words, **found}
+        return InputHealth(
+            unused_s=min((perf_counter_ns() - good_ns) / 1e9, waited_s),
+            usable_rate_hz=self._usable_hz,
+            rejected=rejections(counts - self._good),
+            rejected_share=sum(unused.values()) / max(self._fresh['received'], 1),
+            rejected_most=max(unused, key=unused.__getitem__, default=''),
+            clock=self._clock.trouble,
+            stamp_age_s=_stamp_age_s(arrivals, now_ns),
+            complaints=found,
+            interruption=arrivals.interruption if arrivals else None,
+        )
+
+    def distance(self, arrivals: Arrivals | None, now_ns: int) -> str:
+        """Return once that stamps are far from the clock, which may matter to other nodes."""
+        age_s = _stamp_age_s(arrivals, now_ns)
+        if self._is_far or not self._fresh['used'] or not abs(age_s) > 10.0:
+            return ''
+        self._is_far = True
+        way = 'behind' if age_s > 0 else 'ahead of'
+        return (
+            f'Stamps on {self._topic} are {format_duration(abs(age_s))} {way} the clock of this '
+            f'node, and so are those of all that is published'
+        )
+
+
+def _stamp_age_s(arrivals: Arrivals | None, now_ns: int) -> float:
+    if arrivals is None or not arrivals.newest_ns or not now_ns:
+        return math.nan
+    return (now_ns - arrivals.newest_ns) / 1e9

@@ -1,14 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""One warning per cause, one line when it is over, and no dying of a message."""
+"""What a node logs: one warning per cause, and one line when it is over."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
 import re
-import traceback
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.interface.snapshot import REJECTIONS, rejections
 
@@ -17,39 +16,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-# A file, a topic or a parameter; or a file with blanks in its name, which a colon follows.
-_NAME = re.compile(r'\S*[/\\_]|\S*\.\S*[^\s.,:;]|[^:]*\.[A-Za-z]\w*:')
-
-
 def capitalised(sentence: str) -> str:
     """Return a sentence with a capital, unless it begins with a name, which stays as it is."""
-    if _NAME.match(sentence):
+    # A file, a topic or a parameter; or a file with blanks in its name, which a colon follows.
+    if re.match(r'\S*[/\\_]|\S*\.\S*[^\s.,:;]|[^:]*\.[A-Za-z]\w*:', sentence):
         return sentence
     return f'{sentence[:1].upper()}{sentence[1:]}'
 
 
-def rejection_key(cause: str) -> str:
-    """Return under which key `input_causes` tells of messages that were not used."""
-    return f'rejected {cause}'
-
-
 def input_causes(fresh: Counter[str], sensor: str, topic: str) -> dict[str, str]:
-    """Return sentences by cause about what happened lately to a sensor's messages on a topic."""
+    """
+    Return sentences by cause about what happened in the last second to a sensor's messages.
+
+    Rejections are under ``rejected`` and their cause.
+    """
     causes = {
-        rejection_key(cause): (
+        f'rejected {cause}': (
             f'{sensor} samples rejected on {topic}: {cause} ({count}): {REJECTIONS[cause]}'
         )
         for cause, count in rejections(fresh).items()
     }
-    events = {
-        'restarts': 'The belief contradicted itself and was started again from the last window',
-        'estimates_not_finite': 'Estimates that are not finite were withheld, please report it',
-    }
-    return {**causes, **{event: words for event, words in events.items() if fresh[event]}}
-
-
-REPEAT_S = 30.0
-"""A cause that lasts or keeps coming back is warned of at most this often."""
+    if fresh['restarts']:
+        causes['restarts'] = 'The belief contradicted itself and restarted from the last window'
+    if fresh['estimates_not_finite']:
+        causes['estimates_not_finite'] = (
+            'Estimates that are not finite were withheld, please report it'
+        )
+    return causes
 
 
 @dataclass
@@ -61,7 +54,7 @@ class _Present:
     said: bool = False
 
 
-class Notices:
+class ThrottledLog:
     """
     Turn the causes that are present now into few log lines.
 
@@ -69,19 +62,27 @@ class Notices:
     ----------
     warn, info
         Log one line.
+    repeat_s
+        A cause that lasts or keeps coming back is warned of at most this often, seconds.
 
     """
 
-    def __init__(self, warn: Callable[[str], object], info: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        warn: Callable[[str], object],
+        info: Callable[[str], object],
+        repeat_s: float = 30.0,
+    ) -> None:
         self._warn = warn
         self._info = info
-        self._said: dict[str, float] = {}
+        self._repeat_s = repeat_s
+        self._said_s: dict[str, float] = {}
         self._present: dict[str, _Present] = {}
         self._state = ''
 
     def note(self, cause: str, sentence: str, now_s: float) -> None:
-        """Take notice of a cause that somebody else has logged already."""
-        self._said[cause] = now_s
+        """Take a cause that somebody else has logged already."""
+        self._said_s[cause] = now_s
         begun_s = self._present[cause].begun_s if cause in self._present else now_s
         self._present[cause] = _Present(begun_s, sentence, said=True)
 
@@ -94,7 +95,7 @@ class Notices:
 
     def update(self, present: Mapping[str, str], now_s: float, state: str = '') -> set[str]:
         """
-        Warn of causes that are new, and tell which are over and how long they lasted.
+        Warn of causes that are new, and log which are over and how long they lasted.
 
         Parameters
         ----------
@@ -103,20 +104,24 @@ class Notices:
         now_s
             Seconds of a clock that never goes back.
         state
-            Why the node is as it is. Where another cause of those present replaces it, it is
-            not told to be over, which would read as if all were well.
+            Cause of the node's status. Where another cause of those present replaces it, it is
+            not logged as over, which would read as if all were well.
 
         Returns
         -------
         set
-            Those told to be over.
+            Causes that were logged as over.
 
         """
-        due = [cause for cause in present if self._due(cause, now_s)]
+        due = {
+            cause
+            for cause in present
+            if now_s - self._said_s.get(cause, -math.inf) >= self._repeat_s
+        }
         for cause, sentence in present.items():
             here = self._present.setdefault(cause, _Present(now_s, sentence))
             if cause in due:
-                self._said[cause] = now_s
+                self._said_s[cause] = now_s
                 here.sentence, here.said = sentence, True
                 self._warn(sentence)
         ended = {cause: each for cause, each in self._present.items() if cause not in present}
@@ -131,51 +136,3 @@ class Notices:
             del self._present[cause]
         self._state = state
         return over
-
-    def _due(self, cause: str, now_s: float) -> bool:
-        return now_s - self._said.get(cause, -math.inf) >= REPEAT_S
-
-
-class Guard:
-    """
-    Runs callbacks so that an exception is counted and logged, and the node goes on.
-
-    Parameters
-    ----------
-    log
-        Logs one text; called for the first exception of each kind, with its traceback.
-    alive
-        Whether the middleware is up. A signal shuts it down in the middle of a callback, whose
-        next publishing then fails: that is no bug.
-
-    """
-
-    def __init__(
-        self, log: Callable[[str], object], alive: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._log = log
-        self._alive = alive
-        self._seen: set[str] = set()
-        self.count = 0
-
-    def __call__(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the callback guarded; it returns its last argument if it fails."""
-
-        def guarded(*arguments: object) -> object:
-            try:
-                return callback(*arguments)
-            # Every exception here is a bug, but none is worth a robot that stops.
-            except Exception as error:  # noqa: BLE001 - see above
-                if self._alive():
-                    self._report(error)
-                # To a service the last argument is the response, which is then unsuccessful.
-                return arguments[-1] if arguments else None
-
-        return guarded
-
-    def _report(self, error: Exception) -> None:
-        self.count += 1
-        kind = f'{type(error).__name__}: {error}'
-        if kind not in self._seen and len(self._seen) < 100:
-            self._seen.add(kind)
-            self._log(f'Bug, please report it; the node goes on.\n{traceback.format_exc()}')

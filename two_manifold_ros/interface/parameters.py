@@ -1,52 +1,27 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of all nodes, in one table."""
+# ruff: noqa: RUF009 - _field is dataclasses.field
+"""
+The parameters of all nodes: one dataclass per node, a field per parameter.
+
+A field has type and default of the parameter, the class docstring its description. Nodes declare
+their parameters from these classes and read them into instances of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import Enum
+import inspect
 import json
+import re
 import sys
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from two_manifold_ros.hse_hmm.readout import READOUTS
-from two_manifold_ros.interface.estimates import PARTICLES_HZ
-from two_manifold_ros.interface.topics import USUAL_TRACK
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.recordings.reading import POSITION
 from two_manifold_ros.training.settings import METHODS, TrainingSettings
-
-
-@dataclass(frozen=True)
-class ContestSettings:
-    """
-    When one filter is better than another.
-
-    Parameters
-    ----------
-    block_s
-        Seconds that count as one observation, 2 at least; errors so far apart should be unlike.
-    fewest, most
-        Blocks before a decision, and blocks that are remembered.
-    margin
-        Share of the other's error that has to be undercut.
-    useful
-        Share of the error of the mean position that has to be undercut to be handed over: a
-        filter that rightly says nothing is better than one that knows next to nothing.
-    sure
-        Of the t distribution: how surely the mean gain of a block has to be above zero. As it is
-        asked block after block for days, near one.
-
-    """
-
-    block_s: float = 5.0
-    fewest: int = 8
-    most: int = 48
-    margin: float = 0.9
-    useful: float = 0.5
-    sure: float = 0.9999
-
 
 Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 
@@ -63,7 +38,7 @@ class Settable(Enum):
 @dataclass(frozen=True)
 class Parameter:
     """
-    A parameter of a node.
+    A parameter of a node, as it is declared and documented.
 
     Parameters
     ----------
@@ -77,7 +52,7 @@ class Parameter:
     settable
         When it may be changed.
     units
-        Of the value, or of each entry.
+        Unit of the value, or of each entry.
     low, high
         Inclusive range of a number.
     choices
@@ -118,478 +93,311 @@ class Parameter:
         return ''
 
 
-def watching_parameters(settable: Settable) -> tuple[Parameter, ...]:
-    """Return them; limits and timeout may be changed as said, the rate only at start."""
-    return (
-        Parameter(
-            name='input_timeout_s',
-            default=1.0,
-            description='Silence of the sensor after which the status is no data.',
-            settable=settable,
-            units='s',
-            low=0.05,
-            high=60.0,
-        ),
-        Parameter(
-            name='reorder_s',
-            default=0.0,
-            description=(
-                'How late a message of the sensor may come and still be used, by its stamp; all '
-                'that is published comes as much later. 0 refuses messages that are late.'
-            ),
-            settable=settable,
-            units='s',
-            low=0.0,
-            high=0.4,
-        ),
-        Parameter(
-            name='ellipse_warn_m',
-            default=0.0,
-            description=(
-                'Half the long axis of the 95 % ellipse above which the status is unsure; 0 for '
-                'what fits the model.'
-            ),
-            settable=settable,
-            units='m',
-            low=0.0,
-            high=1e6,
-        ),
-        Parameter(
-            name='ellipse_error_m',
-            default=0.0,
-            description=(
-                'The same above which it is lost, or still localising, and nothing is published; '
-                '0 for what fits the model.'
-            ),
-            settable=settable,
-            units='m',
-            low=0.0,
-            high=1e6,
-        ),
-        Parameter(
-            name='status_rate_hz',
-            default=10.0,
-            description='How often the topic status tells how the node is.',
-            units='Hz',
-            low=1.0,
-            high=100.0,
-        ),
-    )
+def _field(
+    default: Value,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    units: str = '',
+    choices: tuple[str, ...] = (),
+    settable: Settable | None = None,
+) -> Any:  # noqa: ANN401 - stands for a value of any type, as dataclasses.field does
+    about: dict[str, Any] = {'units': units, 'choices': choices, 'low': low, 'high': high}
+    if settable is not None:
+        about['settable'] = settable
+    if isinstance(default, list):
+        return field(default_factory=default.copy, metadata=about)
+    return field(default=default, metadata=about)
 
 
-FILTER = (
-    Parameter(
-        name='model',
-        default='',
-        description='Path of the model file that "two-manifold train" or trainer_node wrote.',
-        settable=Settable.UNCONFIGURED,
-    ),
-    Parameter(
-        name='next_model',
-        default='',
-        description='Path of the model file that the service swap_model puts in its place.',
-        settable=Settable.ALWAYS,
-    ),
-    Parameter(
-        name='managed',
-        default=False,
-        description='Wait for a lifecycle manager instead of configuring and activating itself.',
-    ),
-    Parameter(
-        name='track_frame',
-        default=USUAL_TRACK,
-        description=(
-            'Frame of the published positions; empty means the frame of the training positions, '
-            'or map where they had none.'
-        ),
-        settable=Settable.UNCONFIGURED,
-    ),
-    Parameter(
-        name='child_frame',
-        default='',
-        description=(
-            'Child frame of odometry and of the transform; empty means the frame of the IMU in '
-            'training, or base_link where it had none.'
-        ),
-        settable=Settable.UNCONFIGURED,
-    ),
-    *watching_parameters(Settable.UNCONFIGURED),
-    Parameter(
-        name='use_receive_time',
-        default=False,
-        description='Stamp IMU messages on arrival, for drivers that leave their stamps zero.',
-        settable=Settable.UNCONFIGURED,
-    ),
-    Parameter(
-        name='particles_rate_hz',
-        default=PARTICLES_HZ,
-        description=(
-            'How often the topic particles tells the places where the vehicle may be; 0 for never.'
-        ),
-        settable=Settable.UNCONFIGURED,
-        units='Hz',
-        low=0.0,
-        high=1000.0,
-    ),
-    Parameter(
-        name='publish_tf',
-        default=False,
-        description='Also publish the transform from track frame to child frame (needs tf2_msgs).',
-        settable=Settable.UNCONFIGURED,
-    ),
-)
+@dataclass(frozen=True)
+class NodeParameters:
+    """Base of the parameters of a node; ``settable`` is when those that do not say may change."""
+
+    settable: ClassVar[Settable] = Settable.NEVER
+
+    @classmethod
+    def table(cls) -> tuple[Parameter, ...]:
+        """Return all parameters, described as in the docstrings, inherited ones last."""
+        pages = '\n\n'.join(inspect.getdoc(kind) or '' for kind in reversed(cls.__mro__))
+        words = dict(re.findall(r'^(\w+)\n((?:    .+\n?)+)', pages, re.MULTILINE))
+        defaults = vars(cls())
+        return tuple(
+            Parameter(
+                each.name,
+                [''] if defaults[each.name] == [] else defaults[each.name],
+                ' '.join(words.get(each.name, '').split()),
+                **{'settable': cls.settable, **each.metadata},
+            )
+            for each in sorted(fields(cls), key=lambda each: each.name not in cls.__annotations__)
+        )
 
 
-SLOT_CAR = (
-    Parameter(
-        name='seed',
-        default=0,
-        description='Seed of driving and noise; the same seed drives the same laps.',
-        low=0,
-        high=2**31 - 1,
-    ),
-    Parameter(
-        name='imu_rate_hz',
-        default=100.0,
-        description='IMU messages per second of the simulated car.',
-        units='Hz',
-        low=1.0,
-        high=1000.0,
-    ),
-    Parameter(
-        name='reference_rate_hz',
-        default=20.0,
-        description='Reference poses per second of the simulated car; at most the IMU rate.',
-        units='Hz',
-        low=1.0,
-        high=1000.0,
-    ),
-    Parameter(
-        name='noise',
-        default=1.0,
-        description='Scales the errors of the IMU and of the reference; 0 means none.',
-        low=0.0,
-        high=100.0,
-    ),
-    Parameter(
-        name='speed_wander',
-        default=1.0,
-        description='Scales how much the speed differs from lap to lap; 0 means not at all.',
-        low=0.0,
-        high=5.0,
-    ),
-    Parameter(
-        name='speed',
-        default=1.0,
-        description=(
-            'How many times faster than the clock the car drives; stamps run ahead of the clock '
-            'accordingly.'
-        ),
-        low=0.1,
-        high=20.0,
-    ),
-)
+@dataclass(frozen=True)
+class FilteringParameters(NodeParameters):
+    """
+    Parameters that every node with a filter has.
+
+    Parameters
+    ----------
+    input_timeout_s
+        Silence of the sensor after which the status is no data.
+    reorder_s
+        How late a message of the sensor may come and still be used, by its stamp; all that is
+        published comes as much later. 0 refuses messages that are late.
+    ellipse_warn_m
+        Half the long axis of the 95 % ellipse above which the status is unsure; 0 for what fits
+        the model.
+    ellipse_error_m
+        The same above which it is lost, or still localising, and nothing is published; 0 for what
+        fits the model.
+    status_rate_hz
+        How often the topic status reports how the node is.
+    publish_tf
+        Also publish the transform from track frame to child frame (needs tf2_msgs).
+
+    """
+
+    input_timeout_s: float = _field(1.0, 0.05, 60.0, units='s')
+    reorder_s: float = _field(0.0, 0.0, 0.4, units='s')
+    ellipse_warn_m: float = _field(0.0, 0.0, 1e6, units='m')
+    ellipse_error_m: float = _field(0.0, 0.0, 1e6, units='m')
+    status_rate_hz: float = _field(10.0, 1.0, 100.0, units='Hz', settable=Settable.NEVER)
+    publish_tf: bool = False
 
 
-_USUAL = TrainingSettings()
+@dataclass(frozen=True)
+class FilterParameters(FilteringParameters):
+    """
+    Parameters of ``filter_node``.
 
-TRAINER = (
-    Parameter(
-        name='model',
-        default='',
-        description='Path of the model file to write; a file that is there is replaced.',
-        settable=Settable.BEFORE_TRAINING,
-    ),
-    Parameter(
-        name='bags',
-        default=[''],
-        description='Bags to train from; none means to record from live topics.',
-    ),
-    Parameter(
-        name='imu_topic',
-        default='',
-        description='IMU topic in the bags; empty means the only one of that type.',
-    ),
-    Parameter(
-        name='position_topic',
-        default='',
-        description='Position topic in the bags; empty means the only one of a fitting type.',
-    ),
-    Parameter(
-        name='reference_type',
-        default='',
-        description='Type of the live topic reference; empty means the type it is published with.',
-        choices=('', *POSITION.msgtypes),
-    ),
-    Parameter(
-        name='record_seconds',
-        default=0.0,
-        description='Seconds to record before training, by the computer; 0 means until '
-        'finish is called.',
-        units='s',
-        low=0.0,
-        high=86400.0,
-    ),
-    Parameter(
-        name='use_receive_time',
-        default=False,
-        description='Take the times of arrival as stamps, for drivers that leave theirs zero.',
-        settable=Settable.BEFORE_TRAINING,
-    ),
-    Parameter(
-        name='position_lag',
-        default='',
-        description="Seconds in quotes, such as '0.2', to make positions earlier by, or auto for "
-        'as much as gyroscope and accelerometer tell; empty leaves them, and says if they are '
-        'late.',
-        settable=Settable.BEFORE_TRAINING,
-    ),
-    Parameter(
-        name='exit_when_done',
-        default=True,
-        description='Exit after training (status 0, or 1 if it failed) instead of staying up.',
-    ),
-    Parameter(
-        name='rate_hz',
-        default=0.0,
-        description='Ticks per second of the model; 0 means chosen from the recording.',
-        settable=Settable.BEFORE_TRAINING,
-        units='Hz',
-        low=0.0,
-        high=1000.0,
-    ),
-    Parameter(
-        name='window',
-        default=0,
-        description='Length of a window; 0 means chosen from the recording.',
-        settable=Settable.BEFORE_TRAINING,
-        units='ticks',
-        low=0,
-        high=100_000,
-    ),
-    Parameter(
-        name='states',
-        default=0,
-        description='Dimension of the latent state; 0 means chosen from the recording.',
-        settable=Settable.BEFORE_TRAINING,
-        low=0,
-        high=1000,
-    ),
-    Parameter(
-        name='method',
-        default=_USUAL.method,
-        description='What filters: a belief over the places of the route, the spectral filter, or '
-        'a tpsr.',
-        settable=Settable.BEFORE_TRAINING,
-        choices=METHODS,
-    ),
-    Parameter(
-        name='sharpness',
-        default=0.0,
-        description='Exponent of the likelihood of an observation, of method route; 0 means '
-        'fitted.',
-        settable=Settable.BEFORE_TRAINING,
-        low=0.0,
-        high=100.0,
-    ),
-    Parameter(
-        name='persistence',
-        default=0.0,
-        description='Weight of what lasts in that likelihood, of method route; 0 means fitted.',
-        settable=Settable.BEFORE_TRAINING,
-        low=0.0,
-        high=100.0,
-    ),
-    Parameter(
-        name='kernel',
-        default=_USUAL.kernel,
-        description='Manifold learner that makes coordinates of windows.',
-        settable=Settable.BEFORE_TRAINING,
-        choices=tuple(KERNELS),
-    ),
-    Parameter(
-        name='readout',
-        default=_USUAL.readout,
-        description='How positions are read: mkdr estimates those of ticks that have none, where '
-        'the vehicle is seen now and then; ridge is for the spectral filter only.',
-        settable=Settable.BEFORE_TRAINING,
-        choices=tuple(READOUTS),
-    ),
-    Parameter(
-        name='horizons',
-        default=list(_USUAL.horizons),
-        description='How far ahead to predict, increasing from 0.',
-        settable=Settable.BEFORE_TRAINING,
-        units='ticks',
-    ),
-)
+    Parameters
+    ----------
+    model
+        Path of the model file that "two-manifold train" or trainer_node wrote.
+    next_model
+        Path of the model file that the service swap_model puts in its place.
+    managed
+        Wait for a lifecycle manager instead of configuring and activating itself.
+    track_frame
+        Frame of the published positions; empty means the frame of the training positions, or map
+        where they had none.
+    child_frame
+        Child frame of odometry and of the transform; empty means the frame of the IMU in training,
+        or base_link where it had none.
+    use_receive_time
+        Stamp IMU messages on arrival, for drivers that leave their stamps zero.
+    particles_rate_hz
+        How often the topic particles reports the places where the vehicle may be, for people to
+        look at; 0 for never.
+
+    """
+
+    settable: ClassVar[Settable] = Settable.UNCONFIGURED
+
+    model: str = ''
+    next_model: str = _field('', settable=Settable.ALWAYS)
+    managed: bool = _field(False, settable=Settable.NEVER)
+    track_frame: str = 'map'
+    child_frame: str = ''
+    use_receive_time: bool = False
+    particles_rate_hz: float = _field(5.0, 0.0, 1000.0, units='Hz')
 
 
-_INPUT = (
-    Parameter(
-        name='input',
-        default='imu',
-        description='What is learned from: the topic imu, or the pictures on the topic image.',
-        choices=('imu', 'image'),
-    ),
-    Parameter(
-        name='image_width',
-        default=16,
-        description='Columns of the grid that images are averaged over.',
-        low=1,
-        high=640,
-    ),
-    Parameter(
-        name='image_height',
-        default=12,
-        description='Rows of that grid.',
-        low=1,
-        high=480,
-    ),
-    Parameter(
-        name='reference_type',
-        default='',
-        description='Type of the topic reference; empty means the type it is published with.',
-        choices=('', *POSITION.msgtypes),
-    ),
-    Parameter(
-        name='use_receive_time',
-        default=False,
-        description='Stamp messages on arrival, for drivers that leave their stamps zero.',
-    ),
-)
+@dataclass(frozen=True)
+class UpdaterParameters(FilteringParameters):
+    """
+    Parameters of ``updater_node``.
 
-_LEARNING = (
-    Parameter(
-        name='learner',
-        default='',
-        description='What is learned: the map of the route or a tpsr, as train does with --method '
-        'route and --method tpsr; empty means the map of an IMU, and tpsr of images.',
-        choices=('', 'map', 'tpsr'),
-    ),
-    Parameter(
-        name='model',
-        default='',
-        description='Path of a model file that runs until what is learned here errs less; empty '
-        'means to begin with nothing.',
-    ),
-    Parameter(
-        name='position_lag',
-        default='',
-        description="Seconds in quotes, such as '0.2', by which the stamps of positions are late, "
-        'or auto for as much as gyroscope and accelerometer tell; empty leaves them.',
-    ),
-    Parameter(
-        name='horizons',
-        default=list(_USUAL.horizons),
-        description='How far ahead to predict, increasing from 0.',
-        units='ticks',
-    ),
-)
+    Parameters
+    ----------
+    input
+        What is learned from: the topic imu, or the pictures on the topic image.
+    image_width
+        Columns of the grid that images are averaged over.
+    image_height
+        Rows of that grid.
+    reference_type
+        Type of the topic reference; empty means the type it is published with.
+    use_receive_time
+        Stamp messages on arrival, for drivers that leave their stamps zero.
+    learner
+        What is learned: the map of the route or a tpsr, as train does with --method route and
+        --method tpsr; empty means the map of an IMU, and tpsr of images.
+    model
+        Path of a model file that runs until what is learned here errs less; empty means to begin
+        with nothing.
+    position_lag
+        Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto for as
+        much as gyroscope and accelerometer tell; empty leaves them.
+    horizons
+        How far ahead to predict, increasing from 0.
+    checkpoint_folder
+        Folder of the checkpoints; empty means that nothing outlives the process.
+    checkpoint_name
+        Beginning of their file names: letters, digits, _ and -.
+    checkpoint_s
+        Time between two checkpoints.
+    checkpoints_kept
+        How many of them are kept.
+    filter_node
+        Name of the filter node that is given better models; empty means none.
+    hand_over_margin
+        A model is better if it errs less than this share of the one in use.
+    hand_over_folder
+        Folder of these models; empty means that of the checkpoints.
+    track_frame
+        Frame of the published positions; empty means that of the given model, or map.
+    child_frame
+        Child frame of odometry and of the transform; empty means that of the given model, or
+        base_link.
 
-_KEEPING = (
-    Parameter(
-        name='checkpoint_folder',
-        default='',
-        description='Folder of the checkpoints; empty means that nothing outlives the process.',
-    ),
-    Parameter(
-        name='checkpoint_name',
-        default='updater',
-        description='Beginning of their file names: letters, digits, _ and -.',
-    ),
-    Parameter(
-        name='checkpoint_s',
-        default=60.0,
-        description='Time between two checkpoints.',
-        units='s',
-        low=1.0,
-        high=3600.0,
-    ),
-    Parameter(
-        name='checkpoints_kept',
-        default=3,
-        description='How many of them are kept.',
-        low=1,
-        high=100,
-    ),
-)
+    """
 
-_HANDING_OVER = (
-    Parameter(
-        name='filter_node',
-        default='',
-        description='Name of the filter node that is given better models; empty means none.',
-    ),
-    Parameter(
-        name='hand_over_margin',
-        default=ContestSettings().margin,
-        description='A model is better if it errs less than this share of the one in use.',
-        low=0.1,
-        high=1.0,
-    ),
-    Parameter(
-        name='hand_over_folder',
-        default='',
-        description='Folder of these models; empty means that of the checkpoints.',
-    ),
-)
-
-_FRAMES = (
-    Parameter(
-        name='track_frame',
-        default=USUAL_TRACK,
-        description='Frame of the published positions; empty means that of the given model, or '
-        'map.',
-    ),
-    Parameter(
-        name='child_frame',
-        default='',
-        description='Child frame of odometry and of the transform; empty means that of the given '
-        'model, or base_link.',
-    ),
-    Parameter(
-        name='publish_tf',
-        default=False,
-        description='Also publish the transform from track frame to child frame (needs tf2_msgs).',
-    ),
-)
-
-UPDATER = (
-    *_INPUT,
-    *watching_parameters(Settable.NEVER),
-    *_LEARNING,
-    *_KEEPING,
-    *_HANDING_OVER,
-    *_FRAMES,
-)
+    input: str = _field('imu', choices=('imu', 'image'))
+    image_width: int = _field(16, 1, 640)
+    image_height: int = _field(12, 1, 480)
+    reference_type: str = _field('', choices=('', *POSITION.msgtypes))
+    use_receive_time: bool = False
+    learner: str = _field('', choices=('', 'map', 'tpsr'))
+    model: str = ''
+    position_lag: str = ''
+    horizons: list[int] = _field(list(TrainingSettings.horizons), units='ticks')
+    checkpoint_folder: str = ''
+    checkpoint_name: str = 'updater'
+    checkpoint_s: float = _field(60.0, 1.0, 3600.0, units='s')
+    checkpoints_kept: int = _field(3, 1, 100)
+    filter_node: str = ''
+    hand_over_margin: float = _field(0.9, 0.1, 1.0)
+    hand_over_folder: str = ''
+    track_frame: str = 'map'
+    child_frame: str = ''
 
 
-PARAMETERS = {
-    'filter_node': FILTER,
-    'updater_node': UPDATER,
-    'trainer_node': TRAINER,
-    'slot_car_node': SLOT_CAR,
+@dataclass(frozen=True)
+class TrainerParameters(NodeParameters):
+    """
+    Parameters of ``trainer_node``.
+
+    Parameters
+    ----------
+    model
+        Path of the model file to write; a file that is there is replaced.
+    bags
+        Bags to train from; none means to record from live topics.
+    imu_topic
+        IMU topic in the bags; empty means the only one of that type.
+    position_topic
+        Position topic in the bags; empty means the only one of a fitting type.
+    reference_type
+        Type of the live topic reference; empty means the type it is published with.
+    record_seconds
+        Seconds to record before training, by the computer; 0 means until finish is called.
+    use_receive_time
+        Take the times of arrival as stamps, for drivers that leave theirs zero.
+    position_lag
+        Seconds in quotes, such as '0.2', to make positions earlier by, or auto for as much as
+        gyroscope and accelerometer tell; empty leaves them, and says if they are late.
+    exit_when_done
+        Exit after training (status 0, or 1 if it failed) instead of staying up.
+    rate_hz
+        Ticks per second of the model; 0 means chosen from the recording.
+    window
+        Length of a window; 0 means chosen from the recording.
+    states
+        Dimension of the latent state; 0 means chosen from the recording.
+    method
+        What filters: a belief over the places of the route, the spectral filter, or a tpsr.
+    sharpness
+        Exponent of the likelihood of an observation, of method route; 0 means fitted.
+    persistence
+        Weight of what lasts in that likelihood, of method route; 0 means fitted.
+    kernel
+        Manifold learner that makes coordinates of windows.
+    readout
+        How positions are read: mkdr estimates those of ticks that have none, where the vehicle is
+        seen now and then; ridge is for the spectral filter only.
+    horizons
+        How far ahead to predict, increasing from 0.
+
+    """
+
+    settable: ClassVar[Settable] = Settable.BEFORE_TRAINING
+
+    model: str = ''
+    bags: list[str] = _field([], settable=Settable.NEVER)
+    imu_topic: str = _field('', settable=Settable.NEVER)
+    position_topic: str = _field('', settable=Settable.NEVER)
+    reference_type: str = _field('', choices=('', *POSITION.msgtypes), settable=Settable.NEVER)
+    record_seconds: float = _field(0.0, 0.0, 86400.0, units='s', settable=Settable.NEVER)
+    use_receive_time: bool = False
+    position_lag: str = ''
+    exit_when_done: bool = _field(True, settable=Settable.NEVER)
+    rate_hz: float = _field(0.0, 0.0, 1000.0, units='Hz')
+    window: int = _field(0, 0, 100_000, units='ticks')
+    states: int = _field(0, 0, 1000)
+    method: str = _field(TrainingSettings.method, choices=METHODS)
+    sharpness: float = _field(0.0, 0.0, 100.0)
+    persistence: float = _field(0.0, 0.0, 100.0)
+    kernel: str = _field(TrainingSettings.kernel, choices=tuple(KERNELS))
+    readout: str = _field(TrainingSettings.readout, choices=tuple(READOUTS))
+    horizons: list[int] = _field(list(TrainingSettings.horizons), units='ticks')
+
+
+@dataclass(frozen=True)
+class SlotCarParameters(NodeParameters):
+    """
+    Parameters of ``slot_car_node``.
+
+    Parameters
+    ----------
+    seed
+        Seed of driving and noise; the same seed drives the same laps.
+    imu_rate_hz
+        IMU messages per second of the simulated car.
+    reference_rate_hz
+        Reference poses per second of the simulated car; at most the IMU rate.
+    noise
+        Scales the errors of the IMU and of the reference; 0 means none.
+    speed_wander
+        Scales how much the speed differs from lap to lap; 0 means not at all.
+    speed
+        How many times faster than the clock the car drives; stamps run ahead of the clock
+        accordingly.
+
+    """
+
+    seed: int = _field(0, 0, 2**31 - 1)
+    imu_rate_hz: float = _field(100.0, 1.0, 1000.0, units='Hz')
+    reference_rate_hz: float = _field(20.0, 1.0, 1000.0, units='Hz')
+    noise: float = _field(1.0, 0.0, 100.0)
+    speed_wander: float = _field(1.0, 0.0, 5.0)
+    speed: float = _field(1.0, 0.1, 20.0)
+
+
+PARAMETERS: dict[str, type[NodeParameters]] = {
+    'filter_node': FilterParameters,
+    'updater_node': UpdaterParameters,
+    'trainer_node': TrainerParameters,
+    'slot_car_node': SlotCarParameters,
 }
-"""Tables by name of the node and of its executable."""
+"""Parameters by name of the node and of its executable."""
 
 
-_HEAD = """\
+def parameter_page() -> str:
+    """Return the page ``docs/parameters.md``."""
+    head = """\
 # Parameters
 
-This page is written by `python -m two_manifold_ros.interface.parameters` from the tables that the
+This page is written by `python -m two_manifold_ros.interface.parameters` from the classes that the
 nodes declare their parameters from; a test compares the two.
 
 *Changeable* says until when `ros2 param set` is accepted; later it is refused with the reason.
 """
-_COLUMNS = ('Parameter', 'Type', 'Default', 'Allowed', 'Changeable', 'Meaning')
-
-
-def parameter_page() -> str:
-    """Return the whole page."""
-    parts = [_HEAD]
-    for node, table in PARAMETERS.items():
-        rows = [_COLUMNS, tuple('---' for _ in _COLUMNS), *map(_row, table)]
+    columns = ('Parameter', 'Type', 'Default', 'Allowed', 'Changeable', 'Meaning')
+    parts = [head]
+    for node, parameters in PARAMETERS.items():
+        rows = [columns, ('---',) * len(columns), *map(_row, parameters.table())]
         lines = [f'| {" | ".join(row)} |' for row in rows]
         parts.append(f'## {node}\n\n' + '\n'.join(lines) + '\n')
     return '\n'.join(parts)

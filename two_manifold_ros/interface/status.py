@@ -1,16 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Status and diagnostics of a node as messages and as one line."""
+"""Status and diagnostics of a node as messages, and a table of those that were heard."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.estimates import header, labelled_array
+from two_manifold_ros.interface.messages import header, labelled_array
 from two_manifold_ros.interface.snapshot import REJECTIONS
 
 if TYPE_CHECKING:
@@ -25,16 +24,7 @@ OUTSIDE = -1
 CODES = {status: code for code, status in enumerate(Status)}
 """Codes of the states, in the order of the way from the first sample to tracking."""
 
-COUNTS = (
-    'received',
-    'used',
-    'waiting',
-    'published',
-    'gaps',
-    'resets',
-    'restarts',
-    *REJECTIONS,
-)
+COUNTS = ('received', 'used', 'waiting', 'published', 'gaps', 'resets', 'restarts', *REJECTIONS)
 """``received`` is the sum of ``used``, ``waiting`` and the rejections, which come last."""
 
 NUMBERS = (
@@ -54,20 +44,14 @@ NUMBERS = (
     'processing_max_us',
     *COUNTS,
 )
-"""What is told, in this order, after the stamp."""
+"""Numbers on the topic ``status``, in this order, after the stamp."""
 
 
 def status_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message:
     """
     Return ``std_msgs/Float64MultiArray``, see `labelled_array`, of always the same layout.
 
-    Parameters
-    ----------
-    stamp_ns
-        Nanoseconds.
-    numbers
-        By names of ``NUMBERS``; those that are not given are NaN, which means unknown.
-
+    Numbers are by names of ``NUMBERS``; those that are not given are NaN, which means unknown.
     """
     return labelled_array(stamp_ns, {name: numbers.get(name, math.nan) for name in NUMBERS})
 
@@ -80,28 +64,14 @@ class Level(IntEnum):
     ERROR = 2
 
 
-@dataclass(frozen=True)
-class Health:
-    """
-    The state of a node.
-
-    Parameters
-    ----------
-    level
-        Whether somebody has to act.
-    why
-        One sentence: what it is doing, or why nothing is published.
-    values
-        Numbers and words for plotting and searching, in the order to show.
-
-    """
-
-    level: Level
-    why: str
-    values: Mapping[str, float | str] = field(default_factory=dict)
-
-
-def diagnostics_message(stamp_ns: int, name: str, hardware: str, health: Health) -> Message:
+def diagnostics_message(
+    stamp_ns: int,
+    name: str,
+    level: Level,
+    why: str,
+    values: Mapping[str, float | str],
+    hardware: str = '',
+) -> Message:
     """
     Return ``diagnostic_msgs/DiagnosticArray`` with one status.
 
@@ -110,18 +80,20 @@ def diagnostics_message(stamp_ns: int, name: str, hardware: str, health: Health)
     stamp_ns
         Nanoseconds.
     name, hardware
-        Who reports (the node), and on what (the frame of the IMU).
-    health
-        What is reported; numbers that are not finite are written as ``unknown``.
+        The node, and the frame of its sensor.
+    level, why
+        Whether somebody has to act, and one sentence: what the node is doing, or why nothing is
+        published.
+    values
+        Numbers and words in the order to show; numbers that are not finite become ``unknown``.
 
     """
-    values = [{'key': key, 'value': as_text(value)} for key, value in health.values.items()]
     status = {
-        'level': int(health.level),
+        'level': int(level),
         'name': name,
-        'message': health.why,
+        'message': why,
         'hardware_id': hardware,
-        'values': values,
+        'values': [{'key': key, 'value': as_text(value)} for key, value in values.items()],
     }
     return {'header': header(stamp_ns, ''), 'status': [status]}
 
@@ -133,30 +105,26 @@ def as_text(value: float | str) -> str:
     return str(value)
 
 
-GONE_S = 3.0
-"""Silence after which a node is taken to be gone; each reports once a second."""
+class StatusTable:
+    """
+    One line for every node whose diagnostics have the keys ``status`` and ``cause``.
 
+    Parameters
+    ----------
+    gone_s
+        Silence after which a node is taken to be gone; each reports once a second.
 
-class RollCall:
-    """Remembers the newest word of every node that tells ``status`` and ``cause``."""
+    """
 
-    def __init__(self) -> None:
-        self._lines: dict[str, str] = {}
-        self._states: dict[str, tuple[str, str]] = {}
-        self._heard_s: dict[str, float] = {}
+    def __init__(self, gone_s: float = 3.0) -> None:
+        self._gone_s = gone_s
+        self._heard: dict[str, tuple[tuple[str, str], str, float]] = {}
 
-    def hear(
+    def update(
         self, name: str, level: int, why: str, values: Mapping[str, str], now_s: float
     ) -> bool:
         """
-        Take a word of diagnostics.
-
-        Parameters
-        ----------
-        name, level, why, values
-            Of a ``DiagnosticStatus``.
-        now_s
-            Seconds of a clock that never goes back.
+        Take a ``DiagnosticStatus``, and when it came by a clock that never goes back.
 
         Returns
         -------
@@ -167,34 +135,28 @@ class RollCall:
         if not {'status', 'cause'} <= values.keys():
             return False
         state = values['status'], values['cause']
-        new = self._states.get(name) != state
-        self._states[name], self._heard_s[name] = state, now_s
-        self._lines[name] = f'{_level(level):5}  {_rates(values)}  {why}'
-        return new
+        is_new = name not in self._heard or self._heard[name][0] != state
+        word = Level(level).name if level in set(Level) else 'STALE'
+        received, published = (_rate(values, f'{each}_rate_hz') for each in ('input', 'estimate'))
+        line = f'{word:5}  {received} Hz in, {published} Hz out  {why}'
+        self._heard[name] = state, line, now_s
+        return is_new
 
     def line(self, name: str, now_s: float) -> str:
         """Return the line about a node."""
-        silent_s = now_s - self._heard_s[name]
-        if silent_s > GONE_S:
+        _, line, heard_s = self._heard[name]
+        silent_s = now_s - heard_s
+        if silent_s > self._gone_s:
             return f'{name}  GONE   not heard for {silent_s:.0f} s'
-        return f'{name}  {self._lines[name]}'
+        return f'{name}  {line}'
 
     def lines(self, now_s: float) -> list[str]:
         """Return the lines about all nodes, by name."""
-        return [self.line(name, now_s) for name in sorted(self._lines)]
+        return [self.line(name, now_s) for name in sorted(self._heard)]
 
 
-def _level(level: int) -> str:
-    return Level(level).name if level in set(Level) else 'STALE'
-
-
-def _rates(values: Mapping[str, str]) -> str:
-    pairs = (('input_rate_hz', 'Hz in'), ('estimate_rate_hz', 'Hz out'))
-    return ', '.join(f'{_short(values.get(key, ""))} {unit}' for key, unit in pairs)
-
-
-def _short(number: str) -> str:
+def _rate(values: Mapping[str, str], key: str) -> str:
     try:
-        return f'{float(number):.1f}'
+        return f'{float(values.get(key, "")):.1f}'
     except ValueError:
         return '-'

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Topics, types, qualities of service and frames of what is published."""
+"""Topics of the nodes: names, types, qualities of service and frames."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 
-USUAL_TRACK = 'map'
-USUAL_CHILD = 'base_link'
+Message: TypeAlias = dict[str, Any]
+"""A message as a nested dict named like the ROS fields; leaves are whatever the type says."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Frames:
     child: str
 
 
-def choose_frames(model: ModelHead, track: str = USUAL_TRACK, child: str = '') -> Frames:
+def choose_frames(model: ModelHead, track: str = 'map', child: str = '') -> Frames:
     """
     Return the named frames; an empty name means that of the training, if it had one.
 
@@ -42,69 +42,75 @@ def choose_frames(model: ModelHead, track: str = USUAL_TRACK, child: str = '') -
     taken to be the same place: nothing is transformed.
     """
     return Frames(
-        track=track or model.frame_id or USUAL_TRACK,
-        child=child or model.imu_frame_id or USUAL_CHILD,
+        track=track or model.frame_id or 'map', child=child or model.imu_frame_id or 'base_link'
     )
-
-
-Message: TypeAlias = dict[str, Any]
-"""A message as a nested dict named like the ROS fields; leaves are whatever the type says."""
 
 
 @dataclass(frozen=True)
 class Topic:
     """
-    One topic of the filter.
+    One topic of a node.
 
     Parameters
     ----------
     name
         Relative name, so that remapping and namespaces work.
     msgtype
-        Such as ``nav_msgs/msg/Path``.
+        Type such as ``nav_msgs/msg/Path``.
     depth
-        Messages kept for a slow reader.
+        Messages kept for a slow reader. The 200 of the estimates are four seconds at 50 Hz: after
+        a stall the samples that were kept are answered within milliseconds, sooner than a reader
+        acknowledges. With 10, a stall of a second lost 38 of 181.
     reliable
         Reliable, or best effort (what REP-2003 asks of readers of sensors).
     latched
-        Transient local: who subscribes late is given the last message.
+        Transient local: a late subscriber gets the last message.
 
     """
 
     name: str
     msgtype: str
-    depth: int = 10
+    depth: int = 200
     reliable: bool = True
     latched: bool = False
 
 
-# Four seconds of samples at 1000 Hz: the longest stall that loses nothing. On a machine with six
-# times more to do than it can, stalls of a second and more were measured.
-IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=4000, reliable=False)
+class Topics:
+    """
+    All topics with a fixed type.
 
-# An old frame is worth nothing.
-IMAGE = Topic('image', 'sensor_msgs/msg/Image', depth=1, reliable=False)
+    The IMU's depth is four seconds of samples at 1000 Hz, the longest stall that loses nothing:
+    on a machine with six times its load, stalls of a second and more were measured. An old image
+    is worth nothing. ``LEARNING`` is the updater's alone.
+    """
 
-# Four seconds of estimates at 50 Hz: after a stall the samples that were kept are answered within
-# milliseconds, sooner than a reader acknowledges. With 10, a stall of a second lost 38 of 181.
-_ANSWERS = 200
+    IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=4000, reliable=False)
+    IMAGE = Topic('image', 'sensor_msgs/msg/Image', depth=1, reliable=False)
+    POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped')
+    ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')
+    PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')
+    LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray')
+    MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
+    PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2', depth=10)
+    STATUS = Topic('status', 'std_msgs/msg/Float64MultiArray', depth=10)
+    DIAGNOSTICS = Topic('diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', depth=10)
+    LEARNING = Topic('learning', 'std_msgs/msg/Float64MultiArray', depth=10)
 
-POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped', depth=_ANSWERS)
-ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry', depth=_ANSWERS)
-PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path', depth=_ANSWERS)
-LATENT_STATE = Topic('latent_state', 'std_msgs/msg/Float64MultiArray', depth=_ANSWERS)
-MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
-PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2')
-STATUS = Topic('status', 'std_msgs/msg/Float64MultiArray')
-DIAGNOSTICS = Topic('diagnostics', 'diagnostic_msgs/msg/DiagnosticArray')
 
-# Of the updater, beside those of its estimates.
-LEARNING = Topic('learning', 'std_msgs/msg/Float64MultiArray')
 ADAPTING = 'adapting/'
-"""What the updater's topics begin with: two publishers on one topic would be a trap."""
+"""Prefix of the updater's topics and services: two publishers on one topic would be a trap."""
 
-ESTIMATE_TOPICS = (POSITION, ODOMETRY, PREDICTED_PATH, LATENT_STATE, MARKERS)
+ESTIMATE_TOPICS = (
+    Topics.POSITION,
+    Topics.ODOMETRY,
+    Topics.PREDICTED_PATH,
+    Topics.LATENT_STATE,
+    Topics.MARKERS,
+)
 """Published once per valid estimate."""
 
-TOPICS = {topic.name: topic for topic in (*ESTIMATE_TOPICS, PARTICLES, STATUS, DIAGNOSTICS)}
-"""Everything that is published, by name."""
+PUBLISHED = {
+    topic.name: topic
+    for topic in (*ESTIMATE_TOPICS, Topics.PARTICLES, Topics.STATUS, Topics.DIAGNOSTICS)
+}
+"""Everything that the filter node publishes, by name."""

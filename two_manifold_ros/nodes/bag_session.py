@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Play a bag onto live topics, listen to all nodes, record their answers."""
+"""Play a bag onto live topics, record the answers, and listen to all nodes."""
 
 from __future__ import annotations
 
@@ -16,85 +16,62 @@ from rclpy.serialization import deserialize_message
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.topics import DIAGNOSTICS, IMU, POSITION, STATUS, TOPICS
-from two_manifold_ros.nodes.publishing import message_class, quality
-from two_manifold_ros.nodes.running import begin
+from two_manifold_ros.interface.topics import PUBLISHED, Topics
+from two_manifold_ros.nodes.publishing import message_class, qos
+from two_manifold_ros.nodes.running import start_middleware
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Hear = Callable[[str, int, str, Mapping[str, str]], object]
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.recordings.bag_writer import BagWriter
 
 
-LOOK_S = 0.5
-
-
-def listen(hear: Hear, look: Callable[[], object], seconds: float) -> None:
+def listen(
+    hear: Callable[[str, int, str, Mapping[str, str]], object],
+    refresh: Callable[[], object],
+    seconds: float,
+) -> None:
     """
-    Listen for some time, or until a signal ends the process.
+    Listen to all diagnostics for some time, or until a signal ends the process.
 
     Parameters
     ----------
     hear
-        Called with name, level, message and values of every word of diagnostics.
-    look
+        Called with name, level, message and values of every status of diagnostics.
+    refresh
         Called twice a second.
     seconds
-        How long; 0 for ever.
+        Seconds to listen; 0 for ever.
 
     """
-    begin([])
+
+    def on_message(message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {each.key: each.value for each in status.values}
+            hear(status.name, ord(status.level), status.message, values)
+
+    start_middleware([])
     executor = SingleThreadedExecutor()
+    topics: set[str] = set()
     try:
-        ears = _Ears(hear)
-        executor.add_node(ears)
+        node = Node('two_manifold_status', start_parameter_services=False)
+        executor.add_node(node)
         begun_s = monotonic()
-        looked_s = begun_s - LOOK_S
+        refreshed_s = begun_s - 1.0
         while not seconds or monotonic() - begun_s < seconds:
-            if monotonic() - looked_s >= LOOK_S:
-                looked_s = monotonic()
-                ears.find()
-                look()
+            if monotonic() - refreshed_s >= 0.5:
+                refreshed_s = monotonic()
+                for topic, kinds in node.get_topic_names_and_types():
+                    if Topics.DIAGNOSTICS.msgtype in kinds and topic not in topics:
+                        topics.add(topic)
+                        node.create_subscription(
+                            DiagnosticArray, topic, on_message, qos(Topics.DIAGNOSTICS)
+                        )
+                refresh()
             executor.spin_once(timeout_sec=0.1)
     finally:
         executor.shutdown()
         try_shutdown()
-
-
-class _Ears(Node):
-    def __init__(self, hear: Hear) -> None:
-        super().__init__('two_manifold_status', start_parameter_services=False)
-        self._hear = hear
-        self._topics: set[str] = set()
-
-    def find(self) -> None:
-        """Subscribe the topics that are new."""
-        for topic, kinds in self.get_topic_names_and_types():
-            if DIAGNOSTICS.msgtype in kinds and topic not in self._topics:
-                self._topics.add(topic)
-                self.create_subscription(
-                    DiagnosticArray, topic, self._on_message, quality(DIAGNOSTICS)
-                )
-
-    def _on_message(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            values = {each.key: each.value for each in status.values}
-            self._hear(status.name, ord(status.level), status.message, values)
-
-
-MATCHING_TIMEOUT_S = 60.0
-DRAINING_S = 0.5
-ANSWERS_WAITING = 1000
-"""Messages of a topic that may wait to be recorded while the machine is busy."""
-
-AHEAD = 200
-"""IMU messages played that the filter may not have taken yet: no more answers than it keeps."""
-
-STALL_S = 10.0
-"""How long a filter that takes nothing is waited for."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +99,9 @@ def play_and_record(
     messages
         At least one, in order.
     speed
-        Times real time.
+        Speed, times real time.
     alive
-        Whether the node still runs.
+        Returns whether the filter node still runs.
     progress
         Called with the share played.
 
@@ -139,7 +116,7 @@ def play_and_record(
         If the node ended or did not appear in time.
 
     """
-    begin([])
+    start_middleware([])
     try:
         session = BagSession(bag)
         session.wait_for_filter(messages[0].raw, alive)
@@ -168,22 +145,28 @@ class BagSession(Node):
         self._now_ns = 0
         self._heard = False
         self._taken = 0.0
-        reliable = QoSProfile(depth=IMU.depth, reliability=ReliabilityPolicy.RELIABLE)
-        self._imu = self.create_publisher(message_class(IMU.msgtype), IMU.name, reliable)
+        imu = Topics.IMU
+        reliable = QoSProfile(depth=imu.depth, reliability=ReliabilityPolicy.RELIABLE)
+        self._imu = self.create_publisher(message_class(imu.msgtype), imu.name, reliable)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self)
-        for topic in TOPICS.values():
+        for topic in PUBLISHED.values():
+            patient = qos(topic)
+            # Messages that may wait to be recorded while the machine is busy.
+            patient.depth = 1000
             self.create_subscription(
                 message_class(topic.msgtype),
                 topic.name,
                 self._recorder(topic.name, topic.msgtype),
-                _patient(quality(topic)),
+                patient,
                 raw=True,
             )
 
-    def wait_for_filter(self, first: bytes, alive: Callable[[], bool]) -> None:
+    def wait_for_filter(
+        self, first: bytes, alive: Callable[[], bool], timeout_s: float = 60.0
+    ) -> None:
         """
-        Wait until the filter node says that it hears the IMU, and all of its topics are heard.
+        Wait until the filter node hears the IMU, and all of its topics are heard.
 
         That our publisher has found a reader does not mean that the reader has found us, and a
         best-effort reader loses what is sent before. So the first message is sent until the node
@@ -195,15 +178,15 @@ class BagSession(Node):
             If the node ended or did not appear in time.
 
         """
-        deadline = monotonic() + MATCHING_TIMEOUT_S
-        while not (self._heard and all(self.count_publishers(name) for name in TOPICS)):
+        deadline = monotonic() + timeout_s
+        while not (self._heard and all(self.count_publishers(name) for name in PUBLISHED)):
             if not alive():
                 msg = 'the filter node ended before it was ready; its log is above'
                 raise InputError(msg)
             if monotonic() > deadline:
                 msg = (
-                    f'the filter node was not found on the network within '
-                    f'{MATCHING_TIMEOUT_S:.0f} s; is the loopback interface up?'
+                    f'the filter node was not found on the network within {timeout_s:.0f} s; is '
+                    'the loopback interface up?'
                 )
                 raise InputError(msg)
             if self._imu.get_subscription_count():
@@ -211,42 +194,47 @@ class BagSession(Node):
             self._spin_until(monotonic() + 0.1)
 
     def play(
-        self, messages: Sequence[Timed], speed: float, progress: Callable[[float], None]
+        self,
+        messages: Sequence[Timed],
+        speed: float,
+        progress: Callable[[float], None],
+        most_ahead: int = 200,
     ) -> None:
         """
         Publish the messages at the pace of their stamps times ``speed``, recording answers.
 
-        On a busy machine it takes longer: what is late is not made up for, because messages in a
-        rush are lost, and a filter that has fallen behind is waited for.
+        On a busy machine it takes longer: lost time is not made up for, because messages in a
+        rush are lost, and the filter may be behind by at most ``most_ahead`` messages, no more
+        answers than it keeps.
         """
         self._now_ns, due = messages[0].stamp_ns, monotonic()
         before = self._taken
         for index, message in enumerate(messages):
             due = max(due + (message.stamp_ns - self._now_ns) * 1e-9 / speed, monotonic())
             self._spin_until(due)
-            self._wait_until_taken(before + index - AHEAD + 1)
+            self._wait_until_taken(before + index - most_ahead + 1)
             self._now_ns = message.stamp_ns
             self._imu.publish(message.raw)
             if index % 100 == 0:
                 progress(index / len(messages))
         self._wait_until_taken(before + len(messages))
         answered = -1
-        while answered != self.received.get(POSITION.name, 0):
-            answered = self.received.get(POSITION.name, 0)
-            self._spin_until(monotonic() + DRAINING_S)
+        while answered != self.received.get(Topics.POSITION.name, 0):
+            answered = self.received.get(Topics.POSITION.name, 0)
+            self._spin_until(monotonic() + 0.5)
 
     def end(self) -> None:
         """Stop listening."""
         self._executor.shutdown()
         self.destroy_node()
 
-    def _wait_until_taken(self, count: float) -> None:
-        """Wait until the filter has taken so many messages, or takes none for ``STALL_S``."""
-        taken, given_up = self._taken, monotonic() + STALL_S
+    def _wait_until_taken(self, count: float, stall_s: float = 10.0) -> None:
+        """Wait until the filter has taken so many messages, or takes none for so long."""
+        taken, given_up = self._taken, monotonic() + stall_s
         while self._taken < count and monotonic() < given_up:
             self._spin_until(monotonic() + 0.01)
             if self._taken > taken:
-                taken, given_up = self._taken, monotonic() + STALL_S
+                taken, given_up = self._taken, monotonic() + stall_s
 
     def _spin_until(self, due: float) -> None:
         while ok():
@@ -259,18 +247,13 @@ class BagSession(Node):
         def record(raw: bytes) -> None:
             self._bag.write_raw(f'/{name}', msgtype, self._now_ns, raw)
             self.received[name] = self.received.get(name, 0) + 1
-            if name == DIAGNOSTICS.name and not self._heard:
+            if name == Topics.DIAGNOSTICS.name and not self._heard:
                 report = deserialize_message(raw, message_class(msgtype))
                 values = {each.key: each.value for each in report.status[0].values}
                 self._heard = values.get('received', '0') != '0'
-            if name == STATUS.name:
+            if name == Topics.STATUS.name:
                 report = deserialize_message(raw, message_class(msgtype))
                 names = report.layout.dim[0].label.split(',')
                 self._taken = report.data[names.index('received')]
 
         return record
-
-
-def _patient(quality: QoSProfile) -> QoSProfile:
-    quality.depth = ANSWERS_WAITING
-    return quality

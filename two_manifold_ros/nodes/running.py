@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start a node, spin it, and end it cleanly on every signal."""
+"""Start the middleware, spin a node, and end it cleanly on every signal."""
 
 from __future__ import annotations
 
@@ -36,10 +36,17 @@ def log_trouble() -> str:
     """
     Return why no log file can be written, or an empty string.
 
-    A node that asks ROS 2 for one nevertheless does not start.
+    A node that asks ROS 2 for one nevertheless does not start. The folder is found by the rules
+    of rcl_logging.
     """
-    folder = _log_folder()
-    if folder is None:
+    home = os.environ.get('HOME')
+    if os.environ.get('ROS_LOG_DIR'):
+        folder = Path(os.environ['ROS_LOG_DIR']).expanduser()
+    elif os.environ.get('ROS_HOME'):
+        folder = Path(os.environ['ROS_HOME']).expanduser() / 'log'
+    elif home:
+        folder = Path(home) / '.ros' / 'log'
+    else:
         return 'No log file is written, because HOME is not set: set it, or ROS_LOG_DIR.'
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,47 +59,30 @@ def log_trouble() -> str:
     return ''
 
 
-def _log_folder() -> Path | None:
-    """Return the folder by the rules of rcl_logging."""
-    if os.environ.get('ROS_LOG_DIR'):
-        return Path(os.environ['ROS_LOG_DIR']).expanduser()
-    home = os.environ.get('HOME')
-    if os.environ.get('ROS_HOME'):
-        return Path(os.environ['ROS_HOME']).expanduser() / 'log'
-    return Path(home) / '.ros' / 'log' if home else None
-
-
-_GET_FLAGS, _UP = 0x8913, 0x1
-_REQUEST = struct.Struct('16sH')
-
-
 def network_trouble() -> str:
     """Return why no other process can be found, or an empty string."""
+    get_flags, up = 0x8913, 0x1
+    request = struct.Struct('16sH')
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         for _, name in socket.if_nameindex():
-            if _flags(asked, name) & _UP:
+            try:
+                answer = ioctl(asked, get_flags, request.pack(name.encode(), 0).ljust(40, b'\0'))
+            except OSError:
+                # It was taken away a moment ago, as those of containers are.
+                continue
+            if request.unpack_from(answer)[1] & up:
                 return ''
     return (
         'No network interface is up, not even loopback, so that no other node is ever found: set '
-        'one up ("ip link set lo up") and start the node anew.'
+        'one up ("ip link set lo up") and restart the node.'
     )
 
 
-def _flags(asked: socket.socket, interface: str) -> int:
-    try:
-        answer = ioctl(asked, _GET_FLAGS, _REQUEST.pack(interface.encode(), 0).ljust(40, b'\0'))
-    except OSError:
-        # It was taken away a moment ago, as those of containers are.
-        return 0
-    flags: int = _REQUEST.unpack_from(answer)[1]
-    return flags
-
-
-def begin(args: list[str] | None) -> None:
+def start_middleware(args: list[str] | None) -> None:
     """
     Start the middleware, without a log file where there is no place for one.
 
-    What is wrong with the machine is logged as warnings. Signals are left to the caller.
+    Troubles of the machine are logged as warnings. Signals are left to the caller.
 
     Parameters
     ----------
@@ -119,9 +109,6 @@ def begin(args: list[str] | None) -> None:
         get_logger('two_manifold_ros').warning(each)
 
 
-_BAD_INPUT = 2
-
-
 def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None) -> int:
     """
     Create a node, spin it until it or somebody else ends it, and return the exit status.
@@ -132,7 +119,7 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
         Makes the node once rclpy is up. Its attribute ``exit_status`` is ``None`` as long as it
         wants to go on. An `InputError` is logged and gives status 2.
     stop
-        What signals do: one that comes before the node is there ends the process at once, later
+        Heard signals: one that comes before the node is there ends the process at once, later
         ones only between two callbacks, so that nothing is left half done.
     args
         Command line, by default the process's own.
@@ -141,17 +128,24 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
     logger = get_logger('two_manifold_ros')
     node = None
     try:
-        begin(args)
+        start_middleware(args)
         node = create()
         stop.at_once = False
-        _spin(node, stop)
+        executor = make_executor()
+        executor.add_node(node)
+        try:
+            # EventsExecutor.spin() without timeout delivers nothing; signals are heard in between.
+            while ok() and node.exit_status is None and not stop.signal:
+                executor.spin_once(timeout_sec=0.1)
+        finally:
+            executor.shutdown()
     except ExternalShutdownException:
         pass
     except InputError as error:
         # What a signal breaks off looks like a parameter that cannot be declared, or the like.
         if not stop.signal:
             logger.fatal(str(error))
-            return _BAD_INPUT
+            return 2
     except RCLError:
         # Somebody shut the middleware down between two calls into it; anything else is a bug.
         if ok():
@@ -162,17 +156,6 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
             node.destroy_node()
         try_shutdown()
     return (node.exit_status if node else None) or 0
-
-
-def _spin(node: Any, stop: Stopping) -> None:  # noqa: ANN401 - rclpy has no type for a node that may end
-    executor = make_executor()
-    executor.add_node(node)
-    try:
-        # EventsExecutor.spin() without timeout delivers nothing; signals are heard in between.
-        while ok() and node.exit_status is None and not stop.signal:
-            executor.spin_once(timeout_sec=0.1)
-    finally:
-        executor.shutdown()
 
 
 def make_executor() -> Executor:
@@ -192,25 +175,24 @@ def make_executor() -> Executor:
 
 def refuse_impossible(node: LifecycleNode) -> None:
     """
-    Answer requests for transitions that are not possible, of which rclpy would end the node.
+    Refuse requests for transitions that are not possible, of which rclpy would end the node.
 
-    A lifecycle manager that is late, or was started anew, makes such requests.
+    A lifecycle manager that is late, or was restarted, makes such requests.
     """
+    warn = node.get_logger().warning
+
+    def refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        def answer(request: ChangeState.Request, response: ChangeState.Response) -> object:
+            try:
+                return change(request, response)
+            except RCLError:
+                asked = request.transition.label or f'number {request.transition.id}'
+                warn(f'The transition {asked} was asked for, which is not possible in this state')
+                response.success = False
+                return response
+
+        return answer
+
     for service in node.services:
         if service.srv_type is ChangeState:
-            service.callback = _refusing(service.callback, node.get_logger().warning)
-
-
-def _refusing(
-    change: Callable[[Any, Any], Any], warn: Callable[[str], object]
-) -> Callable[[Any, Any], Any]:
-    def answer(request: ChangeState.Request, response: ChangeState.Response) -> object:
-        try:
-            return change(request, response)
-        except RCLError:
-            asked = request.transition.label or f'number {request.transition.id}'
-            warn(f'The transition {asked} was asked for, which is not possible in this state')
-            response.success = False
-            return response
-
-    return answer
+            service.callback = refusing(service.callback)

@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from time import monotonic_ns
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
-from rclpy.node import Node
-from rclpy.utilities import ok
 
-from two_manifold_ros.interface.log import Guard, Notices
-from two_manifold_ros.interface.parameters import SLOT_CAR
-from two_manifold_ros.nodes.declaring import declare, values
+from two_manifold_ros.interface.log import ThrottledLog
+from two_manifold_ros.interface.parameters import SlotCarParameters
+from two_manifold_ros.nodes.callbacks import GuardedNode
+from two_manifold_ros.nodes.node_parameters import declare
 from two_manifold_ros.nodes.publishing import message_class, to_message
 from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (
@@ -23,30 +21,23 @@ from two_manifold_ros.simulation.slot_car_run import (
     reference_message,
     REFERENCE_TYPE,
 )
-from two_manifold_ros.stopping import Stopping
-from two_manifold_ros.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car import SlotCarSample
 
 
-MOST_AT_ONCE = 200
-"""Samples sent in one go after a stall; what is older than that is caught up with later."""
-
-BEHIND_S = 1.0
-"""By how much the stamps may be late before that is worth a warning."""
-
-
 class Pacing:
     """
-    Keeps samples at the pace of a clock.
+    Keep samples at the pace of a clock.
 
     Parameters
     ----------
     period_ns
-        Between two samples, in their stamps.
+        Time between two samples, in their stamps.
     speed
-        How many times faster than the clock.
+        How many times faster than the clock they come.
+    most_at_once
+        Samples sent in one go after a stall; what is older is caught up with later.
 
     Attributes
     ----------
@@ -55,19 +46,21 @@ class Pacing:
 
     """
 
-    def __init__(self, period_ns: int, speed: float) -> None:
+    def __init__(self, period_ns: int, speed: float, most_at_once: int = 200) -> None:
         self._period = period_ns
         self._speed = speed
+        self._most_at_once = most_at_once
         self.sent = 0
 
     def due(self, elapsed_ns: int) -> int:
         """Return how many to send now, after so many nanoseconds of the clock."""
-        return min(int(elapsed_ns * self._speed / self._period) - self.sent, MOST_AT_ONCE)
+        due = int(elapsed_ns * self._speed / self._period) - self.sent
+        return min(due, self._most_at_once)
 
-    def troubles(self, elapsed_ns: int) -> dict[str, str]:
-        """Return a sentence by cause if it is far behind."""
+    def troubles(self, elapsed_ns: int, most_behind_s: float = 1.0) -> dict[str, str]:
+        """Return a sentence by cause if the stamps are far behind the clock."""
         behind_s = (elapsed_ns * self._speed - self.sent * self._period) / 1e9
-        if behind_s <= BEHIND_S:
+        if behind_s <= most_behind_s:
             return {}
         return {
             'behind': (
@@ -77,50 +70,43 @@ class Pacing:
         }
 
 
-# Reliable, as REP-2003 asks of sensors; the reader decides.
-_DEPTH = 1000
-
-
-class SlotCarNode(Node):
-    """Publishes ``imu`` and ``reference`` of a car that never leaves the track."""
+class SlotCarNode(GuardedNode):
+    """Publish ``imu`` and ``reference`` of a car that never leaves the track."""
 
     def __init__(self) -> None:
         super().__init__('slot_car_node')
-        self.exit_status: int | None = None
-        declare(self, SLOT_CAR)
-        chosen: dict[str, Any] = values(self, SLOT_CAR)
+        chosen = declare(self, SlotCarParameters)
         settings = SlotCarSettings(
-            seed=chosen['seed'],
-            rate_hz=chosen['imu_rate_hz'],
-            noise=chosen['noise'],
-            speed_wander=chosen['speed_wander'],
+            seed=chosen.seed,
+            rate_hz=chosen.imu_rate_hz,
+            noise=chosen.noise,
+            speed_wander=chosen.speed_wander,
         )
         self._car = SlotCar(settings)
         self._camera = Camera(settings)
         self._variances = self._car.imu_noise.variances()
         self._period_ns = settings.period_ns
-        self._sparing = max(1, round(settings.rate_hz / chosen['reference_rate_hz']))
-        self._pacing = Pacing(settings.period_ns, chosen['speed'])
-        self._notices = Notices(self.get_logger().warning, self.get_logger().info)
-        self._imu = self.create_publisher(message_class(IMU_TYPE), 'imu', _DEPTH)
-        self._reference = self.create_publisher(message_class(REFERENCE_TYPE), 'reference', _DEPTH)
-        self._origin_ns = self.get_clock().now().nanoseconds
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._start_ns = self._steady.now().nanoseconds
-        pace_s = max(1e-3, self._period_ns / 1e9 / chosen['speed'])
-        guard = Guard(self.get_logger().error, ok)
-        self.create_timer(pace_s, guard(self._drive), clock=self._steady)
+        self._sparing = max(1, round(settings.rate_hz / chosen.reference_rate_hz))
+        self._pacing = Pacing(settings.period_ns, chosen.speed)
+        logger = self.get_logger()
+        self._log = ThrottledLog(logger.warning, logger.info)
+        # Reliable, as REP-2003 asks of sensors; the reader decides.
+        self._imu = self.create_publisher(message_class(IMU_TYPE), 'imu', 1000)
+        self._reference = self.create_publisher(message_class(REFERENCE_TYPE), 'reference', 1000)
+        self._origin_ns = self.now_ns
+        self._start_ns = monotonic_ns()
+        self.every(max(1e-3, self._period_ns / 1e9 / chosen.speed), self._drive)
         self.get_logger().info(
             f'Publishes {self._imu.topic_name} at {settings.rate_hz:g} Hz and '
             f'{self._reference.topic_name} at {settings.rate_hz / self._sparing:g} Hz of the '
-            f'time in the stamps, which runs {chosen["speed"]:g} times as fast as the clock'
+            f'time in the stamps, which runs {chosen.speed:g} times as fast as the clock'
         )
 
     def _drive(self) -> None:
-        elapsed_ns = self._steady.now().nanoseconds - self._start_ns
+        elapsed_ns = monotonic_ns() - self._start_ns
         for _ in range(self._pacing.due(elapsed_ns)):
             self._publish(self._car.step())
-        self._notices.update(self._pacing.troubles(elapsed_ns), elapsed_ns / 1e9)
+        self._log.update(self._pacing.troubles(elapsed_ns), elapsed_ns / 1e9)
 
     def _publish(self, sample: SlotCarSample) -> None:
         stamp_ns = self._origin_ns + self._pacing.sent * self._period_ns
@@ -132,19 +118,3 @@ class SlotCarNode(Node):
             fields = reference_message(stamp_ns, seen, sample.quaternion)
             self._reference.publish(to_message(REFERENCE_TYPE, fields))
         self._pacing.sent += 1
-
-
-def main(args: list[str] | None = None) -> int:
-    """Drive until stopped, and return the exit status."""
-    one_blas_thread()
-    # Loading all of it takes a second, in which a signal may come.
-    with Stopping() as stop:
-        # NumPy reads the number of threads when it is imported, which these modules do.
-        from two_manifold_ros.nodes.running import run  # noqa: PLC0415
-
-        return run(SlotCarNode, stop, args)
-    return 0
-
-
-if __name__ == '__main__':
-    raise SystemExit(main())

@@ -5,33 +5,23 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
-from rclpy.node import Node
-from rclpy.utilities import ok
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
-from two_manifold_ros.interface.assessment import judge_silence, Judgement
-from two_manifold_ros.interface.log import capitalised, Guard, Notices
-from two_manifold_ros.interface.parameters import TRAINER
-from two_manifold_ros.interface.snapshot import Facts, REJECTIONS
-from two_manifold_ros.interface.status import diagnostics_message, Health, Level
-from two_manifold_ros.interface.topics import DIAGNOSTICS, IMU
-from two_manifold_ros.nodes.declaring import declare, values
-from two_manifold_ros.nodes.publishing import quality, to_message
-from two_manifold_ros.nodes.subscriptions import (
-    LiveRecording,
-    LiveReference,
-    REFERENCE,
-    SensorTopic,
-)
-from two_manifold_ros.stopping import Stopping
-from two_manifold_ros.threads import one_blas_thread
+from two_manifold_ros.interface.assessment import assess_silence, Assessment
+from two_manifold_ros.interface.log import capitalised, ThrottledLog
+from two_manifold_ros.interface.parameters import TrainerParameters
+from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.status import diagnostics_message, Level
+from two_manifold_ros.interface.topics import Topics
+from two_manifold_ros.nodes.callbacks import GuardedNode, LiveReference, SensorTopic
+from two_manifold_ros.nodes.live_input import LiveRecording
+from two_manifold_ros.nodes.node_parameters import declare, read
+from two_manifold_ros.nodes.publishing import qos, to_message
 from two_manifold_ros.training.job import (
     check_target,
     read_bags,
@@ -40,81 +30,68 @@ from two_manifold_ros.training.job import (
 )
 
 if TYPE_CHECKING:
-    from two_manifold_ros.interface.snapshot import Publisher
+    from collections.abc import Mapping
+
     from two_manifold_ros.recordings.recording import Recording
-
-
-SILENCE_S = 2.0
-"""Without a message after which that is worth a word."""
 
 
 class LiveTopics:
     """
-    Subscribes ``imu`` at once and ``reference`` as soon as its type is known.
+    Record ``imu`` at once, and ``reference`` as soon as its type is known.
 
     Parameters
     ----------
     node
-        That subscribes.
-    guard
-        Guards the callbacks.
+        Node that subscribes.
     reference_type
         Type of the reference; empty means the one it is published with.
     ending
         When the recording ends, in words.
+    silence_s
+        Seconds without a message that are worth a warning.
 
     """
 
-    def __init__(self, node: Node, guard: Guard, reference_type: str, ending: str) -> None:
+    def __init__(
+        self, node: GuardedNode, reference_type: str, ending: str, silence_s: float = 2.0
+    ) -> None:
         self._node = node
         self._ending = ending
-        self._imu = SensorTopic(node, IMU, 'IMU', guard(self._on_imu))
-        self._publishers: tuple[Publisher, ...] = ()
-        self._recording = LiveRecording(self._imu.name, node.resolve_topic_name(REFERENCE))
+        self._silence_s = silence_s
+        self._imu = SensorTopic(node, Topics.IMU, 'IMU')
+        self._reference = LiveReference(node, reference_type)
+        self._recording = LiveRecording(self._imu.name, self._reference.topic)
         self._first_s: float | None = None
         self._reference_s = monotonic()
-        self._notices = Notices(node.get_logger().warning, node.get_logger().info)
-        self._imu.listen()
-        self._reference = LiveReference(
-            node, guard, reference_type, self._recording.begin_reference, self._on_reference
-        )
+        self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
+        self._imu.listen(self._on_imu)
+        self._reference.find(self._recording.start_reference, self._on_reference)
 
     @property
-    def judgement(self) -> Judgement:
-        """How the recording goes; the same cause as long as it does."""
+    def assessment(self) -> Assessment:
+        """State of the recording."""
         recording, reference = self._recording, self._reference.topic
-        silence = judge_silence(self._facts())
+        silence = assess_silence(self._imu.health(self._silence_s))
         if self._reference.problem:
-            return Judgement(Level.WARN, None, 'reference_type', self._reference.problem)
+            return Assessment(Level.WARN, None, 'reference_type', self._reference.problem)
         if not recording.imu_count:
             why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
-            return silence or Judgement(Level.ERROR, None, 'malformed', why)
+            return silence or Assessment(Level.ERROR, None, 'malformed', why)
         if not recording.reference_count:
             why = f'recording, but no position came on {reference} yet'
-            return Judgement(Level.WARN, None, 'no_reference', why)
+            return Assessment(Level.WARN, None, 'no_reference', why)
         why = f'recording {self._ending}'
         if silence is not None:
-            return Judgement(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
+            return Assessment(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
         silent_s = monotonic() - self._reference_s
-        if silent_s > SILENCE_S:
+        if silent_s > self._silence_s:
             why = f'{why}, but no position came on {reference} for {silent_s:.0f} s'
-            return Judgement(Level.WARN, None, 'reference_gone', why)
-        return Judgement(Level.OK, None, '', why)
-
-    def _facts(self) -> Facts:
-        imu = self._imu
-        return Facts(
-            topic=imu.name,
-            silence_s=imu.silence_s,
-            timeout_s=SILENCE_S,
-            received=imu.received,
-            publishers=self._publishers,
-            incompatible=imu.incompatible,
-        )
+            return Assessment(Level.WARN, None, 'reference_gone', why)
+        return Assessment(Level.OK, None, '', why)
 
     @property
     def counts(self) -> dict[str, float | str]:
-        """How much was recorded."""
+        """Messages recorded until now."""
         recording = self._recording
         return {
             'imu_messages': recording.imu_count,
@@ -123,18 +100,17 @@ class LiveTopics:
             'reference_type': self._reference.msgtype or 'unknown',
         }
 
-    @property
-    def summary(self) -> str:
-        """One line for the log."""
-        counts = self._recording
+    def summary(self, assessment: Assessment) -> str:
+        """Return one line for the log."""
         return (
-            f'{capitalised(self.judgement.why)}: {counts.imu_count} IMU messages on '
-            f'{self._imu.name}, {counts.reference_count} positions on {self._reference.topic}'
+            f'{capitalised(assessment.why)}: {self._recording.imu_count} IMU messages on '
+            f'{self._imu.name}, {self._recording.reference_count} positions on '
+            f'{self._reference.topic}'
         )
 
-    def seconds(self, now_s: float) -> float:
+    def seconds(self) -> float:
         """Return how long ago the first IMU message came."""
-        return 0.0 if self._first_s is None else now_s - self._first_s
+        return 0.0 if self._first_s is None else monotonic() - self._first_s
 
     def recording(self, *, use_receive_time: bool) -> Recording:
         """Return what was recorded; raises `InputError` if a topic brought nothing."""
@@ -145,57 +121,54 @@ class LiveTopics:
         self._imu.close()
         self._reference.close()
 
-    def look(self, now_s: float) -> None:
-        """Subscribe the reference once its type is known, and tell what is wrong."""
-        self._reference.look()
-        self._publishers = self._imu.publishers()
-        problem = self._reference.problem
+    def update(self) -> None:
+        """Subscribe the reference once its type is known, and log what is wrong."""
+        self._reference.find(self._recording.start_reference, self._on_reference)
+        problem, malformed = self._reference.problem, self._recording.malformed
         causes = {'reference_type': problem} if problem else {}
-        if self._recording.malformed:
-            causes['malformed'] = f'{self._recording.malformed} messages could not be decoded'
-        self._notices.update(causes, now_s)
+        if malformed:
+            causes['malformed'] = f'{malformed} messages could not be decoded'
+        self._log.update(causes, monotonic())
 
     def _on_imu(self, raw: bytes) -> None:
         if self._first_s is None:
             self._first_s = monotonic()
-        self._recording.add_imu(self._node.get_clock().now().nanoseconds, raw)
+        self._recording.add_imu(self._node.now_ns, raw)
 
     def _on_reference(self, raw: bytes) -> None:
         self._reference_s = monotonic()
-        self._recording.add_reference(self._node.get_clock().now().nanoseconds, raw)
+        self._recording.add_reference(self._node.now_ns, raw)
 
 
-class TrainerNode(Node):
-    """Records if it has no bags, trains, writes the model, and exits if so wanted."""
+class TrainerNode(GuardedNode):
+    """Record if there are no bags, train, write the model, and exit if so wanted."""
 
     def __init__(self) -> None:
         super().__init__('trainer_node')
-        self.exit_status: int | None = None
-        self._health = Health(Level.OK, 'starting')
+        self._level, self._why = Level.OK, 'starting'
+        self._values: Mapping[str, float | str] = {}
         self._job: TrainingJob | None = None
         self._live: LiveTopics | None = None
         self._said = ''
-        self._guard = Guard(self.get_logger().error, ok)
-        declare(self, TRAINER, locked=self._locked)
-        chosen = self._chosen()
-        check_target(chosen['model'])
-        training_settings(chosen)
-        self._diagnostics = self.create_publisher(
-            DiagnosticArray, DIAGNOSTICS.name, quality(DIAGNOSTICS)
+        chosen = declare(
+            self,
+            TrainerParameters,
+            locked=lambda: 'the training has begun' if self._job is not None else '',
         )
-        self.create_service(Trigger, 'finish', self._guard(self._on_finish))
-        if chosen['bags']:
-            self.get_logger().info(f'Training from {", ".join(chosen["bags"])}')
-            self._job = TrainingJob(
-                lambda: read_bags(chosen), training_settings(chosen), chosen['model']
-            )
+        check_target(chosen.model)
+        settings = training_settings(vars(chosen))
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, Topics.DIAGNOSTICS.name, qos(Topics.DIAGNOSTICS)
+        )
+        self.serve(Trigger, 'finish', self._on_finish)
+        if chosen.bags:
+            self.get_logger().info(f'Training from {", ".join(chosen.bags)}')
+            self._job = TrainingJob(lambda: read_bags(vars(chosen)), settings, chosen.model)
         else:
-            seconds = chosen['record_seconds']
+            seconds = chosen.record_seconds
             ending = f'for {seconds:g} s' if seconds else 'until the service finish is called'
-            self._live = LiveTopics(self, self._guard, chosen['reference_type'], ending)
-        # Not the ROS clock: without /clock progress must still be told.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(0.5, self._guard(self._look), clock=steady)
+            self._live = LiveTopics(self, chosen.reference_type, ending)
+        self.every(0.5, self._on_timer)
 
     def destroy_node(self) -> None:
         """End, but not in the middle of the model's file."""
@@ -203,26 +176,20 @@ class TrainerNode(Node):
             self._job.close()
         super().destroy_node()
 
-    def _chosen(self) -> dict[str, Any]:
-        return values(self, TRAINER)
-
-    def _locked(self) -> str:
-        return 'the training has begun' if self._job is not None else ''
-
-    def _begin(self) -> None:
+    def _start_training(self) -> None:
         """Train on what was recorded; raises `InputError` if that is not enough."""
-        chosen = self._chosen()
-        check_target(chosen['model'])
-        settings = training_settings(chosen)
+        chosen = read(self, TrainerParameters)
+        check_target(chosen.model)
+        settings = training_settings(vars(chosen))
         if self._live is None:
             msg = 'the training from bags has begun by itself'
             raise InputError(msg)
-        recording = self._live.recording(use_receive_time=chosen['use_receive_time'])
+        recording = self._live.recording(use_receive_time=chosen.use_receive_time)
         self.get_logger().info('Training from what was recorded')
         self._job = TrainingJob(
-            lambda: put_in_step([recording], chosen['position_lag']), settings, chosen['model']
+            lambda: put_in_step([recording], chosen.position_lag), settings, chosen.model
         )
-        if self._unattended(chosen):
+        if _is_unattended(chosen):
             self._stop_recording()
 
     def _stop_recording(self) -> None:
@@ -230,60 +197,53 @@ class TrainerNode(Node):
             self._live.close()
             self._live = None
 
-    @staticmethod
-    def _unattended(chosen: dict[str, Any]) -> bool:
-        """Return whether nobody is there to call finish again after a failure."""
-        return bool(chosen['bags']) or chosen['record_seconds'] > 0
-
     def _on_finish(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._job is not None and self._job.done:
-            # What it brought may not have been looked at yet.
-            self._look_at_training(self._job)
+            # Its result may not have been handled yet.
+            self._follow_training(self._job)
         if self._job is not None:
-            response.message = self._refusal(self._job)
+            response.message = f'{self._why}; restart the node for another training'
+            if not self._job.done:
+                response.message = 'the training has begun already'
             return response
         try:
-            self._begin()
+            self._start_training()
         except InputError as error:
             response.message = str(error)
             return response
         response.success = True
-        response.message = f'{self._health.why}; the training has begun'
+        response.message = f'{self._why}; the training has begun'
         return response
 
-    def _refusal(self, job: TrainingJob) -> str:
-        if not job.done:
-            return 'the training has begun already'
-        return f'{self._health.why}; start the node anew for another training'
-
-    def _look(self) -> None:
+    def _on_timer(self) -> None:
         if self._job is not None:
-            self._look_at_training(self._job)
+            self._follow_training(self._job)
         elif self._live is not None:
-            self._look_at_recording(self._live)
-        stamp_ns = self.get_clock().now().nanoseconds
+            self._follow_recording(self._live)
         name = self.get_fully_qualified_name().lstrip('/')
-        message = diagnostics_message(stamp_ns, name, '', self._health)
-        self._diagnostics.publish(to_message(DIAGNOSTICS.msgtype, message))
+        message = diagnostics_message(self.now_ns, name, self._level, self._why, self._values)
+        self._diagnostics.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
 
-    def _look_at_recording(self, live: LiveTopics) -> None:
-        live.look(monotonic())
-        level, _, cause, why = live.judgement
-        self._health = Health(level, why, {'cause': cause, **live.counts})
-        self._say(f'recording {cause}', live.summary)
-        limit_s = self._chosen()['record_seconds']
-        if limit_s and live.seconds(monotonic()) >= limit_s:
+    def _follow_recording(self, live: LiveTopics) -> None:
+        live.update()
+        assessment = live.assessment
+        self._level, self._why = assessment.level, assessment.why
+        self._values = {'cause': assessment.cause, **live.counts}
+        self._say(f'recording {assessment.cause}', live.summary(assessment))
+        limit_s = read(self, TrainerParameters).record_seconds
+        if limit_s and live.seconds() >= limit_s:
             try:
-                self._begin()
+                self._start_training()
             except InputError as error:
                 self._fail(str(error))
 
-    def _look_at_training(self, job: TrainingJob) -> None:
+    def _follow_training(self, job: TrainingJob) -> None:
         done = job.done
         while job.warnings:
             self.get_logger().warning(job.warnings.popleft())
         if not done:
-            self._health = Health(Level.OK, f'training: {job.stage}', {'share': job.share})
+            self._level, self._why = Level.OK, f'training: {job.stage}'
+            self._values = {'share': job.share}
             self._say(f'{job.stage} {job.share:.1f}', f'Training: {job.stage}, {job.share:.0%}')
         elif job.failure:
             if job.details and self._said != job.failure:
@@ -293,27 +253,27 @@ class TrainerNode(Node):
             self._succeed(job)
 
     def _succeed(self, job: TrainingJob) -> None:
-        chosen = self._chosen()
-        why = f'trained: the model is in {chosen["model"]}'
-        self._health = Health(Level.OK, why, {'model': chosen['model']})
-        if job.model is not None and self._said != why:
+        chosen = read(self, TrainerParameters)
+        self._level, self._why = Level.OK, f'trained: the model is in {chosen.model}'
+        self._values = {'model': chosen.model}
+        if job.model is not None and self._said != self._why:
             for note in job.model.summary.get('notes', ()):
                 self.get_logger().warning(note)
-        self._say(why, f'Trained: the model is in {chosen["model"]}')
+        self._say(self._why, capitalised(self._why))
         self._stop_recording()
-        if chosen['exit_when_done']:
+        if chosen.exit_when_done:
             self.exit_status = 0
 
     def _fail(self, reason: str) -> None:
         """End, or go on recording if somebody is there to call finish again."""
-        chosen = self._chosen()
-        self._health = Health(Level.ERROR, reason)
+        chosen = read(self, TrainerParameters)
+        self._level, self._why, self._values = Level.ERROR, reason, {}
         if self._said != reason:
             self._said = reason
             self.get_logger().error(reason)
-        if not self._unattended(chosen):
+        if not _is_unattended(chosen):
             self._job = None
-        elif chosen['exit_when_done']:
+        elif chosen.exit_when_done:
             self.exit_status = 1
 
     def _say(self, key: str, line: str) -> None:
@@ -322,17 +282,6 @@ class TrainerNode(Node):
             self.get_logger().info(line)
 
 
-def main(args: list[str] | None = None) -> int:
-    """Train once, and return the exit status."""
-    one_blas_thread()
-    # Loading all of it takes a second, in which a signal may come.
-    with Stopping() as stop:
-        # NumPy reads the number of threads when it is imported, which these modules do.
-        from two_manifold_ros.nodes.running import run  # noqa: PLC0415
-
-        return run(TrainerNode, stop, args)
-    return 0
-
-
-if __name__ == '__main__':
-    raise SystemExit(main())
+def _is_unattended(chosen: TrainerParameters) -> bool:
+    """Return whether nobody is there to call finish again after a failure."""
+    return bool(chosen.bags) or chosen.record_seconds > 0

@@ -1,10 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Declare a table of parameters on a node."""
+"""Declare the parameters of a node, and read them."""
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -14,31 +14,33 @@ from rcl_interfaces.msg import (
 )
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import Settable
+from two_manifold_ros.interface.parameters import NodeParameters, Settable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from rclpy.node import Node
     import rclpy.parameter
 
     from two_manifold_ros.interface.parameters import Parameter
 
+Chosen = TypeVar('Chosen', bound=NodeParameters)
+
 
 def declare(
-    node: Node, table: Iterable[Parameter], locked: Callable[[], str] = lambda: ''
-) -> None:
+    node: Node, parameters: type[Chosen], locked: Callable[[], str] = lambda: ''
+) -> Chosen:
     """
-    Declare a table and refuse changes that would silently do nothing.
+    Declare all parameters, refuse changes that would silently do nothing, and return the values.
 
     Parameters
     ----------
     node
-        Where the parameters are declared.
-    table
-        All parameters of the node.
+        Node on which the parameters are declared.
+    parameters
+        Parameters of the node.
     locked
-        Says why parameters that are not always settable cannot be changed now, or an empty
+        Returns why parameters that are not always settable cannot be changed now, or an empty
         string if they can.
 
     Raises
@@ -47,13 +49,13 @@ def declare(
         If a value given at start has a wrong type, is out of range or is not a known word.
 
     """
-    by_name = {parameter.name: parameter for parameter in table}
-    for parameter in by_name.values():
+    table = {parameter.name: parameter for parameter in parameters.table()}
+    for parameter in table.values():
         _declare_one(node, parameter)
 
     def check(changes: list[rclpy.parameter.Parameter]) -> SetParametersResult:
         for change in changes:
-            parameter = by_name.get(change.name)
+            parameter = table.get(change.name)
             if parameter is None:
                 continue
             held = '' if parameter.settable is Settable.ALWAYS else locked()
@@ -63,6 +65,7 @@ def declare(
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(check)
+    return read(node, parameters)
 
 
 def _declare_one(node: Node, parameter: Parameter) -> None:
@@ -82,15 +85,15 @@ def _declare_one(node: Node, parameter: Parameter) -> None:
         raise InputError(reason)
 
 
-def values(node: Node, table: Iterable[Parameter]) -> dict[str, Any]:
-    """Return the present values of a table, arrays as lists without empty strings."""
-    found: dict[str, Any] = {}
-    for parameter in table:
+def read(node: Node, parameters: type[Chosen]) -> Chosen:
+    """Return the present values, arrays as lists without empty strings."""
+    found = {}
+    for parameter in parameters.table():
         value = node.get_parameter(parameter.name).value
         if isinstance(parameter.default, list):
             value = [entry for entry in value if entry != '']
         found[parameter.name] = value
-    return found
+    return parameters(**found)
 
 
 def descriptor(parameter: Parameter) -> ParameterDescriptor:
@@ -103,11 +106,11 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
     )
     if parameter.choices:
         message.additional_constraints = f'one of {parameter.constraint}'
-    if parameter.low is not None and parameter.high is not None:
+    low, high = parameter.low, parameter.high
+    if low is not None and high is not None:
         if parameter.kind == 'double':
-            limits = FloatingPointRange(from_value=parameter.low, to_value=parameter.high)
-            message.floating_point_range = [limits]
-        elif parameter.kind == 'integer':
-            limits = IntegerRange(from_value=int(parameter.low), to_value=int(parameter.high))
+            message.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+        else:
+            limits = IntegerRange(from_value=int(low), to_value=int(high))
             message.integer_range = [limits]
     return message

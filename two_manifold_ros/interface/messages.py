@@ -1,0 +1,380 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of an estimate, as plain dictionaries named like the ROS fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.filtering.estimate import all_finite
+from two_manifold_ros.interface.topics import ESTIMATE_TOPICS, Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.interface.topics import Frames, Message, Topic
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.typing import Floats
+
+
+UNIFORM_ANGLE_VARIANCE = math.pi**2 / 3
+"""Variance of an angle about which nothing is known, rad^2."""
+
+UNKNOWN_VARIANCE = 1e6
+"""
+Variance on the axes about which the filter knows nothing (m^2, rad^2 and per second).
+
+Large and not zero, so that a consumer which inverts the matrix neither fails nor believes the 0
+that stands in these fields.
+"""
+
+
+def stamp_fields(stamp_ns: int) -> Message:
+    """Return the fields of ``builtin_interfaces/Time`` or ``Duration`` for nanoseconds."""
+    seconds, nanoseconds = divmod(int(stamp_ns), 10**9)
+    return {'sec': seconds, 'nanosec': nanoseconds}
+
+
+def header(stamp_ns: int, frame: str) -> Message:
+    """Return the fields of ``std_msgs/Header``."""
+    return {'stamp': stamp_fields(stamp_ns), 'frame_id': frame}
+
+
+def labelled_array(stamp_ns: int, numbers: Mapping[str, float]) -> Message:
+    """
+    Return ``std_msgs/Float64MultiArray``: seconds, nanoseconds, then the numbers in their order.
+
+    The message has no header, so the stamp leads the data as two numbers, each of which a float64
+    holds exactly. The label of the only dimension names every entry, separated by commas.
+    """
+    stamp = stamp_fields(stamp_ns)
+    data = [float(stamp['sec']), float(stamp['nanosec']), *map(float, numbers.values())]
+    label = ','.join(['sec', 'nanosec', *numbers])
+    dimension = {'label': label, 'size': len(data), 'stride': len(data)}
+    return {'layout': {'dim': [dimension], 'data_offset': 0}, 'data': data}
+
+
+def ellipse95(covariance: Floats) -> tuple[float, float, float]:
+    """
+    Return the full lengths of the long and the short axis (metres) and the long axis' yaw.
+
+    The ellipse of a (2, 2) covariance that holds a normal variable with probability 0.95.
+    """
+    variances, axes = np.linalg.eigh(covariance)
+    # The 95 % quantile of the chi-square distribution with two degrees of freedom.
+    short, long = 2.0 * np.sqrt(-2.0 * math.log(0.05) * np.maximum(variances, 0.0))
+    return float(long), float(short), math.atan2(axes[1, 1], axes[0, 1])
+
+
+@dataclass(frozen=True)
+class CourseOverGround:
+    """
+    Direction and speed of travel.
+
+    Parameters
+    ----------
+    yaw, yaw_variance
+        Direction of the velocity in the track frame, radians from x towards y, and its variance,
+        rad^2; never above that of a uniform angle, which a standstill has.
+    speed
+        Speed along the course, m/s; across it the velocity is zero by definition.
+    velocity_covariance : (2, 2)
+        Covariance of the velocity along and across the course, (m/s)^2.
+
+    """
+
+    yaw: float
+    yaw_variance: float
+    speed: float
+    velocity_covariance: Floats
+
+
+def course_of(estimate: Estimate) -> CourseOverGround:
+    """Return the course over ground of an estimate."""
+    east, north = estimate.velocity.tolist()
+    yaw, speed = math.atan2(north, east), math.hypot(east, north)
+    cosine, sine = math.cos(yaw), math.sin(yaw)
+    (xx, xy), (_, yy) = estimate.velocity_covariance.tolist()
+    along = cosine**2 * xx + 2 * cosine * sine * xy + sine**2 * yy
+    across = sine**2 * xx - 2 * cosine * sine * xy + cosine**2 * yy
+    mixed = cosine * sine * (yy - xx) + (cosine**2 - sine**2) * xy
+    covariance = np.array([[along, mixed], [mixed, across]])
+    # Comparing before dividing keeps a standstill finite.
+    known = across < UNIFORM_ANGLE_VARIANCE * speed**2
+    variance = across / speed**2 if known else UNIFORM_ANGLE_VARIANCE
+    return CourseOverGround(yaw, variance, speed, covariance)
+
+
+def pose_fields(position: Floats, yaw: float) -> Message:
+    """Return the fields of ``geometry_msgs/Pose`` for a (2,) position in metres and a yaw."""
+    return {
+        'position': {'x': float(position[0]), 'y': float(position[1]), 'z': 0.0},
+        'orientation': {'x': 0.0, 'y': 0.0, 'z': math.sin(yaw / 2), 'w': math.cos(yaw / 2)},
+    }
+
+
+def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> Floats:
+    """
+    Return the row-major (36,) covariance over x, y, z and the rotations about x, y, z.
+
+    It has the (2, 2) covariance of x and y, the variance about z, and else `UNKNOWN_VARIANCE`.
+    """
+    covariance = np.zeros(36)
+    covariance[14:29:7] = UNKNOWN_VARIANCE
+    covariance[35] = yaw_variance
+    covariance[0:2], covariance[6:8] = plane
+    return covariance
+
+
+def position_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Message:
+    """Return ``geometry_msgs/PoseWithCovarianceStamped``: horizon 0, facing along the course."""
+    return {
+        'header': header(estimate.stamp_ns, frames.track),
+        'pose': _pose_with_covariance(estimate, course_of(estimate)),
+    }
+
+
+def _pose_with_covariance(estimate: Estimate, course: CourseOverGround) -> Message:
+    return {
+        'pose': pose_fields(estimate.positions[0], course.yaw),
+        'covariance': planar_covariance(estimate.covariances[0], course.yaw_variance),
+    }
+
+
+def odometry_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Message:
+    """
+    Return ``nav_msgs/Odometry``.
+
+    The pose is in the track frame, the twist in the child frame as REP-105 asks: the speed along
+    x, nothing across it. The yaw rate is not estimated, which its variance says.
+    """
+    course = course_of(estimate)
+    return {
+        'header': header(estimate.stamp_ns, frames.track),
+        'child_frame_id': frames.child,
+        'pose': _pose_with_covariance(estimate, course),
+        'twist': {
+            'twist': {
+                'linear': {'x': course.speed, 'y': 0.0, 'z': 0.0},
+                'angular': {'x': 0.0, 'y': 0.0, 'z': 0.0},
+            },
+            'covariance': planar_covariance(course.velocity_covariance),
+        },
+    }
+
+
+def predicted_path_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Message:
+    """
+    Return ``nav_msgs/Path``: one pose per horizon, stamped when it will be reached.
+
+    Each pose faces the next one, the last faces as the one before it, and a single one faces
+    along the course.
+    """
+    yaws = [course_of(estimate).yaw]
+    for east, north in estimate.positions[1:] - estimate.positions[:-1]:
+        # Positions that coincide have no direction between them.
+        yaws.append(math.atan2(north, east) if east or north else yaws[-1])
+    stamps = [estimate.stamp_ns + horizon * model.period_ns for horizon in model.horizons]
+    poses = [
+        {'header': header(stamp, frames.track), 'pose': pose_fields(position, yaw)}
+        for stamp, position, yaw in zip(
+            stamps, estimate.positions, [*yaws[1:], yaws[-1]], strict=True
+        )
+    ]
+    return {'header': header(estimate.stamp_ns, frames.track), 'poses': poses}
+
+
+def latent_state_message(estimate: Estimate, _: ModelHead, __: Frames) -> Message:
+    """Return ``std_msgs/Float64MultiArray``, see `labelled_array`: the stamp, then the state."""
+    state = {f'state_{index}': value for index, value in enumerate(estimate.state.tolist())}
+    return labelled_array(estimate.stamp_ns, state)
+
+
+def particles_message(estimate: Estimate, _: ModelHead, frames: Frames) -> Message:
+    """Return ``sensor_msgs/PointCloud2``: the likeliest place first, the chance as weight."""
+    places = np.zeros((0, 3)) if estimate.places is None else estimate.places
+    rows: Floats = np.column_stack([places[:, :2], np.zeros(len(places)), places[:, 2]])
+    return {
+        'header': header(estimate.stamp_ns, frames.track),
+        'height': 1,
+        'width': len(places),
+        # Each is a FLOAT32, number 7 in sensor_msgs/PointField, of four bytes.
+        'fields': [
+            {'name': name, 'offset': 4 * index, 'datatype': 7, 'count': 1}
+            for index, name in enumerate(('x', 'y', 'z', 'weight'))
+        ],
+        'is_bigendian': False,
+        'point_step': 16,
+        'row_step': 16 * len(places),
+        'data': list(rows.astype('<f4').tobytes()),
+        'is_dense': True,
+    }
+
+
+def markers_message(estimate: Estimate, model: ModelHead, frames: Frames) -> Message:
+    """
+    Return ``visualization_msgs/MarkerArray``: what rviz draws.
+
+    Namespaces are ``track`` (one id per run), ``position``, ``predicted_path`` and ``ellipse``
+    (one id per horizon). The track is in the message about once a second, so that a late viewer
+    sees it without carrying it always. Lifetimes make all of it vanish when nothing comes any
+    more.
+    """
+    sphere, cylinder, line_strip = 2, 3, 4
+    base = {'header': header(estimate.stamp_ns, frames.track), 'action': 0}
+    drawn = DrawnTrack.of(model.track)
+    width = drawn.size / 250
+    lifetime = max(10**9, 3 * model.period_ns)
+    ball = _marker('position', 0, sphere, (4 * width,) * 3, (0.9, 0.15, 0.1, 1.0))
+    ball['pose'] = pose_fields(estimate.positions[0], 0.0)
+    markers = [ball]
+    count = len(estimate.positions)
+    # A strip of one point is an error to rviz.
+    if count > 1:
+        thin = (width, 0.0, 0.0)
+        path = _marker('predicted_path', 0, line_strip, thin, (0.1, 0.5, 0.95, 0.9))
+        path['points'] = _points(estimate.positions)
+        markers.append(path)
+    for index, alpha in enumerate(np.linspace(0.35, 0.1, count).tolist()):
+        long, short, yaw = ellipse95(estimate.covariances[index])
+        flat = width / 10
+        size = (max(long, flat), max(short, flat), flat)
+        ellipse = _marker('ellipse', index, cylinder, size, (0.95, 0.6, 0.1, alpha))
+        ellipse['pose'] = pose_fields(estimate.positions[index], yaw)
+        markers.append(ellipse)
+    if estimate.tick % max(1, round(model.rate_hz)) == 0:
+        for index, run in enumerate(drawn.runs):
+            thin = (width / 2, 0.0, 0.0)
+            line = _marker('track', index, line_strip, thin, (0.55, 0.55, 0.6, 0.8))
+            line['points'] = _points(run)
+            line['lifetime'] = stamp_fields(3 * lifetime)
+            markers.append(line)
+    for marker in markers:
+        marker.update(base)
+        marker.setdefault('lifetime', stamp_fields(lifetime))
+    return {'markers': markers}
+
+
+def _marker(
+    namespace: str, index: int, shape: int, scale: tuple[float, ...], colour: tuple[float, ...]
+) -> Message:
+    return {
+        'ns': namespace,
+        'id': index,
+        'type': shape,
+        'pose': pose_fields(np.zeros(2), 0.0),
+        'scale': dict(zip('xyz', scale, strict=True)),
+        'color': dict(zip('rgba', colour, strict=True)),
+    }
+
+
+def _points(positions: Floats) -> list[Message]:
+    """Return (n, 2) positions as the fields of ``geometry_msgs/Point``, at height zero."""
+    return [{'x': east, 'y': north, 'z': 0.0} for east, north in positions.tolist()]
+
+
+class DrawnTrack:
+    """
+    A track thinned for drawing.
+
+    Parameters
+    ----------
+    track : (n, 2)
+        Positions, metres, NaN rows between runs.
+    most_points
+        About how many points are left at most: a message of 100 kB once a second.
+    finest
+        Points nearer to each other than this share of the track's size add nothing to see.
+
+    Attributes
+    ----------
+    size
+        The longer side of the box around the track, metres.
+    runs
+        Runs of at least two points. Every run keeps its ends; between them points are taken at
+        even distances along it.
+
+    """
+
+    def __init__(self, track: Floats, most_points: int = 4000, finest: float = 1 / 500) -> None:
+        known = np.isfinite(track).all(axis=1)
+        finite = track[known]
+        self.size = 1.0 if len(finite) == 0 else max(float(np.ptp(finite, axis=0).max()), 1e-3)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
+        runs = [track[start:end] for start, end in edges.reshape(-1, 2) if end - start > 1]
+        lengths = [
+            np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(run, axis=0).T))]) for run in runs
+        ]
+        total = sum(float(length[-1]) for length in lengths)
+        spacing = max(self.size * finest, total / most_points)
+        self.runs: list[Floats] = []
+        for run, length in zip(runs, lengths, strict=True):
+            keep = np.diff(np.floor(length / spacing), prepend=-1.0) > 0
+            keep[-1] = True
+            self.runs.append(run[keep])
+
+    @classmethod
+    def of(cls, track: Floats) -> DrawnTrack:
+        """Return the track drawn, made once for each array, which must not change afterwards."""
+        for known, drawn in _drawn:
+            if known is track:
+                return drawn
+        _drawn.append((track, cls(track)))
+        # As many as models are in use at once, in a process that compares two.
+        del _drawn[:-2]
+        return _drawn[-1][1]
+
+
+_drawn: list[tuple[Floats, DrawnTrack]] = []
+
+BUILDERS: dict[str, Callable[[Estimate, ModelHead, Frames], Message]] = {
+    Topics.POSITION.name: position_message,
+    Topics.ODOMETRY.name: odometry_message,
+    Topics.PREDICTED_PATH.name: predicted_path_message,
+    Topics.LATENT_STATE.name: latent_state_message,
+    Topics.MARKERS.name: markers_message,
+    Topics.PARTICLES.name: particles_message,
+}
+"""Function that makes the message of a topic, by the topic's name."""
+
+
+def publishable(estimate: Estimate) -> bool:
+    """Return whether an estimate is valid and every number in it is finite."""
+    return estimate.valid and all_finite(
+        estimate.state,
+        estimate.positions,
+        estimate.covariances,
+        estimate.velocity,
+        estimate.velocity_covariance,
+    )
+
+
+def topics_of(estimate: Estimate) -> tuple[Topic, ...]:
+    """Return the topics that an estimate has messages for."""
+    has_places = estimate.places is not None
+    return (*ESTIMATE_TOPICS, Topics.PARTICLES) if has_places else ESTIMATE_TOPICS
+
+
+def messages_of(
+    estimate: Estimate, model: ModelHead, frames: Frames
+) -> Iterator[tuple[str, str, Message]]:
+    """
+    Yield topic name, message type and message for everything published for an estimate.
+
+    Nothing is yielded for an estimate that may not be published.
+    """
+    if not publishable(estimate):
+        return
+    for topic in topics_of(estimate):
+        yield topic.name, topic.msgtype, BUILDERS[topic.name](estimate, model, frames)
+
+
+def learning_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message | None:
+    """Return ``std_msgs/Float64MultiArray`` (`labelled_array`), ``None`` if one is not finite."""
+    finite = all(map(math.isfinite, numbers.values()))
+    return labelled_array(stamp_ns, numbers) if finite else None

@@ -1,0 +1,271 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Exchange the model of a running filter, and take the one before back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.successor import Successor
+from two_manifold_ros.interface.snapshot import rejections
+from two_manifold_ros.model.model_file import load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.filtering.successor import Make
+    from two_manifold_ros.interface.session import Session
+    from two_manifold_ros.model.head import ModelHead
+
+
+class FileVersion(NamedTuple):
+    """A file, whatever the path by which it was found, and which of its contents."""
+
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+
+
+def file_version(path: str) -> FileVersion | None:
+    """Return the version of a file as it is now, ``None`` if it cannot be read."""
+    try:
+        found = Path(path).stat()
+    # A path with a null byte is a ValueError.
+    except (OSError, ValueError):
+        return None
+    return FileVersion(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def check_input(model: ModelHead, path: str) -> None:
+    """Raise `InputError` if a model does not take an IMU."""
+    if not model.channels.of_imu:
+        msg = (
+            f'{path}: the model takes {model.channels.names[0]} and its like, but this node '
+            f'listens to an IMU; name a model that was learned from one'
+        )
+        raise InputError(msg)
+
+
+def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
+    """
+    Raise `InputError` if the same numbers would mean something else after a swap.
+
+    Rate, window, horizons, states and method may be others: messages name them. They name frames
+    too, but subscribers have chosen theirs once.
+
+    Parameters
+    ----------
+    model, path
+        The model to run, and its file.
+    present
+        The model that runs.
+
+    Raises
+    ------
+    InputError
+        If it takes no IMU, or its positions or its IMU are in another frame, where both are
+        known, or its positions have another geodetic origin.
+
+    """
+    check_input(model, path)
+    for what, wanted, current in (
+        ('its positions are', model.frame_id, present.frame_id),
+        ('its IMU was', model.imu_frame_id, present.imu_frame_id),
+    ):
+        if wanted and current and wanted != current:
+            msg = (
+                f'{path}: {what} in the frame {wanted!r}, but that of the model in use is '
+                f'{current!r}; configure the node with it instead'
+            )
+            raise InputError(msg)
+    if model.origin != present.origin:
+        msg = (
+            f'{path}: its positions have another geodetic origin than those that are published; '
+            'configure the node with it instead'
+        )
+        raise InputError(msg)
+
+
+class _Loaded(NamedTuple):
+    """A model that runs or ran, and its file."""
+
+    path: str
+    version: FileVersion | None
+    model: ModelHead
+    filter: Filter
+
+
+class ModelSwap:
+    """
+    Exchange the model of a session between two messages; knows nothing of ROS.
+
+    The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
+    once it tracks, or at once where the one in use does not. If the one in use goes on tracking
+    for ``patience`` windows of the other, and that still does not, it is refused.
+
+    Parameters
+    ----------
+    session
+        Session whose model is exchanged.
+    path, version
+        File of its model, and its version from before it was read.
+    make
+        Makes the filter of a model.
+    patience
+        Windows of a model: one in which it may fill, and another one in which to find its way.
+
+    Attributes
+    ----------
+    path
+        File of the model in use.
+    swaps
+        How often the model was exchanged.
+    trouble
+        Why the last attempt failed; empty if it did not.
+
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        version: FileVersion | None,
+        make: Callable[[ModelHead], Filter],
+        patience: int = 2,
+    ) -> None:
+        self._session = session
+        self._make = make
+        self._patience = patience
+        self._wanted = ''
+        self._version = self._wanted_version = version
+        self._before: _Loaded | None = None
+        self._ready_at: int | None = None
+        self._takes_back = False
+        self.path = path
+        self.swaps = 0
+        self.trouble = ''
+
+    @property
+    def state(self) -> str:
+        """State of the swap, as one word for the diagnostics."""
+        successor = self._session.successor
+        if successor is None:
+            return 'failed' if self.trouble else 'none'
+        return 'waiting' if successor.prepared else 'loading'
+
+    def start(self, path: str) -> str:
+        """Start to exchange the model for that of a file; return why not, or an empty string."""
+        refusal = self._busy()
+        version = file_version(path)
+        if not path:
+            refusal = 'No next model is given: set the parameter next_model to the path of one.'
+        elif version is not None and version == self._version:
+            # Swapped for itself, it would be its own model before, and the way back be lost.
+            refusal = refusal or (
+                f'{path}: this model runs already, unchanged since it was read: set the parameter '
+                'next_model to another.'
+            )
+        if refusal:
+            return refusal
+        present = self._session.model
+
+        def make() -> tuple[ModelHead, Filter]:
+            model = load_model(path)
+            check_successor(model, present, path)
+            live = self._make(model)
+            live.warm_up()
+            return model, live
+
+        self._prepare(path, version, make, takes_back=False)
+        return ''
+
+    def take_back(self) -> str:
+        """Start to exchange it for the one before; return why not, or an empty string."""
+        refusal, before = self._busy(), self._before
+        if refusal or before is None:
+            return refusal or 'There is no earlier model to take back.'
+
+        def make() -> tuple[ModelHead, Filter]:
+            before.filter.reset('taken back')
+            return before.model, before.filter
+
+        self._prepare(before.path, before.version, make, takes_back=True)
+        return ''
+
+    def advance(self, *, idle: bool = False) -> str:
+        """
+        Finish what can be finished; to be called between messages.
+
+        Parameters
+        ----------
+        idle
+            Whether no messages are used at present, so that there is nothing to wait for.
+
+        Returns
+        -------
+        str
+            What to log: a warning if there is a ``trouble`` now, or else that the model was
+            exchanged; empty if nothing has happened.
+
+        """
+        new = self._session.successor
+        if new is None or not new.prepared:
+            return ''
+        # A sample may have come in the moment in which the thread ended.
+        new.catch_up()
+        if new.failure:
+            return self._give_up(new, new.failure)
+        if idle or new.tracks or not self._session.tracks:
+            return self._take_over()
+        if self._has_waited_for(new):
+            rejected = rejections(new.filter.counters)
+            state = new.filter.why
+            if new.latest is None and rejected:
+                counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
+                state = f'samples rejected: {counts}'
+            return self._give_up(
+                new,
+                f'{self._wanted}: the model is not taken, because where the one in use is '
+                f'tracking it says: {state}',
+            )
+        return ''
+
+    def _has_waited_for(self, new: Successor) -> bool:
+        """Return whether the other model had its time, counted in ticks of the one in use."""
+        ticks = self._session.filter.counters['ticks']
+        if self._ready_at is None:
+            self._ready_at = ticks
+        waited_ns = (ticks - self._ready_at) * self._session.model.period_ns
+        return waited_ns > self._patience * new.model.window * new.model.period_ns
+
+    def _busy(self) -> str:
+        if self._session.successor is None:
+            return ''
+        return f'{self._wanted} is being made ready: call again when that is over.'
+
+    def _prepare(
+        self, path: str, version: FileVersion | None, make: Make, *, takes_back: bool
+    ) -> None:
+        self.trouble = ''
+        self._ready_at = None
+        self._wanted, self._wanted_version, self._takes_back = path, version, takes_back
+        self._session.successor = Successor(make, self._session.newest_samples())
+
+    def _take_over(self) -> str:
+        before = _Loaded(self.path, self._version, self._session.model, self._session.filter)
+        self._session.hand_over()
+        # Taken back twice by a caller that did not hear the answer, it stays where it is.
+        self._before = None if self._takes_back else before
+        self.path, self._version = self._wanted, self._wanted_version
+        self.swaps += 1
+        again = 'again ' if self._takes_back else ''
+        return f'Model {self.path} runs {again}in place of {before.path}'
+
+    def _give_up(self, new: Successor, why: str) -> str:
+        self._session.successor = None
+        self.trouble = why
+        return f'{why}\n{new.details}' if new.details else why

@@ -1,0 +1,299 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Feed a filter with serialised IMU messages, and keep what their arrival times show."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from struct import Struct
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.filtering.filter import feed, Filter
+from two_manifold_ros.filtering.status import GAP, STEPPED_AHEAD, STEPPED_BACK
+from two_manifold_ros.interface.messages import publishable
+from two_manifold_ros.interface.snapshot import Interruption
+from two_manifold_ros.recordings.decoding import decode_imu_cdr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.successor import Sample, Successor
+    from two_manifold_ros.model.head import ModelHead
+
+
+class Durations:
+    """Quantiles of the newest durations, as many as are kept."""
+
+    def __init__(self, kept: int = 1000) -> None:
+        self._nanoseconds: deque[int] = deque(maxlen=kept)
+
+    def add(self, nanoseconds: int) -> None:
+        """Remember one duration."""
+        self._nanoseconds.append(nanoseconds)
+
+    def microseconds(self) -> dict[str, float]:
+        """Return ``p50``, ``p99`` and ``max``, NaN before the first one."""
+        values = np.array(self._nanoseconds or [np.nan]) / 1e3
+        p50, p99, longest = np.quantile(values, [0.5, 0.99, 1.0]).tolist()
+        return {'p50': p50, 'p99': p99, 'max': longest}
+
+
+class Arrivals:
+    """
+    Arrival times and headers of messages, which the filter does not know.
+
+    Attributes
+    ----------
+    newest_ns
+        Stamp of the newest message that could be decoded.
+    good_ns
+        When the newest message came that was used, by the clock of `take`; 0 before the first.
+    unused
+        Messages in a row that were not used.
+    frame, newest_frame
+        Frames of the first and of the newest message that name one.
+    interruption
+        Why the filter restarted or coasted the last time, if it did.
+
+    """
+
+    def __init__(self) -> None:
+        self.newest_ns = 0
+        self.good_ns = 0
+        self.unused = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Start with the next message, whatever came before."""
+        self.frame = self.newest_frame = ''
+        self.interruption: Interruption | None = None
+        self._speed = 1.0
+        self._anchor: tuple[int, int] | None = None
+        self._last: tuple[int, int] | None = None
+
+    def refuse(self) -> None:
+        """Count a message that could not be decoded."""
+        self.unused += 1
+
+    def take(self, stamp_ns: int, frame: str, arrived_ns: int, *, used: bool, broke: bool) -> None:
+        """
+        Take a message.
+
+        Parameters
+        ----------
+        stamp_ns, frame
+            Stamp and frame of its header.
+        arrived_ns
+            When it came, by a clock that is never set.
+        used
+            Whether the filter took it.
+        broke
+            Whether the filter restarted or coasted because of its stamp.
+
+        """
+        self.newest_ns = stamp_ns
+        # A message without a frame says nothing about its axes.
+        self.newest_frame = frame or self.newest_frame
+        self.frame = self.frame or frame
+        if not used:
+            self.unused += 1
+            return
+        self.unused = 0
+        self.good_ns = arrived_ns
+        here = stamp_ns, arrived_ns
+        if broke and self._last is not None:
+            self._measure_speed(self._last, least_ns=100_000_000)
+            self.interruption = self._explain(stamp_ns - self._last[0], arrived_ns - self._last[1])
+            self._anchor = here
+        self._measure_speed(here, least_ns=1_000_000_000)
+        self._last = here
+
+    def _explain(self, by_stamps_ns: int, by_clock_ns: int) -> Interruption:
+        # A recording that is played ten times as fast has holes that pass ten times as fast.
+        passed_ns = self._speed * by_clock_ns
+        if 0.5 * passed_ns < by_stamps_ns < 2.0 * passed_ns:
+            return Interruption(GAP, by_stamps_ns / 1e9)
+        cause = STEPPED_AHEAD if by_stamps_ns > passed_ns else STEPPED_BACK
+        return Interruption(cause, abs(by_stamps_ns - passed_ns) / 1e9)
+
+    def _measure_speed(self, here: tuple[int, int], least_ns: int) -> None:
+        """Measure how fast stamps advance since the anchor, if that is long enough ago."""
+        if self._anchor is None:
+            self._anchor = here
+        by_clock_ns = here[1] - self._anchor[1]
+        if by_clock_ns >= least_ns:
+            self._speed = max((here[0] - self._anchor[0]) / by_clock_ns, 0.0)
+            self._anchor = here
+
+
+_STAMP = Struct('<4xiI')
+"""Seconds and nanoseconds behind the four bytes that name the encoding."""
+
+
+class Session:
+    """
+    A filter, its input and its counters; knows nothing of ROS but the bytes of a message.
+
+    Samples that cannot end a tick wait for the one that does: between two of them the caches go
+    cold, and taking them all at once costs half as much.
+
+    Parameters
+    ----------
+    model
+        Model of the filter.
+    clock_ns
+        Gives the stamp of each message on arrival instead of its header, if not ``None``.
+    make
+        Makes the filter of a model.
+    kept
+        Newest samples kept for another filter to start with: at 1 kHz those of 20 s, 8 MB.
+    most_waiting
+        Messages taken at once at the most, so that no single callback takes long.
+
+    Attributes
+    ----------
+    latest
+        The newest estimate, ``None`` if the filter restarted since.
+    arrivals
+        When messages came, and what their headers say.
+    durations
+        Durations of the node's callback.
+    last_raw
+        The newest message.
+    successor
+        Another filter, if there is one, that is fed as well, see `hand_over`.
+
+    """
+
+    def __init__(
+        self,
+        model: ModelHead,
+        clock_ns: Callable[[], int] | None = None,
+        make: Callable[[ModelHead], Filter] = Filter,
+        kept: int = 20_000,
+        most_waiting: int = 100,
+    ) -> None:
+        self.model = model
+        self.filter = make(model)
+        self.filter.warm_up()
+        self.latest: Estimate | None = None
+        self.arrivals = Arrivals()
+        self.durations = Durations()
+        self.successor: Successor | None = None
+        self.last_raw = b''
+        self.counters: Counter[str] = Counter()
+        self._clock_ns = clock_ns
+        # The status is published ten times a second, and samples wait no longer.
+        self._patience_ns = min(model.period_ns, 100_000_000)
+        self._most_waiting = most_waiting
+        self._waiting: deque[tuple[bytes, int]] = deque()
+        self._samples: deque[Sample] = deque(maxlen=kept)
+        self._ready: list[Estimate] = []
+        self._newest = self._tick_ends = 0
+
+    @property
+    def tracks(self) -> bool:
+        """Whether the newest estimate may be published."""
+        return self.latest is not None and self.latest.valid
+
+    def take(self, raw: bytes) -> list[Estimate] | None:
+        """
+        Take one serialised ``sensor_msgs/Imu``.
+
+        Returns
+        -------
+        list of Estimate, optional
+            Estimates to publish; ``None`` if the message waits and nothing is new.
+
+        """
+        self.last_raw = raw
+        self._waiting.append((raw, perf_counter_ns()))
+        if self._may_wait(raw):
+            return None
+        self._settle()
+        ready, self._ready = self._ready, []
+        return ready
+
+    def _may_wait(self, raw: bytes) -> bool:
+        is_little_endian = raw[:2] == b'\x00\x01'
+        if self._clock_ns is not None or not is_little_endian or len(raw) < _STAMP.size:
+            return False
+        seconds, nanoseconds = _STAMP.unpack_from(raw)
+        stamp, newest = seconds * 10**9 + nanoseconds, self._newest
+        self._newest = stamp
+        return newest < stamp < self._tick_ends and len(self._waiting) < self._most_waiting
+
+    def _settle(self) -> None:
+        """Feed the filter with all that waits."""
+        while self._waiting:
+            self._feed(*self._waiting.popleft())
+        self._tick_ends = self.filter.tick_ends
+
+    def _feed(self, raw: bytes, arrived_ns: int) -> None:
+        self.counters['received'] += 1
+        try:
+            stamp_ns, frame_id, sample = decode_imu_cdr(raw)
+        # Bytes that are no Imu message make a decoder raise almost anything.
+        except Exception:  # noqa: BLE001 - counted, and reported in the diagnostics
+            self.counters['malformed'] += 1
+            self.arrivals.refuse()
+            return
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        self._samples.append((stamp_ns, sample))
+        if self.successor is not None:
+            self.successor.take(stamp_ns, sample)
+        fed = feed(self.filter, self.filter.push, stamp_ns, sample, self.latest)
+        self.latest = fed.latest
+        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=fed.used, broke=fed.broke)
+        for estimate in fed.estimates:
+            if publishable(estimate):
+                self.counters['published'] += 1
+                self._ready.append(estimate)
+            elif estimate.valid:
+                self.counters['estimates_not_finite'] += 1
+
+    def reset(self, cause: str) -> None:
+        """Forget everything that was seen and restart."""
+        self._settle()
+        self._samples.clear()
+        if self.successor is not None:
+            self.successor.reset(cause)
+        self.filter.reset(cause)
+        self.arrivals.reset()
+        self._tick_ends = 0
+        self.latest = None
+
+    def newest_samples(self) -> list[Sample]:
+        """Return the samples that were fed last, the oldest first."""
+        self._settle()
+        return list(self._samples)
+
+    def hand_over(self) -> None:
+        """Go on with the successor, which is prepared; counters go on as well."""
+        self._settle()
+        new, self.successor = self.successor, None
+        if new is not None:
+            counters = new.filter.counters = self.filter.counters.copy()
+            # Samples that only one of the two has used so far are counted once.
+            counters['used'] += self.filter.waiting - new.filter.waiting
+            self.model, self.filter, self.latest = new.model, new.filter, new.latest
+            self._tick_ends = self.filter.tick_ends
+
+    def counts(self, *, at_once: bool = True) -> Counter[str]:
+        """
+        Return all counters, and how many samples are ``waiting``.
+
+        What was ``received`` was used, or is waiting, or was rejected by a cause. Messages that
+        wait for the one that ends their tick count at once or, with ``at_once`` false, when they
+        have waited for longer than a tick, or than a status takes to come.
+        """
+        waiting = self._waiting
+        if at_once or (waiting and perf_counter_ns() - waiting[0][1] > self._patience_ns):
+            self._settle()
+        counted = {'waiting': self.filter.waiting}
+        return Counter({**self.filter.counters, **self.counters, **counted})

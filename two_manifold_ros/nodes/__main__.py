@@ -1,0 +1,66 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Entry points of the nodes; also ``python -m two_manifold_ros.nodes filter_node --ros-args ...``.
+
+Importing this loads neither NumPy nor ROS, so that signals and threads are settled before.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+import sys
+
+from two_manifold_ros.stopping import Stopping
+from two_manifold_ros.threads import one_blas_thread
+
+NODES = {
+    'filter_node': 'FilterNode',
+    'slot_car_node': 'SlotCarNode',
+    'trainer_node': 'TrainerNode',
+    'updater_node': 'UpdaterNode',
+}
+"""Class by name of the module and of the executable."""
+
+
+def run_node(name: str, args: list[str] | None = None) -> int:
+    """Run a node until it ends or is stopped, and return the exit status."""
+    one_blas_thread()
+    # Loading all of it takes a second, in which a signal may come.
+    with Stopping() as stop:
+        run = import_module('two_manifold_ros.nodes.running').run
+        create = getattr(import_module(f'two_manifold_ros.nodes.{name}'), NODES[name])
+        return int(run(create, stop, args))
+    return 0
+
+
+def filter_node() -> int:
+    """Run the filter node."""
+    return run_node('filter_node')
+
+
+def slot_car_node() -> int:
+    """Run the simulated slot car."""
+    return run_node('slot_car_node')
+
+
+def trainer_node() -> int:
+    """Run the trainer node."""
+    return run_node('trainer_node')
+
+
+def updater_node() -> int:
+    """Run the updater node."""
+    return run_node('updater_node')
+
+
+def main() -> int:
+    """Run the node that the first argument names."""
+    if len(sys.argv) < 2 or sys.argv[1] not in NODES:
+        sys.stderr.write(f'usage: python -m two_manifold_ros.nodes {{{",".join(NODES)}}} ...\n')
+        return 2
+    return run_node(sys.argv[1])
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,271 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Guarded callbacks, timers and services of a node, and the topics that it listens to."""
+
+from __future__ import annotations
+
+from time import monotonic
+import traceback
+from typing import Any, TYPE_CHECKING
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import qos_policy_name_from_kind
+from rclpy.utilities import ok
+
+from two_manifold_ros.interface.snapshot import Publisher, TopicHealth
+from two_manifold_ros.interface.topics import Topic
+from two_manifold_ros.nodes.publishing import message_class, qos
+from two_manifold_ros.recordings.reading import POSITION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rclpy.subscription import Subscription
+
+
+class GuardedNode(Node):
+    """
+    A node in which an exception in a callback is counted and logged, and which then goes on.
+
+    Attributes
+    ----------
+    exit_status
+        ``None`` as long as the node wants to go on.
+    errors
+        Exceptions in callbacks.
+
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.exit_status: int | None = None
+        self.errors = 0
+        self._kinds: set[str] = set()
+
+    def guard(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the callback guarded; it returns its last argument if it fails."""
+
+        def guarded(*arguments: object) -> object:
+            try:
+                return callback(*arguments)
+            # Every exception here is a bug, but none is worth a robot that stops.
+            except Exception as error:  # noqa: BLE001 - see above
+                # A signal shuts the middleware down in the middle of a callback: no bug.
+                if ok():
+                    self.errors += 1
+                    kind = f'{type(error).__name__}: {error}'
+                    if kind not in self._kinds and len(self._kinds) < 100:
+                        self._kinds.add(kind)
+                        text = (
+                            f'Bug, please report it; the node goes on.\n{traceback.format_exc()}'
+                        )
+                        self.get_logger().error(text)
+                # To a service the last argument is the response, which is then unsuccessful.
+                return arguments[-1] if arguments else None
+
+        return guarded
+
+    def every(self, period_s: float, callback: Callable[[], object]) -> None:
+        """Call back at a steady rate, even without /clock: silence needs a reason as well."""
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(period_s, self.guard(callback), clock=steady)
+
+    def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], object]) -> None:  # noqa: ANN401 - a generated class
+        """Offer a service."""
+        self.create_service(kind, name, self.guard(answer))
+
+    @property
+    def now_ns(self) -> int:
+        """Time of the ROS clock."""
+        return int(self.get_clock().now().nanoseconds)
+
+
+class SensorTopic:
+    """
+    Subscribe a topic as bytes, and know why no messages come.
+
+    Parameters
+    ----------
+    node
+        Node that subscribes.
+    topic
+        Topic to subscribe.
+    sensor
+        What publishes it, in a word.
+
+    Attributes
+    ----------
+    name, msgtype
+        Full name of the topic, and its type.
+    received_s
+        When the newest message came, by ``monotonic``.
+
+    """
+
+    def __init__(self, node: GuardedNode, topic: Topic, sensor: str) -> None:
+        self._node = node
+        self._topic = topic
+        self.msgtype = topic.msgtype
+        self._subscription: Subscription | None = None
+        self._incompatible = ''
+        self._publishers: tuple[Publisher, ...] = ()
+        self._asked_s = 0.0
+        self.sensor = sensor
+        self.name: str = node.resolve_topic_name(topic.name)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait from now on for the first message."""
+        self._begun_s = self.received_s = monotonic()
+
+    @property
+    def silence_s(self) -> float:
+        """Seconds since the last message, or since it is waited for."""
+        return monotonic() - self.received_s
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds since messages are waited for."""
+        return monotonic() - self._begun_s
+
+    def listen(self, take: Callable[[bytes], object]) -> None:
+        """Subscribe; last of all, for messages pile up as long as nobody takes them."""
+
+        def on_message(raw: bytes) -> None:
+            self.received_s = monotonic()
+            self._incompatible = ''
+            take(raw)
+
+        self._subscription = self._node.create_subscription(
+            message_class(self.msgtype),
+            self._topic.name,
+            self._node.guard(on_message),
+            qos(self._topic),
+            raw=True,
+            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible),
+        )
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+
+    def health(self, timeout_s: float) -> TopicHealth:
+        """Return the state of the topic, with the longest silence allowed."""
+        publishers, received = self._ask_publishers(), self.received_s > self._begun_s
+        return TopicHealth(
+            self.sensor,
+            self.msgtype,
+            self.name,
+            self.silence_s,
+            timeout_s,
+            received,
+            publishers,
+            () if publishers or received else self._find_elsewhere(),
+            self._incompatible,
+        )
+
+    def _ask_publishers(self) -> tuple[Publisher, ...]:
+        """Ask who publishes, once a second if they are as many as before: asking is expensive."""
+        known, now_s = self._publishers, monotonic()
+        asked = now_s - self._asked_s < 1.0 and all(each.node for each in known)
+        if not asked or self._node.count_publishers(self.name) != len(known):
+            self._publishers = tuple(
+                # The middleware knows a publisher before it knows whose it is.
+                Publisher(i.topic_type, '')
+                if 'UNKNOWN' in i.node_name
+                else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
+                for i in self._node.get_publishers_info_by_topic(self.name)
+            )
+            self._asked_s = now_s
+        return self._publishers
+
+    def _find_elsewhere(self) -> tuple[str, ...]:
+        """Return the full names of other topics that are published as this type, in order."""
+        node = self._node
+        return tuple(
+            name
+            for name, kinds in node.get_topic_names_and_types()
+            if self.msgtype in kinds and name != self.name and node.count_publishers(name)
+        )
+
+    def _on_incompatible(self, event: Any) -> None:  # noqa: ANN401 - rclpy's event is untyped
+        self._incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
+
+
+class LiveReference:
+    """
+    Subscribe ``reference`` as soon as its type is known.
+
+    Parameters
+    ----------
+    node
+        Node that subscribes.
+    msgtype
+        Type of the topic; empty means the one it is published with.
+
+    Attributes
+    ----------
+    topic
+        Its full name.
+    msgtype
+        Its type; empty while it is not known.
+    problem
+        Why it cannot be subscribed; empty if it is, or if nobody publishes it.
+
+    """
+
+    def __init__(self, node: GuardedNode, msgtype: str) -> None:
+        self._node = node
+        self._wanted = msgtype
+        self._subscription: Subscription | None = None
+        self.topic: str = node.resolve_topic_name('reference')
+        self.msgtype = ''
+        self.problem = ''
+
+    def find(self, start: Callable[[str], object], take: Callable[[bytes], object]) -> None:
+        """
+        Subscribe it if its type is known by now, or note the problem.
+
+        Parameters
+        ----------
+        start
+            Called once with the type, before the first message.
+        take
+            Called with every message; guarded.
+
+        """
+        if self.msgtype:
+            return
+        found = self._node.get_publishers_info_by_topic(self.topic)
+        types = [self._wanted] if self._wanted else sorted({info.topic_type for info in found})
+        usable = [kind for kind in types if kind in POSITION.msgtypes]
+        self.problem = ''
+        if len(usable) == 1:
+            (self.msgtype,) = usable
+            start(self.msgtype)
+            # Best effort matches both kinds of publisher.
+            topic = Topic('reference', self.msgtype, depth=1000, reliable=False)
+            self._subscription = self._node.create_subscription(
+                message_class(self.msgtype),
+                topic.name,
+                self._node.guard(take),
+                qos(topic),
+                raw=True,
+            )
+            self._node.get_logger().info(f'References: {self.topic} ({self.msgtype})')
+        elif types:
+            self.problem = (
+                f'{self.topic} is published as {", ".join(types)}: set reference_type '
+                f'to one of {", ".join(POSITION.msgtypes)} or remap reference'
+            )
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
