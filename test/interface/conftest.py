@@ -1,15 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""An estimate, a model and frames to publish."""
+"""An estimate, a model and frames to publish; a drive and a model to filter it with."""
 
 from types import SimpleNamespace
 
+import driven_model
 import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.topics import Frames
+
+drive, model_path = driven_model.drive, driven_model.model_path
 
 
 @pytest.fixture

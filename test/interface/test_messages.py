@@ -2,18 +2,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that is published for one estimate."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from dataclasses import replace
 import math
-from types import SimpleNamespace
+import struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from two_manifold_ros.interface.markers import messages_of
 
-from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.topics import choose_frames, DIAGNOSTICS, Frames, STATUS, TOPICS
+from two_manifold_ros.interface.messages import (
+    BUILDERS,
+    DrawnTrack,
+    ellipse95,
+    labelled_array,
+    learning_message,
+    messages_of,
+    UNIFORM_ANGLE_VARIANCE,
+    UNKNOWN_VARIANCE,
+)
+from two_manifold_ros.interface.topics import choose_frames, Frames, PUBLISHED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import SimpleNamespace
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.interface.topics import Message
+
+    Build = Callable[..., Message]
+
+HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
+SPHERE, CYLINDER, LINE_STRIP = 2, 3, 4
+
+
+@pytest.fixture
+def build(estimate: Estimate, model: SimpleNamespace, frames: Frames) -> Build:
+    """Return what builds the message of a topic, for the estimate with some changes."""
+    return lambda topic, **changes: BUILDERS[topic](replace(estimate, **changes), model, frames)
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -31,16 +59,12 @@ def test_every_topic_of_the_table_but_those_about_the_node_is_published(
     estimate: Estimate, model: SimpleNamespace, frames: Frames
 ) -> None:
     published = {name: kind for name, kind, _ in messages_of(estimate, model, frames)}
-    expected = {name: topic.msgtype for name, topic in TOPICS.items()}
-    del expected[STATUS.name], expected[DIAGNOSTICS.name]
+    expected = {name: topic.msgtype for name, topic in PUBLISHED.items()}
+    del expected['status'], expected['diagnostics']
     assert published == expected
-
-
-def test_places_that_were_not_asked_for_are_not_published(
-    estimate: Estimate, model: SimpleNamespace, frames: Frames
-) -> None:
-    without = replace(estimate, places=None)
-    assert 'particles' not in {name for name, _, _ in messages_of(without, model, frames)}
+    # Places that were not asked for are not published.
+    few = {name for name, _, _ in messages_of(replace(estimate, places=None), model, frames)}
+    assert few == expected.keys() - {'particles'}
 
 
 def test_every_number_is_finite(
@@ -54,21 +78,16 @@ def test_every_number_is_finite(
         assert all(math.isfinite(number) for number in numbers(message)), name
 
 
-def test_nothing_is_published_before_the_state_is_valid(
-    estimate: Estimate, model: SimpleNamespace, frames: Frames
-) -> None:
-    filling = replace(estimate, status=Status.FILLING)
-    assert list(messages_of(filling, model, frames)) == []
-
-
 @pytest.mark.parametrize(
-    'field', ['state', 'positions', 'covariances', 'velocity', 'velocity_covariance']
+    'field', ['state', 'positions', 'covariances', 'velocity', 'velocity_covariance', 'status']
 )
-def test_nothing_is_published_that_is_not_finite(
+def test_nothing_is_published_that_is_not_valid_or_not_finite(
     estimate: Estimate, model: SimpleNamespace, frames: Frames, field: str
 ) -> None:
-    broken = np.array(getattr(estimate, field))
-    broken.flat[0] = math.nan
+    broken = Status.FILLING
+    if field != 'status':
+        broken = np.array(getattr(estimate, field))
+        broken.flat[0] = math.nan
     assert list(messages_of(replace(estimate, **{field: broken}), model, frames)) == []
 
 
@@ -76,7 +95,7 @@ def test_messages_fit_their_types(
     estimate: Estimate, model: SimpleNamespace, frames: Frames
 ) -> None:
     building = pytest.importorskip('rosbags') and pytest.importorskip(
-        'two_manifold_ros.recordings.bag_writer'
+        'two_manifold_ros.recordings.message_building'
     )
     builder = building.MessageBuilder()
     for _, msgtype, message in messages_of(replace(estimate, tick=60), model, frames):
@@ -86,10 +105,211 @@ def test_messages_fit_their_types(
 def test_frames_are_the_users_then_the_models_then_the_usual(model: SimpleNamespace) -> None:
     assert choose_frames(model, track='') == Frames('arena', 'imu_link')
     assert choose_frames(model, 'world', 'car') == Frames('world', 'car')
+    # The fixed frame of the rviz layout, and what REP-105 calls such a frame.
+    assert choose_frames(model) == Frames('map', 'imu_link')
     model.frame_id = model.imu_frame_id = ''
     assert choose_frames(model, track='') == Frames('map', 'base_link')
 
 
-def test_positions_are_in_map_unless_told_otherwise(model: SimpleNamespace) -> None:
-    """It is the fixed frame of the rviz layout, and what REP-105 calls such a frame."""
-    assert choose_frames(model) == Frames('map', 'imu_link')
+def test_the_position_faces_along_the_course(build: Build, estimate: Estimate) -> None:
+    message = build('position')
+    assert message['header'] == HEADER
+    pose, half = message['pose']['pose'], math.sqrt(0.5)
+    assert pose['position'] == {'x': 1.0, 'y': 2.0, 'z': 0.0}
+    assert pose['orientation'] == pytest.approx({'x': 0.0, 'y': 0.0, 'z': half, 'w': half})
+    covariance = message['pose']['covariance'].reshape(6, 6)
+    np.testing.assert_array_equal(covariance[:2, :2], estimate.covariances[0])
+    assert covariance[2, 2] == covariance[3, 3] == covariance[4, 4] == UNKNOWN_VARIANCE
+    # Across a course along y only the x velocity matters: 0.16 / 2^2.
+    assert covariance[5, 5] == pytest.approx(0.04)
+    assert np.all(np.linalg.eigvalsh(covariance) > 0)
+
+
+@pytest.mark.parametrize('speed', [0.0, 1e-200, 1e-3])
+def test_standstill_has_the_variance_of_any_angle(build: Build, speed: float) -> None:
+    slow = build('position', velocity=np.array([speed, 0.0]))
+    assert slow['pose']['covariance'][35] == UNIFORM_ANGLE_VARIANCE
+
+
+def test_odometry_is_the_position_and_a_twist_in_the_child_frame(build: Build) -> None:
+    message, position = build('odometry'), build('position')
+    assert (message['header'], message['child_frame_id']) == (HEADER, 'imu_link')
+    assert message['pose']['pose'] == position['pose']['pose']
+    np.testing.assert_array_equal(message['pose']['covariance'], position['pose']['covariance'])
+    assert message['twist']['twist']['linear'] == {'x': 2.0, 'y': 0.0, 'z': 0.0}
+    covariance = message['twist']['covariance'].reshape(6, 6)
+    # The body faces along y: its x is the track's y, its y the track's -x.
+    assert covariance[0, 0] == pytest.approx(0.25)
+    assert covariance[1, 1] == pytest.approx(0.16)
+    assert np.all(np.linalg.eigvalsh(covariance) > 0)
+
+
+def test_the_path_lies_in_the_future_and_faces_the_next_pose(
+    build: Build, estimate: Estimate
+) -> None:
+    poses = build('predicted_path')['poses']
+    stamps = [pose['header']['stamp'] for pose in poses]
+    elapsed = [stamp['sec'] * 10**9 + stamp['nanosec'] - estimate.stamp_ns for stamp in stamps]
+    assert elapsed == [0, 500_000_000, 2_500_000_000]
+    assert {pose['header']['frame_id'] for pose in poses} == {'arena'}
+
+    def yaws(poses: list[Message]) -> list[float]:
+        turns = [pose['pose']['orientation'] for pose in poses]
+        return [2 * math.atan2(turn['z'], turn['w']) for turn in turns]
+
+    np.testing.assert_allclose(yaws(poses), [math.pi / 2, math.pi, math.pi])
+    # Positions that coincide keep the direction.
+    still = build('predicted_path', positions=np.ones((3, 2)))['poses']
+    np.testing.assert_allclose(yaws(still), [math.pi / 2] * 3)
+
+
+def test_stamp_and_numbers_have_their_names_in_the_label() -> None:
+    stamp_ns = 1_700_000_000_123_456_789
+    message = labelled_array(stamp_ns, {'used': 3, 'level': math.nan})
+    seconds, nanoseconds, used, level = message['data']
+    assert int(seconds) * 10**9 + int(nanoseconds) == stamp_ns
+    assert used == 3.0
+    assert isinstance(used, float)
+    assert math.isnan(level)
+    (dimension,) = message['layout']['dim']
+    assert dimension == {'label': 'sec,nanosec,used,level', 'size': 4, 'stride': 4}
+
+
+def test_the_latent_state_is_a_labelled_array(build: Build, estimate: Estimate) -> None:
+    message = build('latent_state')
+    assert message['data'][2:] == estimate.state.tolist()
+    (dimension,) = message['layout']['dim']
+    assert dimension['label'] == 'sec,nanosec,state_0,state_1,state_2'
+
+
+def test_learning_is_not_told_unless_all_of_it_is_finite() -> None:
+    message = learning_message(7 * 10**9, {'learned_s': 12.5, 'models': 2})
+    assert message is not None
+    assert message['data'] == [7.0, 0.0, 12.5, 2.0]
+    for number in (math.nan, math.inf):
+        assert learning_message(7 * 10**9, {'error_m': number}) is None
+
+
+def test_particles_are_points_and_their_weights(build: Build) -> None:
+    message = build('particles')
+    assert message['header'] == HEADER
+    assert (message['height'], message['width'], message['is_bigendian']) == (1, 2, False)
+    step = message['point_step']
+    assert message['row_step'] == len(message['data']) == 2 * step
+    offsets = {each['name']: each['offset'] for each in message['fields']}
+    assert list(offsets) == ['x', 'y', 'z', 'weight']
+    data = bytes(message['data'])
+    rows = [
+        [struct.unpack_from('<f', data, index * step + offset)[0] for offset in offsets.values()]
+        for index in range(message['width'])
+    ]
+    assert rows == [[1.0, 2.0, 0.0, 0.75], [-3.5, 0.25, 0.0, 0.125]]
+    empty = build('particles', places=np.zeros((0, 3)))
+    assert empty['width'] == empty['row_step'] == len(empty['data']) == 0
+
+
+def test_rclpy_takes_particles(build: Build) -> None:
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    from rclpy.serialization import deserialize_message, serialize_message  # noqa: PLC0415 - ROS
+
+    from two_manifold_ros.nodes.publishing import message_class, to_message  # noqa: PLC0415 - ROS
+
+    fields, kind = build('particles'), 'sensor_msgs/msg/PointCloud2'
+    heard = deserialize_message(serialize_message(to_message(kind, fields)), message_class(kind))
+    assert list(heard.data) == fields['data']
+    constants = message_class('sensor_msgs/msg/PointField')
+    assert {each.datatype for each in heard.fields} == {constants.FLOAT32}
+
+
+def test_axes_of_a_turned_covariance() -> None:
+    angle = 0.7
+    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    long, short, yaw = ellipse95(turn @ np.diag([4.0, 1.0]) @ turn.T)
+    assert (long, short) == pytest.approx((4 * 2.4477468, 2 * 2.4477468))
+    assert yaw % math.pi == pytest.approx(angle)
+
+
+def test_the_ellipse_holds_95_percent_of_samples() -> None:
+    random = np.random.default_rng(3)
+    covariance = np.array([[0.5, 0.3], [0.3, 0.4]])
+    samples = random.multivariate_normal([0, 0], covariance, size=20_000)
+    long, short, yaw = ellipse95(covariance)
+    along = samples @ [math.cos(yaw), math.sin(yaw)]
+    across = samples @ [-math.sin(yaw), math.cos(yaw)]
+    inside = (2 * along / long) ** 2 + (2 * across / short) ** 2 <= 1
+    assert inside.mean() == pytest.approx(0.95, abs=0.005)
+
+
+def test_runs_are_split_at_seams_and_single_points_dropped() -> None:
+    gap = [np.nan, np.nan]
+    track = np.array([gap, [0, 0], [1, 0], gap, gap, [5, 5], gap, [2, 0], [3, 0], [4, 1]])
+    runs = DrawnTrack(track).runs
+    assert [run.tolist() for run in runs] == [[[0, 0], [1, 0]], [[2, 0], [3, 0], [4, 1]]]
+
+
+def test_many_laps_are_thinned_but_keep_their_ends_and_shape() -> None:
+    angle = np.linspace(0, 2 * np.pi * 100, 50_000)
+    track = np.column_stack([np.cos(angle), np.sin(angle)])
+    (run,) = DrawnTrack(track, most_points=4000).runs
+    assert len(run) <= 4002
+    np.testing.assert_array_equal(run[[0, -1]], track[[0, -1]])
+    np.testing.assert_allclose(np.hypot(*run.T), 1.0)
+
+
+def test_tracks_without_points_or_without_size_can_be_drawn() -> None:
+    nowhere = DrawnTrack(np.full((3, 2), np.nan))
+    assert nowhere.runs == []
+    assert nowhere.size > 0
+    (run,) = DrawnTrack(np.ones((5, 2))).runs
+    assert np.isfinite(run).all()
+
+
+def test_each_track_is_scanned_once() -> None:
+    one, other = np.zeros((3, 2)), np.zeros((3, 2))
+    drawn = [DrawnTrack.of(each) for each in (one, other, one)]
+    assert drawn[0] is drawn[2] is not drawn[1]
+
+
+def by_namespace(message: Message) -> dict[str, list[Message]]:
+    found: dict[str, list[Message]] = {}
+    for marker in message['markers']:
+        found.setdefault(marker['ns'], []).append(marker)
+    return found
+
+
+def test_markers_of_position_path_and_growing_ellipses(build: Build) -> None:
+    found = by_namespace(build('markers'))
+    assert sorted(found) == ['ellipse', 'position', 'predicted_path']
+    assert found['position'][0]['type'] == SPHERE
+    assert found['predicted_path'][0]['type'] == LINE_STRIP
+    drawn = [(point['x'], point['y']) for point in found['predicted_path'][0]['points']]
+    assert drawn == [(1, 2), (1, 3), (0, 3)]
+    ellipses = found['ellipse']
+    assert [marker['id'] for marker in ellipses] == [0, 1, 2]
+    assert {marker['type'] for marker in ellipses} == {CYLINDER}
+    assert np.all(np.diff([marker['scale']['x'] for marker in ellipses]) > 0)
+
+
+def test_the_track_comes_once_a_second_as_one_strip_per_run(build: Build) -> None:
+    with_track = [
+        tick for tick in range(60, 101) if 'track' in by_namespace(build('markers', tick=tick))
+    ]
+    assert with_track == [60, 80, 100]
+    strips = by_namespace(build('markers', tick=60))['track']
+    assert [marker['id'] for marker in strips] == [0, 1]
+    assert {marker['type'] for marker in strips} == {LINE_STRIP}
+
+
+def test_markers_vanish_unless_renewed(build: Build) -> None:
+    for name, markers in by_namespace(build('markers', tick=60)).items():
+        for marker in markers:
+            seconds = marker['lifetime']['sec'] + marker['lifetime']['nanosec'] / 1e9
+            assert 1 <= seconds <= 3, name
+            assert (marker['header']['frame_id'], marker['action']) == ('arena', 0)
+
+
+def test_one_horizon_has_no_path_to_draw(build: Build, estimate: Estimate) -> None:
+    single = build(
+        'markers', positions=estimate.positions[:1], covariances=estimate.covariances[:1]
+    )
+    assert 'predicted_path' not in by_namespace(single)

@@ -8,25 +8,20 @@ import copy
 import os
 from typing import TYPE_CHECKING
 
+import driven_model
 from free_domain import free_domains
 import pytest
 from updater_feed import feed, LEARNED, small_session
 
-from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, SlotCarRun
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from ros_talk import NodeProcess, Talk
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-TRAINING_LAPS = 6
+drive, model_path = driven_model.drive, driven_model.model_path
 
 
 @pytest.fixture(scope='session')
@@ -42,24 +37,6 @@ def domain() -> Iterator[str]:
     patch.setenv('TWO_MANIFOLD_NUMBA', '0')
     yield number
     patch.undo()
-
-
-@pytest.fixture(scope='session')
-def drive() -> SlotCarRun:
-    """Laps of the slot car: the first ones for training, one more to drive live."""
-    return simulate(SlotCarSettings(seed=5, rate_hz=50.0), laps=TRAINING_LAPS + 1)
-
-
-@pytest.fixture(scope='session')
-def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model of the track: 10 Hz, windows of 20 ticks."""
-    # One car on one day, which is followed more sharply than another day's drive would allow.
-    settings = TrainingSettings(
-        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4
-    )
-    path = tmp_path_factory.mktemp('model') / 'model.npz'
-    save_model(train_model([run_to_recording(drive)], settings), path)
-    return path
 
 
 @pytest.fixture(scope='session')

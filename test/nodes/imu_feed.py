@@ -4,15 +4,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from sensor_msgs.msg import Imu
 
+from two_manifold_ros.acceleration import HAVE_NUMBA
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.messages import messages_of
+from two_manifold_ros.interface.parameters import FilterParameters
+from two_manifold_ros.interface.topics import choose_frames
+from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.publishing import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rclpy.publisher import Publisher
     from ros_talk import Health, Talk
 
@@ -58,3 +66,18 @@ def connect(talk: Talk, health: Health) -> Publisher:
     health.clear()
     talk.until(heard, 'the first IMU message to arrive')
     return publisher
+
+
+def expected(drive: SlotCarRun, path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return what replaying the same samples offline would publish."""
+    # The node computes without numba too.
+    assert not HAVE_NUMBA
+    model = load_model(path)
+    machine, frames = Filter(model, FilterParameters.particles_rate_hz), choose_frames(model)
+    published: dict[str, list[dict[str, Any]]] = {}
+    stamps, samples = drive.stamps_ns[-SAMPLES:].tolist(), drive.imu[-SAMPLES:]
+    for stamp, sample in zip(stamps, samples, strict=True):
+        for estimate in machine.push(stamp, sample):
+            for topic, _, message in messages_of(estimate, model, frames):
+                published.setdefault(topic, []).append(message)
+    return published

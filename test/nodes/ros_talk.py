@@ -65,7 +65,8 @@ class NodeProcess:
             [
                 sys.executable,
                 '-m',
-                f'two_manifold_ros.nodes.{name}',
+                'two_manifold_ros.nodes',
+                name,
                 '--ros-args',
                 *pairs,
                 *ros_args,

@@ -1,9 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""How a node is run and ended."""
+"""How a node is run and ended, and troubles of the machine."""
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -14,8 +15,11 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ros_talk import CHECKOUT
 
+from two_manifold_ros.nodes.running import log_trouble, network_trouble
+
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 PROGRAM = """
 import signal, sys
@@ -79,3 +83,50 @@ def test_a_signal_ends_it_between_two_callbacks(
     assert (done.returncode, done.stdout) == (status, said), done.stderr
     assert ('no such model' in done.stderr) == (kind == 'refusing')
     assert 'Traceback' not in done.stderr
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ('ROS_LOG_DIR', 'ROS_HOME', 'HOME'):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ('name', 'below'), [('ROS_LOG_DIR', '.'), ('ROS_HOME', 'log'), ('HOME', '.ros/log')]
+)
+def test_the_folder_is_made_where_ros_would_make_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, below: str
+) -> None:
+    monkeypatch.setenv(name, str(tmp_path / 'new'))
+    assert log_trouble() == ''
+    assert list((tmp_path / 'new' / below).iterdir()) == []
+
+
+def test_without_a_home_there_is_none() -> None:
+    assert 'HOME is not set' in log_trouble()
+
+
+def test_a_folder_that_cannot_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'file').touch()
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file' / 'log'))
+    assert f'{tmp_path}/file/log cannot be written (Not a directory)' in log_trouble()
+
+
+def test_loopback_is_enough() -> None:
+    assert network_trouble() == ''
+
+
+def test_none_is_named_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, 'if_nameindex', list)
+    assert 'ip link set lo up' in network_trouble()
+
+
+def test_an_interface_that_is_gone_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = socket.if_nameindex()
+    monkeypatch.setattr(socket, 'if_nameindex', lambda: [(99, 'gone'), *there])
+    assert network_trouble() == ''
+    monkeypatch.setattr(socket, 'if_nameindex', lambda: [(99, 'gone')])
+    assert 'ip link set lo up' in network_trouble()

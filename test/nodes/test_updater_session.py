@@ -14,9 +14,8 @@ from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
 from two_manifold_ros.adapting.updater_session import judge_learning, learning_causes
-from two_manifold_ros.interface.assessment import judge
-from two_manifold_ros.interface.snapshot import Facts, REJECTIONS
-from two_manifold_ros.nodes.health import filter_facts
+from two_manifold_ros.interface.assessment import assess
+from two_manifold_ros.interface.snapshot import filter_health, REJECTIONS, Snapshot
 
 if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 def said(session: UpdaterSession) -> str:
     """Return the reason that the node would give."""
-    facts = Facts(**filter_facts(session.filter))
-    return judge_learning(judge(facts), session, '/reference').why
+    snapshot = Snapshot(filter=filter_health(session.filter, 0.0, None))
+    return judge_learning(assess(snapshot), session, '/reference').why
 
 
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:

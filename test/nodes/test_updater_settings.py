@@ -20,7 +20,7 @@ from two_manifold_ros.adapting.updater_settings import (
     stream_head,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import UPDATER
+from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import load_model
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def chosen(**changed: object) -> dict[str, Any]:
     """Return the parameters of a TPSR, or what is asked for."""
-    return {each.name: each.default for each in UPDATER} | {'learner': 'tpsr'} | changed
+    return vars(UpdaterParameters()) | {'learner': 'tpsr'} | changed
 
 
 def test_of_a_stream_only_horizons_and_topic_are_known() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from two_manifold_ros.adapting.updater_session import judge_keeping, learning_causes
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import Judgement
+from two_manifold_ros.interface.assessment import Assessment
 from two_manifold_ros.interface.status import Level
 
 
@@ -45,10 +45,10 @@ def test_faults_are_said_with_a_capital_and_only_once() -> None:
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -> None:
-    well = Judgement(Level.OK, Status.TRACKING, '', 'tracking')
-    lost = Judgement(Level.ERROR, Status.LOST, 'astray', 'lost')
+    well = Assessment(Level.OK, Status.TRACKING, '', 'tracking')
+    lost = Assessment(Level.ERROR, Status.LOST, 'astray', 'lost')
     assert judge_keeping(well, '') == well
     assert judge_keeping(lost, 'disk full') == lost
-    assert judge_keeping(well, 'disk full') == Judgement(
+    assert judge_keeping(well, 'disk full') == Assessment(
         Level.WARN, Status.TRACKING, 'checkpoint', 'tracking, but disk full'
     )

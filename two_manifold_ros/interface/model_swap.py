@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.successor import Successor
@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
 
 
-class FileVersion(NamedTuple):
-    """A file, whatever the path by which it was found, and which of its contents."""
-
-    device: int
-    inode: int
-    size: int
-    changed_ns: int
+FileVersion: TypeAlias = 'tuple[int, int, int, int]'
+"""Device, inode, size and time of change: which file, whatever its path, with which content."""
 
 
 def file_version(path: str) -> FileVersion | None:
@@ -37,7 +32,7 @@ def file_version(path: str) -> FileVersion | None:
     # A path with a null byte is a ValueError.
     except (OSError, ValueError):
         return None
-    return FileVersion(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def check_input(model: ModelHead, path: str) -> None:

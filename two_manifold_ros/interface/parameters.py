@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: RUF009 - _field is dataclasses.field
+# ruff: noqa: RUF009 - parameter() is dataclasses.field
 """
 The parameters of all nodes: one dataclass per node, a field per parameter.
 
@@ -93,7 +93,7 @@ class Parameter:
         return ''
 
 
-def _field(
+def parameter(
     default: Value,
     low: float | None = None,
     high: float | None = None,
@@ -102,6 +102,7 @@ def _field(
     choices: tuple[str, ...] = (),
     settable: Settable | None = None,
 ) -> Any:  # noqa: ANN401 - stands for a value of any type, as dataclasses.field does
+    """Return a dataclass field; where it is not said when it is settable, its class says it."""
     about: dict[str, Any] = {'units': units, 'choices': choices, 'low': low, 'high': high}
     if settable is not None:
         about['settable'] = settable
@@ -158,11 +159,11 @@ class FilteringParameters(NodeParameters):
 
     """
 
-    input_timeout_s: float = _field(1.0, 0.05, 60.0, units='s')
-    reorder_s: float = _field(0.0, 0.0, 0.4, units='s')
-    ellipse_warn_m: float = _field(0.0, 0.0, 1e6, units='m')
-    ellipse_error_m: float = _field(0.0, 0.0, 1e6, units='m')
-    status_rate_hz: float = _field(10.0, 1.0, 100.0, units='Hz', settable=Settable.NEVER)
+    input_timeout_s: float = parameter(1.0, 0.05, 60.0, units='s')
+    reorder_s: float = parameter(0.0, 0.0, 0.4, units='s')
+    ellipse_warn_m: float = parameter(0.0, 0.0, 1e6, units='m')
+    ellipse_error_m: float = parameter(0.0, 0.0, 1e6, units='m')
+    status_rate_hz: float = parameter(10.0, 1.0, 100.0, units='Hz', settable=Settable.NEVER)
     publish_tf: bool = False
 
 
@@ -196,12 +197,12 @@ class FilterParameters(FilteringParameters):
     settable: ClassVar[Settable] = Settable.UNCONFIGURED
 
     model: str = ''
-    next_model: str = _field('', settable=Settable.ALWAYS)
-    managed: bool = _field(False, settable=Settable.NEVER)
+    next_model: str = parameter('', settable=Settable.ALWAYS)
+    managed: bool = parameter(False, settable=Settable.NEVER)
     track_frame: str = 'map'
     child_frame: str = ''
     use_receive_time: bool = False
-    particles_rate_hz: float = _field(5.0, 0.0, 1000.0, units='Hz')
+    particles_rate_hz: float = parameter(5.0, 0.0, 1000.0, units='Hz')
 
 
 @dataclass(frozen=True)
@@ -254,21 +255,21 @@ class UpdaterParameters(FilteringParameters):
 
     """
 
-    input: str = _field('imu', choices=('imu', 'image'))
-    image_width: int = _field(16, 1, 640)
-    image_height: int = _field(12, 1, 480)
-    reference_type: str = _field('', choices=('', *POSITION.msgtypes))
+    input: str = parameter('imu', choices=('imu', 'image'))
+    image_width: int = parameter(16, 1, 640)
+    image_height: int = parameter(12, 1, 480)
+    reference_type: str = parameter('', choices=('', *POSITION.msgtypes))
     use_receive_time: bool = False
-    learner: str = _field('', choices=('', 'map', 'tpsr'))
+    learner: str = parameter('', choices=('', 'map', 'tpsr'))
     model: str = ''
     position_lag: str = ''
-    horizons: list[int] = _field(list(TrainingSettings.horizons), units='ticks')
+    horizons: list[int] = parameter(list(TrainingSettings.horizons), units='ticks')
     checkpoint_folder: str = ''
     checkpoint_name: str = 'updater'
-    checkpoint_s: float = _field(60.0, 1.0, 3600.0, units='s')
-    checkpoints_kept: int = _field(3, 1, 100)
+    checkpoint_s: float = parameter(60.0, 1.0, 3600.0, units='s')
+    checkpoints_kept: int = parameter(3, 1, 100)
     filter_node: str = ''
-    hand_over_margin: float = _field(0.9, 0.1, 1.0)
+    hand_over_margin: float = parameter(0.9, 0.1, 1.0)
     hand_over_folder: str = ''
     track_frame: str = 'map'
     child_frame: str = ''
@@ -325,23 +326,23 @@ class TrainerParameters(NodeParameters):
     settable: ClassVar[Settable] = Settable.BEFORE_TRAINING
 
     model: str = ''
-    bags: list[str] = _field([], settable=Settable.NEVER)
-    imu_topic: str = _field('', settable=Settable.NEVER)
-    position_topic: str = _field('', settable=Settable.NEVER)
-    reference_type: str = _field('', choices=('', *POSITION.msgtypes), settable=Settable.NEVER)
-    record_seconds: float = _field(0.0, 0.0, 86400.0, units='s', settable=Settable.NEVER)
+    bags: list[str] = parameter([], settable=Settable.NEVER)
+    imu_topic: str = parameter('', settable=Settable.NEVER)
+    position_topic: str = parameter('', settable=Settable.NEVER)
+    reference_type: str = parameter('', choices=('', *POSITION.msgtypes), settable=Settable.NEVER)
+    record_seconds: float = parameter(0.0, 0.0, 86400.0, units='s', settable=Settable.NEVER)
     use_receive_time: bool = False
     position_lag: str = ''
-    exit_when_done: bool = _field(True, settable=Settable.NEVER)
-    rate_hz: float = _field(0.0, 0.0, 1000.0, units='Hz')
-    window: int = _field(0, 0, 100_000, units='ticks')
-    states: int = _field(0, 0, 1000)
-    method: str = _field(TrainingSettings.method, choices=METHODS)
-    sharpness: float = _field(0.0, 0.0, 100.0)
-    persistence: float = _field(0.0, 0.0, 100.0)
-    kernel: str = _field(TrainingSettings.kernel, choices=tuple(KERNELS))
-    readout: str = _field(TrainingSettings.readout, choices=tuple(READOUTS))
-    horizons: list[int] = _field(list(TrainingSettings.horizons), units='ticks')
+    exit_when_done: bool = parameter(True, settable=Settable.NEVER)
+    rate_hz: float = parameter(0.0, 0.0, 1000.0, units='Hz')
+    window: int = parameter(0, 0, 100_000, units='ticks')
+    states: int = parameter(0, 0, 1000)
+    method: str = parameter(TrainingSettings.method, choices=METHODS)
+    sharpness: float = parameter(0.0, 0.0, 100.0)
+    persistence: float = parameter(0.0, 0.0, 100.0)
+    kernel: str = parameter(TrainingSettings.kernel, choices=tuple(KERNELS))
+    readout: str = parameter(TrainingSettings.readout, choices=tuple(READOUTS))
+    horizons: list[int] = parameter(list(TrainingSettings.horizons), units='ticks')
 
 
 @dataclass(frozen=True)
@@ -367,12 +368,12 @@ class SlotCarParameters(NodeParameters):
 
     """
 
-    seed: int = _field(0, 0, 2**31 - 1)
-    imu_rate_hz: float = _field(100.0, 1.0, 1000.0, units='Hz')
-    reference_rate_hz: float = _field(20.0, 1.0, 1000.0, units='Hz')
-    noise: float = _field(1.0, 0.0, 100.0)
-    speed_wander: float = _field(1.0, 0.0, 5.0)
-    speed: float = _field(1.0, 0.1, 20.0)
+    seed: int = parameter(0, 0, 2**31 - 1)
+    imu_rate_hz: float = parameter(100.0, 1.0, 1000.0, units='Hz')
+    reference_rate_hz: float = parameter(20.0, 1.0, 1000.0, units='Hz')
+    noise: float = parameter(1.0, 0.0, 100.0)
+    speed_wander: float = parameter(1.0, 0.0, 5.0)
+    speed: float = parameter(1.0, 0.1, 20.0)
 
 
 PARAMETERS: dict[str, type[NodeParameters]] = {

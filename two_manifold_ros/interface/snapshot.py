@@ -68,16 +68,13 @@ class TopicHealth:
     ----------
     sensor, msgtype, topic
         The sensor in a word, its type and the full name of its topic.
-    silence_s
-        Seconds since its last message, or since activation if none came.
-    timeout_s
-        Longest silence allowed.
+    silence_s, timeout_s
+        Seconds since its last message, or since activation if none came, and the longest allowed.
     received
         Whether any message came since activation.
-    publishers
-        Publishers of the topic.
-    elsewhere
-        Other topics that are published as its type, where nobody ever published this one.
+    publishers, elsewhere
+        Publishers of the topic; other topics that are published as its type, where nobody ever
+        published this one.
     incompatible
         Name of the quality-of-service policy over which a publisher and the node disagree.
 

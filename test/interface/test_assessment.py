@@ -1,0 +1,260 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Status, cause and reason for whatever a node may know of itself."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from two_manifold_ros.filtering.status import Finding, Status
+from two_manifold_ros.interface.assessment import assess, LEVELS, oddities, REJECTED_IN_A_ROW
+from two_manifold_ros.interface.snapshot import (
+    FilterHealth,
+    InputHealth,
+    Interruption,
+    Publisher,
+    Snapshot,
+    TopicHealth,
+)
+from two_manifold_ros.interface.status import Level
+
+IMU = 'sensor_msgs/msg/Imu'
+
+
+def snapshot(**known: Any) -> Snapshot:  # noqa: ANN401 - fields of three classes
+    """Return a snapshot, its parts' fields given by name."""
+    parts = {'topic': TopicHealth, 'input': InputHealth, 'filter': FilterHealth}
+    made = {}
+    for part, kind in parts.items():
+        names = {each.name for each in fields(kind)} & known.keys()
+        made[part] = kind(**{name: known.pop(name) for name in names})
+    return Snapshot(**made, **known)
+
+
+DRIVER = (Publisher(IMU, '/driver'),)
+TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
+FILLS: dict[str, Any] = {
+    'status': Status.FILLING,
+    'cause': 'filling',
+    'why': 'filling the window: 3 of 60 ticks',
+}
+LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'astray', 'why': 'lost: too wide'}
+TURNED: dict[str, Any] = {'status': Status.REFUSED, 'cause': 'reversed', 'why': 'refused: turned'}
+
+CASES: dict[str, tuple[dict[str, Any], Level, Status | None, str]] = {
+    'unconfigured': ({'trouble': 'No model'}, Level.ERROR, None, 'No model'),
+    'inactive': ({'active': False, 'managed': True}, Level.WARN, None, 'lifecycle manager'),
+    'disabled': ({'enabled': False}, Level.WARN, None, 'service enable'),
+    'waiting': (
+        {'received': False},
+        Level.WARN,
+        Status.WAITING,
+        'waiting for the first IMU message on /imu',
+    ),
+    'no_publisher': (
+        {'received': False, 'silence_s': 3.0},
+        Level.ERROR,
+        Status.WAITING,
+        'no IMU message on /imu for 3.0 s: nobody publishes it; remap imu',
+    ),
+    'silent': (
+        {'silence_s': 3.0, 'publishers': DRIVER},
+        Level.ERROR,
+        Status.NO_DATA,
+        'no data: no IMU message on /imu for 3.0 s: its publisher is there but silent',
+    ),
+    'wrong_type': (
+        {'received': False, 'publishers': (Publisher('std_msgs/msg/String'),)},
+        Level.ERROR,
+        Status.WAITING,
+        'published as std_msgs/msg/String, not as sensor_msgs/msg/Imu',
+    ),
+    'incompatible': (
+        {'received': False, 'publishers': DRIVER, 'incompatible': 'durability'},
+        Level.ERROR,
+        Status.WAITING,
+        'incompatible durability',
+    ),
+    'clock_stands': (
+        {'silence_s': 3.0, 'publishers': DRIVER, 'clock': 'clock_stands'},
+        Level.ERROR,
+        Status.NO_DATA,
+        'the time on /clock stands still',
+    ),
+    'zero_stamp': (
+        {'rejected': {'zero_stamp': REJECTED_IN_A_ROW}, 'unused_s': 0.2, **TRACKS},
+        Level.ERROR,
+        Status.REFUSED,
+        'no IMU sample was used for 0.2 s (20 zero_stamp): the stamp is zero',
+    ),
+    'non_finite': (
+        {'rejected': {'zero_stamp': 1, 'non_finite': 2}, 'unused_s': 1.1, **TRACKS},
+        Level.ERROR,
+        Status.REFUSED,
+        '(1 zero_stamp, 2 non_finite): a value is NaN',
+    ),
+    'in_g': (
+        {'rejected': {'out_of_range': 99}, 'finding': Finding('in_g', 'wrong units', True)},
+        Level.ERROR,
+        Status.REFUSED,
+        '(99 out_of_range): wrong units',
+    ),
+    'several_publishers': (
+        {'publishers': (*DRIVER, Publisher(IMU)), **TRACKS},
+        Level.WARN,
+        Status.UNSURE,
+        'unsure: 2 publishers are on /imu (/driver, unnamed)',
+    ),
+    'too_slow': (
+        {'usable_rate_hz': 7.9, 'rate_hz': 10.0, **LOST},
+        Level.ERROR,
+        Status.LOST,
+        'at only 7.9 Hz, but the model needs 10 Hz: set the driver to a higher rate; too wide',
+    ),
+    'frame_changed': ({'complaints': {'frame_changed': 'other axes'}, **FILLS}, Level.WARN,
+        Status.FILLING, 'other axes; 3 of 60 ticks'),
+    'frame': ({'complaints': {'frame': 'other axes'}, **TRACKS}, Level.WARN,
+        Status.TRACKING, 'tracking, but other axes'),
+    'duplicate_stamp': (
+        {'rejected_share': 0.1, 'rejected_most': 'duplicate_stamp', **TRACKS},
+        Level.WARN,
+        Status.TRACKING,
+        '10% of the IMU messages on /imu are not used, most for duplicate_stamp',
+    ),
+    'no_clock': ({'clock': 'no_clock', **TRACKS}, Level.WARN, Status.TRACKING, 'on /clock yet'),
+    'stepped_ahead': (
+        {'interruption': Interruption('stepped_ahead', 30.0), **FILLS},
+        Level.WARN,
+        Status.FILLING,
+        '3 of 60 ticks; the stamps stepped ahead by 30 s',
+    ),
+    'stepped_back': (
+        {
+            'interruption': Interruption('stepped_back', 0.75),
+            'status': Status.UNSURE,
+            'cause': 'gap',
+        },
+        Level.WARN,
+        Status.UNSURE,
+        'the stamps stepped back by 0.75 s',
+    ),
+    'gap': (
+        {'interruption': Interruption('gap', 61.0), **FILLS},
+        Level.WARN,
+        Status.FILLING,
+        'no usable message came for 61 s',
+    ),
+    'filling': (FILLS, Level.WARN, Status.FILLING, '3 of 60'),
+    'astray': (LOST, Level.ERROR, Status.LOST, 'too wide'),
+    'reversed': (
+        {'usable_rate_hz': 7.9, 'rate_hz': 10.0, **TURNED},
+        Level.ERROR,
+        Status.REFUSED,
+        'turned',
+    ),
+    '': (
+        {'usable_rate_hz': 8.1, 'rate_hz': 10.0, 'publishers': DRIVER, **TRACKS},
+        Level.OK,
+        Status.TRACKING,
+        'tracking',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('cause', CASES)
+def test_reasons(cause: str) -> None:
+    known, level, status, part = CASES[cause]
+    assessment = assess(snapshot(**known))
+    assert assessment[:3] == (level, status, cause)
+    assert part in assessment.why
+
+
+@pytest.mark.parametrize(('rejection', 'cause'), [('zero_stamp', 'no_clock'), ('malformed',) * 2])
+def test_stamps_of_a_clock_that_does_not_go_are_no_fault_of_the_driver(
+    rejection: str, cause: str
+) -> None:
+    known = snapshot(rejected={rejection: 99}, clock='no_clock', **TRACKS)
+    assert assess(known)[1:3] == (Status.REFUSED, cause)
+
+
+@pytest.mark.parametrize('own', [FILLS, LOST])
+def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(
+    own: dict[str, Any],
+) -> None:
+    finding = Finding('rates_in_degrees', 'the rates look like deg/s', refuses=True)
+    gap = Interruption('gap', 2.6)
+    assessment = assess(snapshot(finding=finding, interruption=gap, **own))
+    assert assessment[:3] == (Level.ERROR, Status.REFUSED, finding.cause)
+    assert assessment.why == 'refused input: the rates look like deg/s'
+    mixed = assess(snapshot(finding=finding, publishers=DRIVER * 2, **own))
+    assert mixed.cause == finding.cause
+    assert mixed.why.startswith(f'{assessment.why}; 2 publishers are on /imu')
+    doubtful = replace(finding, refuses=False)
+    assert assess(snapshot(finding=doubtful, **own)).status is own['status']
+
+
+def test_every_status_has_a_level() -> None:
+    assert set(LEVELS) == set(Status)
+
+
+def test_a_silence_after_tracking_outweighs_what_the_filter_says() -> None:
+    assert assess(snapshot(silence_s=2.0, timeout_s=1.0, **TRACKS)).status is Status.NO_DATA
+
+
+def test_one_message_after_a_silence_does_not_make_old_words_true() -> None:
+    assessment = assess(snapshot(unused_s=3600.0, **TRACKS))
+    assert assessment[:3] == (Level.ERROR, Status.NO_DATA, 'silent')
+    assert 'no IMU message on /imu for 3600.0 s until now' in assessment.why
+    assert assess(snapshot(unused_s=3600.0, **FILLS)).status is Status.FILLING
+    assert assess(snapshot(unused_s=3600.0, **LOST)).status is Status.LOST
+    assert assess(snapshot(unused_s=1.0, timeout_s=1.0, **TRACKS)).status is Status.TRACKING
+
+
+def test_a_message_now_and_then_that_is_not_used_is_no_reason() -> None:
+    known = snapshot(rejected={'non_finite': 3}, unused_s=0.3, rejected_share=0.02, **TRACKS)
+    assert assess(known).cause == ''
+
+
+def test_an_interruption_is_no_reason_once_it_tracks_again() -> None:
+    assert assess(snapshot(interruption=Interruption('gap', 2.0), **TRACKS)).cause == ''
+
+
+def test_a_remapping_that_was_forgotten_is_told() -> None:
+    known = snapshot(received=False, silence_s=3.0, elsewhere=('/imu/data', '/spare'))
+    assert assess(known).why.endswith('the topic of the driver, /imu/data or /spare')
+
+
+def test_publishers_of_another_type_are_not_mixed_in() -> None:
+    odd = snapshot(publishers=(*DRIVER, Publisher('std_msgs/msg/String')), **TRACKS)
+    assert oddities(odd) == {}
+
+
+def test_all_that_is_odd_is_told_at_once() -> None:
+    found = oddities(
+        snapshot(
+            publishers=DRIVER * 2,
+            usable_rate_hz=1.0,
+            rate_hz=10.0,
+            complaints={'frame': 'other axes'},
+            rejected_share=0.5,
+            rejected_most='malformed',
+            clock='no_clock',
+        )
+    )
+    assert list(found) == ['several_publishers', 'too_slow', 'frame', 'malformed', 'no_clock']
+    # The rate may be all right.
+    assert found['too_slow'].endswith(found['malformed'])
+
+
+def test_a_camera_is_called_a_camera() -> None:
+    camera: dict[str, Any] = {
+        'sensor': 'image',
+        'msgtype': 'sensor_msgs/msg/Image',
+        'topic': '/image',
+    }
+    silent = assess(snapshot(received=False, silence_s=3.0, **camera))
+    assert 'no image message on /image for 3.0 s: nobody publishes it; remap image' in silent.why
+    wrong = assess(snapshot(received=False, publishers=DRIVER, **camera))
+    assert wrong.cause == 'wrong_type'
+    assert 'not as sensor_msgs/msg/Image' in wrong.why

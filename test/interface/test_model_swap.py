@@ -1,0 +1,394 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One model takes over from another between two messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+import re
+from threading import Event
+from typing import TYPE_CHECKING
+
+import numpy as np
+from other_models import small_tpsr, tolerant
+import pytest
+from raw_imu import raw_drive, raw_imu
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.successor import WINDOWS_FED
+from two_manifold_ros.interface import model_swap
+from two_manifold_ros.interface.model_swap import (
+    check_input,
+    check_successor,
+    file_version,
+    ModelSwap,
+)
+from two_manifold_ros.interface.session import Session
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.simulation.slot_car_run import run_to_recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+PERIOD_NS = 100_000_000
+IMU_PERIOD_NS = 20_000_000
+HORIZONS = (0, 5, 10, 20)
+
+
+class Bench:
+    """A session with a swap, driven message by message as the node does."""
+
+    def __init__(self, drive: SlotCarRun, path: Path, kept: int = 1000) -> None:
+        self.session = Session(load_model(path), kept=kept)
+        self.said: list[str] = []
+        self.swap = ModelSwap(self.session, str(path), file_version(str(path)), Filter)
+        self.published: list[Estimate] = []
+        self.late_ns: list[int] = []
+        self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
+
+    def go(self, messages: int) -> None:
+        for stamp_ns, raw in islice(self._messages, messages):
+            estimates = self.session.take(raw) or []
+            self.published += estimates
+            self.late_ns += [stamp_ns - each.stamp_ns for each in estimates]
+            self.advance()
+
+    def advance(self, *, idle: bool = False) -> None:
+        self.said += filter(None, [self.swap.advance(idle=idle)])
+
+    def join(self) -> None:
+        """Wait until the thread has ended, while no message comes."""
+        assert self.session.successor is not None
+        self.session.successor._thread.join()
+
+    def gaps(self) -> np.ndarray:
+        return np.diff([each.stamp_ns for each in self.published]) / PERIOD_NS
+
+
+@pytest.fixture(scope='module')
+def other(drive: SlotCarRun) -> Model:
+    """Return a model of another kind with one horizon more, of the same drive."""
+    return tolerant(small_tpsr(run_to_recording(drive), HORIZONS))
+
+
+@pytest.fixture(scope='module')
+def other_path(other: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('other') / 'other.npz'
+    save_model(other, path)
+    return path
+
+
+@pytest.fixture
+def bench(drive: SlotCarRun, model_path: Path) -> Bench:
+    return Bench(drive, model_path)
+
+
+def test_the_other_model_takes_over_without_a_gap(
+    bench: Bench, other: Model, other_path: Path, drive: SlotCarRun
+) -> None:
+    bench.go(400)
+    before = bench.session.counts()
+    assert bench.swap.start(str(other_path)) == ''
+    bench.join()
+    bench.go(100)
+    kinds = [len(each.positions) for each in bench.published]
+    assert kinds == sorted(kinds)
+    assert abs(kinds.count(4) - 20) <= 1
+    assert bench.gaps().min() > 0.0
+    assert bench.gaps().max() < 2.0
+    # Each comes with the sample that ends its tick, and with none after that.
+    assert 0 <= min(bench.late_ns) <= max(bench.late_ns) < IMU_PERIOD_NS
+    assert (bench.swap.path, bench.swap.swaps, bench.swap.state) == (str(other_path), 1, 'none')
+    assert type(bench.session.model) is type(other)
+    counts = bench.session.counts()
+    assert counts['received'] == counts['used'] == before['received'] + 100
+    assert abs(counts['ticks'] - before['ticks'] - 20) <= 1
+    assert counts['resets'] == before['resets']
+    # The same as if it had run since the windows that it was fed with.
+    alone = Filter(other)
+    first = 400 - WINDOWS_FED * 20 * 5 - 1
+    samples = zip(drive.stamps_ns[first:500].tolist(), drive.imu[first:500], strict=True)
+    wanted = [each for stamp, sample in samples for each in alone.push(stamp, sample)]
+    assert wanted[-1].stamp_ns == bench.published[-1].stamp_ns
+    np.testing.assert_array_equal(wanted[-1].state, bench.published[-1].state)
+
+
+def test_what_comes_while_it_loads_is_not_missed(
+    bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading = Event()
+
+    def slow(path: str) -> object:
+        loading.wait(10.0)
+        return load_model(path)
+
+    monkeypatch.setattr(model_swap, 'load_model', slow)
+    bench.go(400)
+    bench.swap.start(str(other_path))
+    bench.go(20)
+    assert bench.swap.state == 'loading'
+    assert 'is being made ready' in bench.swap.start(str(other_path))
+    assert 'is being made ready' in bench.swap.take_back()
+    bench.go(30)
+    loading.set()
+    bench.join()
+    bench.go(50)
+    assert bench.swap.swaps == 1
+    assert len(bench.published[-1].positions) == 4
+    assert bench.gaps().max() < 2.0
+
+
+def test_it_waits_until_the_other_one_has_seen_a_window(
+    bench: Bench, tmp_path: Path, drive: SlotCarRun
+) -> None:
+    save_model(
+        tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), tmp_path / 'slower.npz'
+    )
+    bench.go(150)
+    bench.swap.start(str(tmp_path / 'slower.npz'))
+    bench.join()
+    bench.go(100)
+    assert bench.swap.state == 'waiting'
+    bench.go(70)
+    assert bench.swap.swaps == 1
+    # Two ticks of the slower one are four of the other.
+    assert bench.gaps().max() < 4.0
+    assert len(bench.published[-1].positions) == 4
+
+
+def test_the_first_one_is_taken_back_once(
+    bench: Bench, model_path: Path, other_path: Path
+) -> None:
+    assert 'no earlier model' in bench.swap.take_back()
+    bench.go(300)
+    bench.swap.start(str(other_path))
+    bench.join()
+    bench.go(100)
+    assert bench.swap.take_back() == ''
+    bench.join()
+    bench.go(100)
+    assert (bench.swap.path, bench.swap.swaps) == (str(model_path), 2)
+    assert [len(each.positions) for each in bench.published[-15:]] == [3] * 15
+    assert bench.gaps().max() < 2.0
+    counts = bench.session.counts()
+    assert counts['received'] == 500
+    assert counts['resets'] == 0
+    # A caller that did not hear the answer asks again.
+    assert 'no earlier model' in bench.swap.take_back()
+    assert any('runs again in place of' in each for each in bench.said)
+
+
+def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
+    bench: Bench, model_path: Path, other: Model, tmp_path: Path
+) -> None:
+    path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
+    save_model(other, path)
+    link.symlink_to(path)
+    assert 'this model runs already' in bench.swap.start(str(model_path))
+    bench.go(200)
+    assert bench.swap.start(str(path)) == ''
+    bench.join()
+    bench.go(1)
+    for same in (path, link):
+        assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
+    assert bench.swap.take_back() == ''
+    bench.join()
+    bench.go(1)
+    assert bench.swap.path == str(model_path)
+    assert 'this model runs already' in bench.swap.start(str(model_path))
+    assert bench.swap.start(str(path)) == ''
+    bench.join()
+    bench.go(1)
+    assert bench.swap.path == str(path)
+    save_model(other, path)
+    assert bench.swap.start(str(path)) == ''
+    bench.join()
+
+
+def test_a_file_that_is_no_model_changes_nothing(bench: Bench, tmp_path: Path) -> None:
+    broken = tmp_path / 'broken.npz'
+    broken.write_bytes(b'no model')
+    assert bench.swap.start('') == (
+        'No next model is given: set the parameter next_model to the path of one.'
+    )
+    bench.go(200)
+    for path in (broken, tmp_path / 'none.npz'):
+        assert bench.swap.start(str(path)) == ''
+        bench.join()
+        bench.go(20)
+        assert bench.swap.state == 'failed'
+        assert bench.swap.trouble.startswith(f'{path}: ')
+        assert bench.said[-1] == bench.swap.trouble
+    assert (bench.swap.swaps, bench.session.successor) == (0, None)
+    assert bench.gaps().max() == 1.0
+
+
+def test_a_bug_in_loading_is_told_with_its_traceback(
+    bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> object:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(model_swap, 'load_model', fail)
+    bench.go(10)
+    bench.swap.start(str(other_path))
+    bench.join()
+    bench.advance()
+    assert bench.swap.trouble.startswith('ZeroDivisionError, please report it')
+    assert '\n' not in bench.swap.trouble
+    assert 'Traceback' in bench.said[-1]
+
+
+def test_what_comes_when_the_thread_ends_is_not_lost(
+    bench: Bench, other_path: Path, drive: SlotCarRun
+) -> None:
+    bench.go(400)
+    bench.swap.start(str(other_path))
+    bench.join()
+    successor = bench.session.successor
+    assert successor is not None
+    # As if the thread had ended between their coming and the question whether it has.
+    late = list(zip(drive.stamps_ns[400:405].tolist(), drive.imu[400:405].tolist(), strict=True))
+    for stamp_ns, values in late:
+        successor._newer.put((stamp_ns, tuple(values)))
+    bench.advance()
+    assert bench.swap.swaps == 1
+    assert bench.session.filter.tick_ends > late[-1][0]
+
+
+def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
+    bench: Bench, drive: SlotCarRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(
+        tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), tmp_path / 'slower.npz'
+    )
+    bench.go(150)
+    bench.swap.start(str(tmp_path / 'slower.npz'))
+    bench.join()
+    successor = bench.session.successor
+    assert successor is not None
+
+    def fail(*_: object) -> list[Estimate]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(successor.filter, 'push', fail)
+    bench.go(50)
+    assert bench.swap.trouble.startswith('ZeroDivisionError, please report it')
+    assert 'Traceback' in bench.said[-1]
+    assert (bench.swap.swaps, bench.session.successor) == (0, None)
+    assert bench.gaps().max() == 1.0
+
+
+def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
+    bench: Bench, other: Model, tmp_path: Path
+) -> None:
+    # To this one everything is strange.
+    strange = replace(other, familiarity=replace(other.familiarity, own=-20.0, other=-19.0))
+    save_model(strange, tmp_path / 'strange.npz')
+    bench.go(300)
+    bench.swap.start(str(tmp_path / 'strange.npz'))
+    bench.join()
+    bench.go(5 * 39)
+    assert bench.swap.state == 'waiting'
+    bench.go(15)
+    assert bench.swap.state == 'failed'
+    assert 'is tracking it says: lost: the input is unlike' in bench.swap.trouble
+    assert bench.gaps().max() == 1.0
+    # Without one that tracks there is nothing to lose.
+    bench.session.reset('a test')
+    bench.swap.start(str(tmp_path / 'strange.npz'))
+    bench.join()
+    bench.go(1)
+    assert bench.swap.swaps == 1
+
+
+def test_a_model_that_never_sees_a_window_is_not_waited_for_for_ever(
+    bench: Bench, other: Model, tmp_path: Path
+) -> None:
+    # No sample is in the range of this one.
+    channels = replace(other.channels, limit=np.full(6, 1e-9))
+    save_model(replace(other, channels=channels), tmp_path / 'narrow.npz')
+    bench.go(300)
+    bench.swap.start(str(tmp_path / 'narrow.npz'))
+    bench.join()
+    bench.go(5 * 39)
+    assert bench.swap.state == 'waiting'
+    bench.go(15)
+    assert bench.swap.state == 'failed'
+    assert re.search(
+        r'tracking it says: samples rejected: out_of_range \(\d+\)', bench.swap.trouble
+    )
+    assert bench.gaps().max() == 1.0
+
+
+def test_a_reset_reaches_the_one_that_is_made_ready(bench: Bench, other_path: Path) -> None:
+    bench.go(300)
+    bench.swap.start(str(other_path))
+    bench.session.reset('a test')
+    bench.join()
+    bench.go(1)
+    # Neither of the two tracks.
+    assert bench.swap.swaps == 1
+    assert bench.session.latest is None
+    count = len(bench.published)
+    bench.go(98)
+    assert len(bench.published) == count
+    bench.go(20)
+    assert len(bench.published) > count
+    assert bench.session.counts()['resets'] == 1
+
+
+def test_without_messages_there_is_nothing_to_wait_for(bench: Bench, other_path: Path) -> None:
+    bench.go(120)
+    bench.session.reset('a test')
+    bench.go(10)
+    bench.swap.start(str(other_path))
+    bench.join()
+    bench.advance(idle=True)
+    assert bench.swap.swaps == 1
+
+
+def test_the_buffer_of_samples_is_bounded(drive: SlotCarRun, model_path: Path) -> None:
+    bench = Bench(drive, model_path, kept=50)
+    bench.go(120)
+    kept = bench.session.newest_samples()
+    assert [stamp for stamp, _ in kept] == drive.stamps_ns[70:120].tolist()
+    bench.session.take(raw_imu(0, np.full(6, np.nan)))
+    assert len(bench.session.newest_samples()) == 50
+    bench.session.reset('a test')
+    assert bench.session.newest_samples() == []
+
+
+@pytest.mark.parametrize(
+    ('changes', 'words'),
+    [
+        ({'frame_id': 'odom'}, "its positions are in the frame 'odom', but that of the model"),
+        ({'imu_frame_id': 'upside_down'}, "its IMU was in the frame 'upside_down'"),
+        ({'origin': GeodeticOrigin(49.0, 8.0, 100.0)}, 'another geodetic origin'),
+    ],
+    ids=str,
+)
+def test_what_would_change_the_meaning_of_the_numbers_is_refused(
+    changes: dict[str, object], words: str, other: Model, model_path: Path
+) -> None:
+    present = load_model(model_path)
+    check_successor(other, present, 'm')
+    check_successor(replace(other, frame_id='', imu_frame_id=''), present, 'm')
+    with pytest.raises(InputError, match=f'^m: .*{words}'):
+        check_successor(replace(other, **changes), present, 'm')
+
+
+def test_a_model_of_a_camera_does_not_run_on_an_imu(other: Model, model_path: Path) -> None:
+    names = tuple(f'pixel.{number}' for number in range(6))
+    camera = replace(other, channels=replace(other.channels, names=names))
+    with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and its like'):
+        check_input(camera, 'm')
+    with pytest.raises(InputError, match='listens to an IMU'):
+        check_successor(camera, load_model(model_path), 'm')

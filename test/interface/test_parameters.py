@@ -1,0 +1,41 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of nodes, and the page made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from two_manifold_ros.interface.parameters import Parameter, parameter_page, PARAMETERS
+
+ALL = [(node, parameter) for node, kind in PARAMETERS.items() for parameter in kind.table()]
+
+
+def test_the_page_is_the_one_in_the_repository() -> None:
+    page = Path(__file__).resolve().parents[2] / 'docs' / 'parameters.md'
+    assert page.read_text() == parameter_page()
+
+
+@pytest.mark.parametrize(
+    ('node', 'parameter'), ALL, ids=lambda value: getattr(value, 'name', value)
+)
+def test_every_entry_is_complete(node: str, parameter: Parameter) -> None:
+    assert parameter.description.endswith('.'), node
+    assert (parameter.low is None) == (parameter.high is None)
+    assert parameter.refusal(parameter.default) == ''
+    if isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool):
+        assert parameter.low <= parameter.default <= parameter.high
+
+
+def test_names_are_unique() -> None:
+    for parameters in PARAMETERS.values():
+        names = [parameter.name for parameter in parameters.table()]
+        assert len(names) == len(set(names))
+
+
+def test_a_word_that_is_not_known_is_refused() -> None:
+    kernel = Parameter('kernel', 'a', 'Which.', choices=('a', 'b'))
+    assert kernel.refusal('b') == ''
+    assert kernel.refusal('c') == "kernel is 'c': choose one of 'a', 'b'."

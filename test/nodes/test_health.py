@@ -1,0 +1,313 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a node reports about itself, when and how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from two_manifold_ros.filtering.state_machine import EllipseLimits
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import assess
+from two_manifold_ros.interface.snapshot import FilterHealth, InputHealth, Snapshot, TopicHealth
+from two_manifold_ros.interface.status import CODES, NUMBERS
+from two_manifold_ros.interface.topics import Frames
+from two_manifold_ros.nodes import health
+from two_manifold_ros.nodes.health import Report, startup_lines, StatusPublisher
+
+TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
+LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'astray', 'why': 'lost: too wide'}
+
+
+class Bench:
+    """A publisher of the status of a node that is as it is told to be, without ROS around it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 0.0
+        self.said: list[str] = []
+        self.told: dict[str, list[Any]] = {'diagnostics': [], 'adapting/status': []}
+        self.listeners = 1
+        self.known: dict[str, Any] = dict(TRACKS)
+        self.counters: Counter[str] = Counter()
+        monkeypatch.setattr(health, 'monotonic', lambda: self.now_s)
+        self.status = StatusPublisher(self._node(), 'adapting/')
+
+    def _node(self) -> Any:  # noqa: ANN401 - a stand-in
+        logger = SimpleNamespace(
+            warning=lambda line: self.said.append(f'W {line}'),
+            info=lambda line: self.said.append(f'I {line}'),
+        )
+        return SimpleNamespace(
+            create_publisher=lambda _, name, __: SimpleNamespace(
+                publish=self.told[name].append,
+                get_subscription_count=lambda: self.listeners,
+                topic_name=f'/{name}',
+            ),
+            get_logger=lambda: logger,
+            now_ns=5 * 10**9,
+            errors=7,
+            get_fully_qualified_name=lambda: '/robot/node',
+        )
+
+    def report(self) -> Report:
+        known = {'rate_hz': 20.0, 'unused_s': 0.26, **self.known}
+        made: dict[str, Any] = {}
+        parts = {'topic': TopicHealth, 'input': InputHealth, 'filter': FilterHealth}
+        for part, kind in parts.items():
+            names = {each.name for each in fields(kind)} & known.keys()
+            made[part] = kind(**{name: known.pop(name) for name in names})
+        snapshot = Snapshot(**made, **known)
+        durations = {'p50': 1.0, 'p99': 2.0, 'max': 3.0}
+        rest = self.counters.copy(), durations, 'imu_link', {'model': 'm'}, {'checkpoint': 'c'}
+        return Report(snapshot, assess(snapshot), *rest)
+
+    def look(self, **known: Any) -> None:  # noqa: ANN401 - fields of a snapshot
+        self.known |= known
+        self.status.publish(self.report())
+
+    def second(self, **events: str) -> Counter[str]:
+        fresh = self.status.count(self.counters.copy())
+        self.status.publish_second(self.report(), events)
+        return fresh
+
+    @property
+    def values(self) -> dict[str, str]:
+        message = self.told['diagnostics'][-1]
+        return {each.key: each.value for each in message.status[0].values}
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        message = self.told['adapting/status'][-1]
+        names = message.layout.dim[0].label.split(',')
+        return dict(zip(names, message.data, strict=True))
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(monkeypatch)
+
+
+def test_numbers_come_with_every_look_and_words_when_they_change(bench: Bench) -> None:
+    for _ in range(3):
+        bench.look()
+    assert len(bench.told['adapting/status']) == 3
+    assert len(bench.told['diagnostics']) == 1
+    assert [bench.status.is_outdated(key) for key in (1, 1, 2, 2)] == [True, False] * 2
+    assert bench.numbers['status'] == CODES[Status.TRACKING]
+    bench.known = dict(LOST)
+    bench.look()
+    bench.look()
+    assert bench.numbers['status'] == CODES[Status.LOST]
+    assert len(bench.told['diagnostics']) == 2
+    assert (bench.values['status'], bench.values['cause']) == ('lost', 'astray')
+    bench.second()
+    assert len(bench.told['diagnostics']) == 3
+
+
+def test_nobody_listens_and_nothing_is_made(bench: Bench) -> None:
+    bench.listeners = 0
+    bench.look()
+    assert bench.told['adapting/status'] == []
+    assert len(bench.told['diagnostics']) == 1
+
+
+def test_what_diagnostics_and_status_show(bench: Bench) -> None:
+    bench.counters.update(received=30, used=28, malformed=2, ticks=5)
+    bench.now_s += 2.0
+    assert bench.second() == Counter(received=30, used=28, malformed=2, ticks=5)
+    bench.look()
+    values = bench.values
+    assert list(values)[:3] == ['model', 'status', 'cause']
+    assert list(values)[-2:] == ['checkpoint', 'callback_errors']
+    assert (values['valid'], values['evidence'], values['callback_errors']) == (
+        'false',
+        'unknown',
+        '7',
+    )
+    assert (values['received'], values['malformed'], values['zero_stamp'], values['ticks']) == (
+        '30',
+        '2',
+        '0',
+        '5',
+    )
+    numbers = bench.numbers
+    assert list(numbers)[2:] == list(NUMBERS)
+    assert numbers['sec'] == 5.0
+    assert numbers['input_rate_hz'] == 15.0
+    assert numbers['ticks_since_good_sample'] == 5.0
+    assert (numbers['received'], numbers['used'], numbers['out_of_order']) == (30.0, 28.0, 0.0)
+    assert numbers['processing_p99_us'] == 2.0
+
+
+@pytest.mark.parametrize(
+    ('known', 'valid'),
+    [
+        ({}, True),
+        ({'usable_rate_hz': 1.0}, True),
+        ({'received': False}, False),
+        ({'silence_s': 9.0}, False),
+        ({'enabled': False}, False),
+        ({'rejected': {'malformed': 99}}, False),
+    ],
+    ids=str,
+)
+def test_the_newest_estimate_is_told_only_as_long_as_more_may_come(
+    bench: Bench, known: dict[str, Any], *, valid: bool
+) -> None:
+    estimate = SimpleNamespace(
+        valid=True, evidence=0.5, familiarity=1.0, off_route=0.0, ellipse_m=0.1
+    )
+    bench.known |= {'latest': estimate, **known}
+    bench.look()
+    assert bench.numbers['valid'] == valid
+    assert bench.values['valid'] == str(valid).lower()
+    assert math.isnan(bench.numbers['ellipse_m']) != valid
+
+
+def test_without_configuration_counts_are_not_known(bench: Bench) -> None:
+    bench.known |= {'trouble': 'no model'}
+    bench.look()
+    assert bench.numbers['status'] == -1.0
+    assert bench.numbers['level'] == 2.0
+    assert math.isnan(bench.numbers['received'])
+    assert (bench.values['status'], 'received' in bench.values) == ('unconfigured', False)
+
+
+def test_a_trouble_is_warned_of_once_and_its_end_told_with_how_long_it_lasted(
+    bench: Bench,
+) -> None:
+    bench.look()
+    bench.known = dict(LOST)
+    for _ in range(5):
+        bench.look()
+        bench.second()
+        bench.now_s += 1.0
+    bench.known = dict(TRACKS)
+    bench.look()
+    bench.second()
+    assert bench.said == [
+        'I State: tracking',
+        'W Lost: too wide',
+        'I Over after 5.0 s: Lost: too wide',
+    ]
+
+
+def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned_of(
+    bench: Bench,
+) -> None:
+    for known in (LOST, TRACKS, LOST, TRACKS):
+        bench.known = dict(known)
+        bench.look()
+        bench.now_s += 2.0
+    assert bench.said == [
+        'W Lost: too wide',
+        'I Over after 2.0 s: Lost: too wide',
+        'I State: tracking (before, for 2.0 s: Lost: too wide)',
+    ]
+
+
+def test_what_the_node_logged_itself_is_not_warned_of(bench: Bench) -> None:
+    bench.known |= {'trouble': 'no model'}
+    bench.status.note('unconfigured', 'no model')
+    bench.look()
+    bench.known = dict(TRACKS)
+    bench.look()
+    assert bench.said == ['I Over after 0.0 s: no model']
+
+
+def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
+    bench.look()
+    bench.second(**{'rejected zero_stamp': '3 messages'})
+    bench.known = dict(LOST)
+    bench.look()
+    bench.now_s += 1.0
+    bench.second()
+    assert bench.said[1:] == ['W 3 messages', 'W Lost: too wide', 'I Over after 1.0 s: 3 messages']
+
+
+def test_many_messages_of_one_cause_are_one_warning(bench: Bench) -> None:
+    bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp'}
+    bench.second(**{'rejected zero_stamp': 'three', 'rejected malformed': 'one'})
+    one, many = bench.said
+    assert one == 'W one'
+    assert many.startswith('W Tracking, but 50% of the IMU messages')
+
+
+def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:
+    for known in (TRACKS, LOST, TRACKS, LOST, LOST):
+        bench.known = dict(known)
+        bench.look()
+    assert {key: each for key, each in bench.values.items() if key.startswith('times_')} == {
+        'times_astray': '2'
+    }
+
+
+def test_what_is_part_of_a_start_is_no_warning(bench: Bench) -> None:
+    bench.known = {'received': False}
+    bench.look()
+    bench.known = {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
+    bench.look()
+    bench.known['why'] = '2 of 20 ticks'
+    bench.second()
+    assert bench.said == [
+        'I State: waiting for the first IMU message on /imu',
+        'I State: 1 of 20 ticks',
+    ]
+
+
+def test_counts_that_begin_anew_are_all_new(bench: Bench) -> None:
+    fresh = []
+    for counts in (Counter(received=100), Counter(received=10)):
+        bench.now_s += 1.0
+        bench.counters = counts
+        fresh.append(bench.second()['received'])
+    assert fresh == [100, 10]
+
+
+MODEL: Any = SimpleNamespace(
+    rate_hz=20.0,
+    period_ns=50_000_000,
+    window=60,
+    states=12,
+    horizons=(0, 10),
+    summary={'seconds': 120.5, 'segments': 1, 'validation': {'much': 'more'}},
+    live_channels=('angular_velocity.z',),
+    imu_frame_id='',
+    frame_id='odom',
+)
+
+
+def told(imu_topic: str, topics: dict[str, str], frames: Frames) -> str:
+    limits = EllipseLimits(0.35, 0.7)
+    return '\n'.join(startup_lines(MODEL, 'm.npz', limits, imu_topic, topics, frames, 2.0))
+
+
+@pytest.mark.parametrize(('track', 'lines'), [('map', 1), ('odom', 0)])
+def test_positions_trained_in_another_frame_are_told(track: str, lines: int) -> None:
+    text = told('/imu', {}, Frames(track, 'car'))
+    odd = "Positions were trained in 'odom' and are published in 'map'"
+    assert text.count(odd) == text.count('were trained in') == lines
+
+
+def test_topics_rates_frames_and_channels_in_force_are_named() -> None:
+    topics = {'position': '/position', 'odometry': '/car/odom'}
+    text = told('/driver/imu', topics, Frames('map', 'car'))
+    for part in (
+        'm.npz: 20 Hz, windows of 60 ticks (3 s), 12 states, horizons 0, 0.5 s',
+        'seconds 120.5, segments 1',
+        '/driver/imu (sensor_msgs/msg/Imu',
+        'at least 20 Hz; uses angular_velocity.z',
+        'Publishes position, odometry -> /car/odom',
+        'positions in map, velocities in car; training used an IMU in an unnamed frame',
+        'unsure above 0.35 m of half the 95 % ellipse, lost above 0.7 m; no data after 2 s',
+    ):
+        assert part in text
+    assert 'much' not in text

@@ -1,0 +1,163 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Live messages as a recording, and as reference positions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+import numpy as np
+from rclpy.serialization import serialize_message
+from updater_feed import small_session
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.live_input import LiveRecording, ReferenceInput
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.recordings.decoding import east_north
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+
+if TYPE_CHECKING:
+    from two_manifold_ros.interface.topics import Message
+
+
+PLACE = {'x': 1.5, 'y': -2.5, 'z': 9.0}
+REFERENCES = {
+    'geometry_msgs/msg/PoseStamped': {'pose': {'position': PLACE}},
+    'geometry_msgs/msg/PoseWithCovarianceStamped': {'pose': {'pose': {'position': PLACE}}},
+    'geometry_msgs/msg/PointStamped': {'point': PLACE},
+    'geometry_msgs/msg/TransformStamped': {'transform': {'translation': PLACE}},
+    'nav_msgs/msg/Odometry': {'pose': {'pose': {'position': PLACE}}},
+}
+
+
+def raw(msgtype: str, fields: Message, seconds: int = 7) -> bytes:
+    header = {'stamp': {'sec': seconds, 'nanosec': 5}, 'frame_id': 'arena'}
+    return serialize_message(to_message(msgtype, {'header': header, **fields}))
+
+
+@pytest.fixture
+def live() -> LiveRecording:
+    live = LiveRecording('/imu', '/reference')
+    live.add_imu(100, raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
+    return live
+
+
+@pytest.mark.parametrize('msgtype', REFERENCES)
+def test_every_type_of_reference(live: LiveRecording, msgtype: str) -> None:
+    live.start_reference(msgtype)
+    live.add_reference(101, raw(msgtype, REFERENCES[msgtype]))
+    recording = live.recording(use_receive_time=False)
+    assert recording.positions is not None
+    np.testing.assert_array_equal(recording.positions.positions, [[1.5, -2.5]])
+    assert recording.positions.stamps.tolist() == [7_000_000_005]
+    assert recording.positions.frame_id == 'arena'
+    np.testing.assert_array_equal(recording.imu.samples, [[0, 0, 0, 0, 0, 3]])
+    assert recording.imu.stamps.tolist() == [7_000_000_005]
+
+
+def test_satellite_fixes_are_projected(live: LiveRecording) -> None:
+    live.start_reference('sensor_msgs/msg/NavSatFix')
+    for latitude in (50.0, 50.001):
+        fix = {'latitude': latitude, 'longitude': 8.0, 'altitude': 100.0}
+        live.add_reference(101, raw('sensor_msgs/msg/NavSatFix', fix))
+    positions = live.recording(use_receive_time=False).positions
+    assert positions is not None
+    assert positions.origin is not None
+    assert positions.positions[1] == pytest.approx([0.0, 111.2], abs=0.2)
+
+
+def test_receive_times_on_request(live: LiveRecording) -> None:
+    live.start_reference('geometry_msgs/msg/PointStamped')
+    live.add_reference(101, raw('geometry_msgs/msg/PointStamped', {'point': PLACE}))
+    recording = live.recording(use_receive_time=True)
+    assert recording.positions is not None
+    assert (recording.imu.stamps.tolist(), recording.positions.stamps.tolist()) == ([100], [101])
+    assert any('Receive times' in note for note in recording.notes)
+
+
+def test_malformed_messages_are_counted(live: LiveRecording) -> None:
+    live.start_reference('geometry_msgs/msg/PointStamped')
+    live.add_imu(100, b'\x00\x01\x00\x00')
+    live.add_reference(100, b'\x00\x01')
+    assert (live.imu_count, live.reference_count, live.malformed) == (1, 0, 2)
+
+
+def test_what_is_missing_is_named(live: LiveRecording) -> None:
+    with pytest.raises(InputError, match='No position came on /reference'):
+        live.recording(use_receive_time=False)
+    with pytest.raises(InputError, match='No IMU message came on /imu'):
+        LiveRecording('/imu', '/reference').recording(use_receive_time=False)
+
+
+FIX = 'sensor_msgs/msg/NavSatFix'
+
+
+def fix(latitude: float, longitude: float, altitude: float, status: int = 0) -> Message:
+    return {
+        'latitude': latitude,
+        'longitude': longitude,
+        'altitude': altitude,
+        'status': {'status': status},
+    }
+
+
+@pytest.mark.parametrize('msgtype', REFERENCES)
+def test_every_type(msgtype: str) -> None:
+    session = small_session()
+    seen = []
+    session.on_position.append(lambda *each: seen.append(each))
+    positions = ReferenceInput(session)
+    assert not positions.take(b'before its type is known')
+    positions.start(msgtype)
+    assert positions.take(raw(msgtype, REFERENCES[msgtype]))
+    assert seen == [(7_000_000_005, 1.5, -2.5)]
+    assert session.head.frame_id == 'arena'
+    assert not positions.take(b'\x00\x01')
+    assert not positions.take(raw(msgtype, REFERENCES[msgtype]))
+    assert positions.counts() == {'used': 1, 'malformed': 1, 'duplicate_stamp': 1}
+
+
+def test_fixes_are_positions_in_the_plane_of_the_first_one() -> None:
+    session = small_session()
+    seen = []
+    session.on_position.append(lambda _, x, y: seen.append((x, y)))
+    positions = ReferenceInput(session)
+    positions.start(FIX)
+    assert not positions.take(raw(FIX, fix(50.0, 10.0, 100.0, status=-1), 1))
+    assert not positions.take(raw(FIX, fix(np.nan, 10.0, 100.0), 2))
+    assert positions.take(raw(FIX, fix(50.0, 10.0, 100.0), 3))
+    assert positions.take(raw(FIX, fix(50.0001, 10.0002, np.nan), 4))
+    origin = GeodeticOrigin(50.0, 10.0, 100.0)
+    assert session.head.origin == origin
+    assert seen[0] == (0.0, 0.0)
+    there = east_north(np.array([50.0001]), np.array([10.0002]), np.array([100.0]), origin)
+    assert seen[1] == pytest.approx(there[0])
+    assert positions.counts() == {'used': 2, 'no_fix': 2}
+    assert session.head.frame_id == 'map'
+
+
+def test_an_origin_that_is_known_stays() -> None:
+    session = small_session()
+    session.head = replace(session.head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
+    seen = []
+    session.on_position.append(lambda _, x, y: seen.append((x, y)))
+    positions = ReferenceInput(session)
+    positions.start(FIX)
+    assert positions.take(raw(FIX, fix(50.001, 10.0, 0.0), 1))
+    assert seen[0] == pytest.approx((0.0, 111.2), abs=0.5)
+
+
+def test_it_knows_how_long_nothing_could_be_used() -> None:
+    msgtype, now = 'geometry_msgs/msg/PointStamped', [0.0]
+    positions = ReferenceInput(small_session(), lambda: now[0])
+    positions.start(msgtype)
+    assert np.isnan(positions.silence_s)
+    positions.take(raw(msgtype, REFERENCES[msgtype]))
+    now[0] = 6.0
+    positions.take(raw(msgtype, REFERENCES[msgtype]))
+    assert positions.silence_s == pytest.approx(6.0)

@@ -1,0 +1,133 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""From dictionaries to rclpy messages, and estimates on a node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from nav_msgs.msg import Path as PathMessage
+import numpy as np
+from rclpy.serialization import deserialize_message, serialize_message
+
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.messages import odometry_message, position_message
+from two_manifold_ros.interface.topics import choose_frames, Frames, Topic, Topics
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes.publishing import (
+    EstimatePublishers,
+    FixedLayout,
+    message_class,
+    to_message,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ros_talk import Talk
+
+
+def wire(msgtype: str, fields: dict[str, object]) -> object:
+    return deserialize_message(
+        serialize_message(to_message(msgtype, fields)), message_class(msgtype)
+    )
+
+
+def test_nested_fields_arrays_and_bytes() -> None:
+    values = [{'key': 'a', 'value': 'b'}]
+    status = {'level': 2, 'name': 'x', 'values': values}
+    message = wire('diagnostic_msgs/msg/DiagnosticArray', {'status': [status]})
+    assert message.status[0].level == b'\x02'
+    assert message.status[0].values[0].value == 'b'
+    pose = wire(
+        'geometry_msgs/msg/PoseWithCovarianceStamped',
+        {'header': {'stamp': {'sec': 3}}, 'pose': {'covariance': np.arange(36.0)}},
+    )
+    assert pose.header.stamp.sec == 3
+    np.testing.assert_array_equal(pose.pose.covariance, np.arange(36.0))
+    assert pose.pose.pose.orientation.w == 1.0
+
+
+def test_sequences_of_numbers() -> None:
+    message = wire('std_msgs/msg/Float64MultiArray', {'data': [1.0, 2.0]})
+    assert list(message.data) == [1.0, 2.0]
+
+
+def test_a_field_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        to_message('geometry_msgs/msg/Point', {'w': 1.0})
+
+
+MODEL: Any = None  # which poses and odometry do not ask for
+BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message}
+
+
+def estimate(seed: int) -> Estimate:
+    generator = np.random.default_rng(seed)
+    return Estimate(
+        stamp_ns=int(generator.integers(1, 2**31)) * 10**9 + int(generator.integers(10**9)),
+        tick=seed,
+        status=Status.TRACKING,
+        cause='',
+        why='tracking',
+        state=np.ones(1),
+        positions=generator.normal(size=(1, 2)),
+        covariances=np.array([[[2.0, 0.3], [0.3, 1.0]]]) * generator.random(),
+        velocity=generator.normal(size=2),
+        velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
+        evidence=1.0,
+        familiarity=1.0,
+        ellipse_m=0.1,
+    )
+
+
+@pytest.mark.parametrize('topic', BUILDERS, ids=lambda topic: topic.name)
+@pytest.mark.parametrize('name', ['', 'm', 'map', 'a_frame', 'robot_1/track'])
+def test_every_field_arrives(topic: Topic, name: str) -> None:
+    """Names of every length, because they decide where the numbers are aligned."""
+    frames = Frames(track=name, child=f'{name}child')
+    layout = FixedLayout(topic.msgtype, BUILDERS[topic](estimate(0), MODEL, frames))
+    for seed in range(5):
+        fields = BUILDERS[topic](estimate(seed), MODEL, frames)
+        # Messages and not bytes are compared: the padding before the numbers holds anything.
+        heard = deserialize_message(layout.serialise(fields), message_class(topic.msgtype))
+        assert heard == to_message(topic.msgtype, fields)
+
+
+def test_an_example_without_all_numbers_is_refused() -> None:
+    fields = position_message(estimate(0), MODEL, Frames(track='map', child='base_link'))
+    del fields['pose']['covariance']
+    with pytest.raises(ValueError, match='does not end in the numbers'):
+        FixedLayout(Topics.POSITION.msgtype, fields)
+
+
+def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> None:
+    model = load_model(model_path)
+    publishers = EstimatePublishers(
+        talk.node, model, choose_frames(model), transform=False, prefix='adapting/'
+    )
+    assert publishers.topics['odometry'] == '/adapting/odometry'
+    paths = talk.listen(PathMessage, 'adapting/predicted_path')
+    talk.until(lambda: talk.node.count_subscribers('adapting/predicted_path'), 'a match')
+    numbers = np.zeros((3, 2)), np.stack([np.eye(2)] * 3)
+    estimate = Estimate(
+        10**9, 0, Status.TRACKING, '', 'tracking', np.ones(1), *numbers, np.ones(2), np.eye(2),
+        1.0, 1.0, 0.1
+    )  # fmt: skip
+
+    def heard(poses: int) -> bool:
+        publishers.publish(estimate)
+        return bool(paths) and len(paths[-1].poses) == poses
+
+    talk.until(lambda: heard(3), 'a path')
+    publishers.model = replace(model, horizons=(0, 5))
+    estimate = replace(estimate, positions=numbers[0][:2], covariances=numbers[1][:2])
+    talk.until(lambda: heard(2), 'a path of the other model')
+    publishers.destroy()
+    talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')

@@ -1,0 +1,281 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The trainer and the slot car as processes, over DDS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING, TypeAlias
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from raw_imu import raw_imu
+from rclpy.serialization import serialize_message
+from ros_talk import Health
+from sensor_msgs.msg import Imu
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from two_manifold_ros.interface.snapshot import Publisher, TopicHealth
+from two_manifold_ros.interface.status import Level
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes import trainer_node
+from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.nodes.trainer_node import LiveTopics
+from two_manifold_ros.simulation.slot_car import SlotCar, SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rclpy.publisher import Publisher as RosPublisher
+    from ros_talk import NodeProcess, Talk
+
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+
+Start: TypeAlias = 'Callable[..., NodeProcess]'
+
+SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
+QUICK = SMALL | {'method': 'spectral'}
+
+
+def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
+    start: Start, drive: SlotCarRun, model_path: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    bag, path = tmp_path / 'bag', tmp_path / 'model.npz'
+    write_run(replace(drive, imu=drive.imu * ([1 / 9.81] * 3 + [180 / np.pi] * 3)), bag)
+    topics = {'imu_topic': '/imu', 'position_topic': '/reference'}
+    node = start('trainer_node', model=path, bags=f'[{bag}]', **topics, **SMALL)
+    log = node.log()
+    assert node.process.returncode == 0, log
+    assert f'Training from {bag}' in log
+    (warning,) = [line for line in log.splitlines() if '[WARN]' in line and 'rad/s' in line]
+    assert str(bag) in warning
+    np.testing.assert_array_equal(load_model(path).track, load_model(model_path).track)
+
+
+def test_a_bag_that_is_missing_ends_with_status_one(start: Start, tmp_path: Path) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    node = start('trainer_node', model=tmp_path / 'model.npz', bags=f'[{tmp_path / "none"}]')
+    log = node.log()
+    assert node.process.returncode == 1
+    assert str(tmp_path / 'none') in log
+    assert 'Traceback' not in log
+    assert not (tmp_path / 'model.npz').exists()
+
+
+@pytest.mark.parametrize('role', ['imu_topic', 'position_topic'])
+def test_a_topic_that_is_not_in_the_bag_is_named(
+    start: Start, drive: SlotCarRun, tmp_path: Path, role: str
+) -> None:
+    pytest.importorskip('rosbags', reason='rosbags is not installed')
+    bag = tmp_path / 'bag'
+    write_run(drive, bag)
+    other = {role: '/other'}
+    node = start('trainer_node', model=tmp_path / 'm.npz', bags=f'[{bag}]', **other)
+    assert '/other' in node.log()
+    assert node.process.returncode == 1
+
+
+def test_the_type_of_the_reference_can_be_told(talk: Talk, start: Start, tmp_path: Path) -> None:
+    start(
+        'trainer_node', model=tmp_path / 'm.npz', reference_type='geometry_msgs/msg/PointStamped'
+    )
+    Health(talk).until_value('reference_type', 'geometry_msgs/msg/PointStamped')
+
+
+def test_a_target_that_cannot_be_written_is_refused_at_once(start: Start, tmp_path: Path) -> None:
+    node = start('trainer_node', model=tmp_path / 'none' / 'model.npz')
+    assert 'missing or not writable' in node.log()
+    assert node.process.returncode == 2
+
+
+def record(
+    talk: Talk, drive: SlotCarRun, part: slice, imu: RosPublisher, reference: RosPublisher
+) -> None:
+    """Publish a part of a drive."""
+    rows = zip(
+        drive.stamps_ns.tolist(), drive.imu, drive.positions, drive.quaternions, strict=True
+    )
+    for count, (stamp, sample, position, quaternion) in enumerate(list(rows)[part]):
+        fields = imu_message(stamp, sample, np.zeros(6))
+        imu.publish(to_message('sensor_msgs/msg/Imu', fields))
+        if count % 5 == 0:
+            fields = reference_message(stamp, position, quaternion)
+            reference.publish(to_message('geometry_msgs/msg/PoseStamped', fields))
+            talk.spin(0.001)
+
+
+def test_records_until_told_to_finish_and_no_longer(
+    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
+) -> None:
+    path = tmp_path / 'model.npz'
+    node = start('trainer_node', model=path, exit_when_done='false', **QUICK)
+    health, imu = Health(talk), talk.publisher(Imu, 'imu')
+    answer = talk.call(Trigger, 'finish')
+    assert (answer.success, 'No IMU message came on /imu' in answer.message) == (False, True)
+    wrong = talk.node.create_publisher(String, 'reference', 1)
+    health.until('std_msgs/msg/String: set reference_type')
+    talk.node.destroy_publisher(wrong)
+    reference = talk.publisher(PoseStamped, 'reference')
+    record(talk, drive, slice(0, 100), imu, reference)
+    health.until('recording until the service')
+    assert talk.call(Trigger, 'finish').success
+    # Two seconds are too short, which must not cost what was recorded.
+    record(talk, drive, slice(100, None), imu, reference)
+    nearly_all = 0.95 * len(drive.stamps_ns)
+    talk.until(lambda: int(health.values.get('imu_messages', 0)) > nearly_all, 'the drive')
+    assert health.values['reference_type'] == 'geometry_msgs/msg/PoseStamped'
+    assert talk.call(Trigger, 'finish').success
+    health.until(f'trained: the model is in {path}')
+    model = load_model(path)
+    assert (model.states, model.window, model.horizons) == (8, 20, (0, 5, 10))
+    assert (model.frame_id, model.imu_frame_id) == ('map', 'imu_link')
+    talk.until(lambda: not imu.get_subscription_count(), 'the end of recording the IMU')
+    talk.until(lambda: not reference.get_subscription_count(), 'the end of recording references')
+    answer = talk.call(Trigger, 'finish')
+    assert not answer.success
+    assert f'the model is in {path}; restart the node' in answer.message
+    assert node.stop() == 0
+    assert '[ERROR]' in node.log()
+
+
+def test_a_recording_of_given_length_ends_when_training_begins(
+    talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
+) -> None:
+    """Nobody would call finish again, so a training that fails is the end of it."""
+    start(
+        'trainer_node', model=tmp_path / 'm.npz', record_seconds=1.0, exit_when_done='false',
+        **(SMALL | {'window': 2000}),
+    )  # fmt: skip
+    health, imu = Health(talk), talk.publisher(Imu, 'imu')
+    reference = talk.publisher(PoseStamped, 'reference')
+    record(talk, drive, slice(0, 200), imu, reference)
+    talk.until(lambda: not imu.get_subscription_count(), 'the end of recording')
+    talk.until(lambda: health.level == 2, 'the failure')
+    answer = talk.call(Trigger, 'finish')
+    assert not answer.success
+    assert 'restart the node' in answer.message
+
+
+def test_slot_car_trains_a_model_without_anybodys_help(
+    talk: Talk, start: Start, tmp_path: Path
+) -> None:
+    path = tmp_path / 'model.npz'
+    trainer = start('trainer_node', model=path, record_seconds=2.0, **QUICK)
+    talk.until(lambda: talk.node.count_subscribers('imu'), 'the trainer')
+    car = start('slot_car_node', seed=5, speed=20.0, imu_rate_hz=50.0, reference_rate_hz=10.0)
+    talk.until(lambda: not talk.node.count_subscribers('imu'), 'the end of recording')
+    assert car.stop() == 0
+    log = trainer.log()
+    assert trainer.process.returncode == 0, log
+    assert np.isfinite(load_model(path).track).all(axis=1).sum() > 100
+
+
+def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -> None:
+    chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0}
+    node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
+    heard = talk.listen(Imu, 'imu')
+    poses = talk.listen(PoseStamped, 'reference')
+    talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
+    car = SlotCar(SlotCarSettings(rate_hz=200.0, **chosen))
+    forces = [car.step().specific_force.tolist() for _ in range(20_000)]
+    got = [[getattr(each.linear_acceleration, axis) for axis in 'xyz'] for each in heard]
+    first = forces.index(got[0])
+    assert got == forces[first : first + len(got)]
+    stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in heard]
+    assert set(np.diff(stamps)) == {5_000_000}
+    assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
+    times = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in poses]
+    assert set(np.diff(times)) == {20_000_000}
+    assert node.stop() == 0
+
+
+SILENT = 3.0
+
+
+class StandIn:
+    """The IMU's topic as it is told to be."""
+
+    name = '/imu'
+
+    def __init__(self) -> None:
+        self.known: dict[str, Any] = {'received': False}
+        self.taken: Any = None
+
+    def health(self, timeout_s: float) -> TopicHealth:
+        return TopicHealth(timeout_s=timeout_s, **self.known)
+
+    def listen(self, take: Callable[[bytes], object]) -> None:
+        self.take = take
+
+
+class Recorder:
+    """A recording with stand-ins for its topics."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.imu, self.now_s = StandIn(), 0.0
+        self.reference = SimpleNamespace(topic='/reference', problem='', find=self._find)
+        monkeypatch.setattr(trainer_node, 'SensorTopic', lambda *_: self.imu)
+        monkeypatch.setattr(trainer_node, 'LiveReference', lambda *_: self.reference)
+        monkeypatch.setattr(trainer_node, 'monotonic', lambda: self.now_s)
+        logger = SimpleNamespace(warning=lambda _: None, info=lambda _: None)
+        node: Any = SimpleNamespace(get_logger=lambda: logger, now_ns=1)
+        self.live = LiveTopics(node, '', 'until finish')
+
+    def _find(self, start: Callable[[str], object], take: Callable[[bytes], object]) -> None:
+        start(POSE)
+        self.take_reference = take
+
+    @property
+    def state(self) -> tuple[Level, str]:
+        return self.live.assessment.level, self.live.assessment.cause
+
+
+POSE = 'geometry_msgs/msg/PoseStamped'
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    return Recorder(monkeypatch)
+
+
+def test_what_is_awaited_is_named_and_why_it_does_not_come(recorder: Recorder) -> None:
+    assert recorder.state == (Level.WARN, 'waiting')
+    recorder.imu.known['silence_s'] = SILENT
+    assert recorder.state == (Level.ERROR, 'no_publisher')
+    recorder.imu.known['publishers'] = (Publisher('sensor_msgs/msg/Imu'),)
+    assert recorder.state == (Level.ERROR, 'silent')
+    recorder.imu.known = {}
+    recorder.imu.take(b'garbage')
+    assert recorder.state == (Level.ERROR, 'malformed')
+    recorder.imu.take(raw_imu(10**9, [1.0] * 6))
+    assert recorder.state == (Level.WARN, 'no_reference')
+    recorder.reference.problem = 'which type'
+    assert recorder.state == (Level.WARN, 'reference_type')
+
+
+def test_what_comes_no_more_is_named(recorder: Recorder) -> None:
+    recorder.imu.known = {'publishers': (Publisher('sensor_msgs/msg/Imu'),)}
+    recorder.imu.take(raw_imu(10**9, [1.0] * 6))
+    recorder.take_reference(serialize_message(PoseStamped()))
+    assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
+    recorder.now_s = SILENT
+    assert recorder.state == (Level.WARN, 'reference_gone')
+    why = 'recording until finish, but no position came on /reference for 3 s'
+    assert recorder.live.assessment.why == why
+    recorder.imu.known['silence_s'] = SILENT
+    assessment = recorder.live.assessment
+    assert recorder.state == (Level.WARN, 'silent')
+    assert (
+        'recording until finish, but no data: no IMU message on /imu for 3.0 s' in assessment.why
+    )
+    assert recorder.live.summary(assessment).startswith('Recording until finish, but no data')
