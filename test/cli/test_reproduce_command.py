@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
 import pytest
@@ -24,20 +24,23 @@ if TYPE_CHECKING:
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     """Replace the experiments; in full ones ``rr-hmm`` fails. Return a list of runs to come."""
     runs: list[tuple[str, dict[str, Any]]] = []
+    modules: dict[str, ModuleType] = {}
     for experiment in EXPERIMENTS:
-        module = ModuleType(f'two_manifold_ros.experiments.{experiment.name.replace("-", "_")}')
-        module.run = _stand_in(experiment.name, runs)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+        name, _, function = experiment.function.partition(':')
+        name = f'two_manifold_ros.experiments.{name}'
+        module = modules.setdefault(name, ModuleType(name))
+        setattr(module, function, _stand_in(experiment.name, runs))
+        monkeypatch.setitem(sys.modules, name, module)
     return runs
 
 
-def _stand_in(name: str, runs: list[tuple[str, dict[str, Any]]]) -> Any:  # noqa: ANN401 - a Run
-    def run(folder: Path, progress: Any, **given: Any) -> list[Claim]:  # noqa: ANN401
+def _stand_in(name: str, runs: list[tuple[str, dict[str, Any]]]) -> Any:  # noqa: ANN401
+    def run(progress: Any, **given: Any) -> tuple[list[Claim], Any]:  # noqa: ANN401
         runs.append((name, given))
         progress('working', 0.5)
-        (folder / f'{name}.png').touch()
         bad = name == 'rr-hmm' and not given['quick']
-        return [at_least(f'R2 of {name}', 'Fig. 7', 0.0 if bad else 1.0, 0.5)]
+        figure = SimpleNamespace(savefig=lambda path, **_: path.touch())
+        return [at_least(f'R2 of {name}', 'Fig. 7', 0.0 if bad else 1.0, 0.5)], figure
 
     return run
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.estimators import ManifoldKernelReduction
-from two_manifold_ros.experiments.mkdr_sphere import Globe
+from two_manifold_ros.experiments.mkdr import Globe
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 LEARNER = LaplacianEigenmap(20, 8, scaled=False)

@@ -1,36 +1,54 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Experiments are found by name, and nothing is imported before it is needed."""
+"""Every experiment is found by name, passes in small, and has a page with its picture."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from pathlib import Path
 import subprocess
 import sys
-from types import ModuleType
-from typing import Any, TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import Experiment
 from two_manifold_ros.experiments.registry import ALL, EXPERIMENTS, experiments_named
 
-if TYPE_CHECKING:
-    from pathlib import Path
+DOCS = Path(__file__).resolve().parents[2] / 'docs'
+CLAIMS = {
+    'swiss-rolls': 7,
+    'linear-iv': 7,
+    'slot-car': 8,
+    'nlica-square': 5,
+    'nlica-sphere': 2,
+    'slow-manifold': 2,
+    'mkdr-torus': 6,
+    'mkdr-sphere': 3,
+    'mkdr-images': 3,
+    'rr-hmm': 5,
+    'slot-car-online': 4,
+    'video': 7,
+}
 
-    from two_manifold_ros.experiments.experiment import Claim
+every_name = pytest.mark.parametrize('name', [each.name for each in EXPERIMENTS])
 
 
-@pytest.mark.parametrize('experiment', EXPERIMENTS)
-def test_every_experiment_has_a_module_and_a_sentence(experiment: Experiment) -> None:
-    module = f'two_manifold_ros.experiments.{experiment.name.replace("-", "_")}'
-    assert find_spec(module) is not None
-    assert experiment.shows.endswith('.')
-    assert len(experiment.shows) < 90
+@every_name
+def test_the_quick_form_passes(name: str, tmp_path: Path) -> None:
+    for package in ('matplotlib', 'sklearn', 'hmmlearn'):
+        pytest.importorskip(package)
+    (experiment,) = experiments_named(name)
+    shares: list[float] = []
+    claims = experiment.run(tmp_path, lambda _, share: shares.append(share), quick=True)
+    assert [claim.what for claim in claims if not claim.passed] == []
+    assert len(claims) == CLAIMS[name]
+    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
+    assert shares == sorted(shares)
+    assert shares[0] == 0.0
+    assert shares[-1] <= 1.0
 
 
 def test_by_name_and_all() -> None:
+    assert all(len(each.shows) < 90 and each.shows.endswith('.') for each in EXPERIMENTS)
     assert experiments_named(ALL) == EXPERIMENTS
     assert [each.name for each in experiments_named('video')] == ['video']
     with pytest.raises(
@@ -52,20 +70,19 @@ def test_listing_imports_no_experiment() -> None:
     assert 'numpy' not in output.split()
 
 
-def test_only_one_that_takes_recordings_gets_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[dict[str, Any]] = []
+@every_name
+def test_every_experiment_has_a_page_with_its_command_and_picture(name: str) -> None:
+    page = (DOCS / 'reproduce' / f'{name}.md').read_text(encoding='utf-8')
+    assert page.startswith(f'# {name}\n\n    two-manifold reproduce {name}')
+    assert f'](../images/reproduce/{name}.png)' in page
+    assert (DOCS / 'images' / 'reproduce' / f'{name}.png').is_file()
 
-    def run(*_: object, **given: Any) -> list[Claim]:  # noqa: ANN401 - whatever comes
-        calls.append(given)
-        return []
 
-    module = ModuleType('two_manifold_ros.experiments.some_thing')
-    module.run = run
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    recording: Any = object()
-    for takes in (False, True):
-        experiment = Experiment('some-thing', '.', '.', takes_recordings=takes)
-        assert experiment.run(tmp_path, lambda *_: None, quick=takes, recordings=[recording]) == []
-    assert calls == [{'quick': False}, {'quick': True, 'recordings': (recording,)}]
+def test_the_index_names_all_in_order_and_no_other() -> None:
+    names = [each.name for each in EXPERIMENTS]
+    index = (DOCS / 'reproduce.md').read_text(encoding='utf-8')
+    rows = [line.split(']')[0] for line in index.splitlines() if line.startswith('| [')]
+    assert rows == [f'| [{name}' for name in names]
+    for folder, suffix in (('reproduce', '.md'), ('images/reproduce', '.png')):
+        files = (DOCS / folder).iterdir()
+        assert sorted(path.name for path in files) == sorted(f'{name}{suffix}' for name in names)

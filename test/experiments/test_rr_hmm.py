@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment with the reduced-rank HMM, its parts and the whole in small."""
+"""The experiment with the reduced-rank HMM."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import pytest
 
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.experiments.registry import experiments_named
 from two_manifold_ros.experiments.rr_hmm import (
-    CODES,
     codes_of,
     eigenvalues_of,
     errors_of,
@@ -27,15 +25,13 @@ from two_manifold_ros.experiments.rr_hmm import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from two_manifold_ros.typing import Floats
 
 
 def chances_of_codes() -> Floats:
     """Return the probability of every code, by the forward algorithm."""
-    chances = np.empty(CODES)
-    for code in range(CODES):
+    chances = np.empty(WordFeatures.codes)
+    for code in range(WordFeatures.codes):
         state = np.full(4, 0.25)
         for symbol in f'{code:011b}':
             state = TRANSITION.T @ (state * (int(symbol) == SYMBOLS))
@@ -50,7 +46,7 @@ def test_the_chain_is_the_one_of_the_paper() -> None:
 
 
 def test_symbols_come_as_often_as_they_should() -> None:
-    counts = np.bincount(codes_of(sample_symbols(200_000, seed=3)), minlength=CODES)
+    counts = np.bincount(codes_of(sample_symbols(200_000, seed=3)), minlength=WordFeatures.codes)
     expected = chances_of_codes()
     assert expected.sum() == pytest.approx(1.0)
     for span in (1, 2, 3):
@@ -72,7 +68,7 @@ def test_features_of_a_sample() -> None:
     assert [*words_in(row.next_tests[0], symbols[6:])] == [1.0] * 5
     assert row.observations[0].tolist() == [0.0, 1.0]
     assert row.importance.tolist() == [2.0]
-    every = features.triples(np.arange(CODES), np.ones(CODES))
+    every = features.triples(np.arange(WordFeatures.codes), np.ones(WordFeatures.codes))
     np.testing.assert_allclose(every.histories @ features.constant, 1.0, atol=1e-15)
 
 
@@ -101,13 +97,3 @@ def test_online_is_batch_where_nothing_is_cut_off() -> None:
     single = learn_online(symbols[:1_000], (1_000,), one_by_one=True)
     early = errors_of(learn_in_batch(symbols, (1_000,)))
     assert errors_of(single)[0] == pytest.approx(early[0], rel=0.25)
-
-
-def test_the_quick_form_passes(tmp_path: Path) -> None:
-    (experiment,) = experiments_named('rr-hmm')
-    told: list[float] = []
-    claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
-    assert [claim.what for claim in claims if not claim.passed] == []
-    assert len(claims) == 5
-    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
-    assert told == [0.0, 0.5]

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment of the slot car, small, and on a recording."""
+"""Courses, scores against a loop over every start, length and horizon, and claims."""
 
 from __future__ import annotations
 
@@ -14,39 +14,26 @@ pytest.importorskip('matplotlib')
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import slot_car_online
-from two_manifold_ros.experiments.slot_car_online import Course, make_course
+from two_manifold_ros.experiments.forecasters import Forecaster
+from two_manifold_ros.experiments.slot_car_online import Course, make_course, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from two_manifold_ros.experiments.experiment import Claim
     from two_manifold_ros.recordings.recording import Recording
 
 
-@pytest.fixture
-def told() -> list[float]:
-    return []
-
-
-def _run(folder: Path, told: list[float], *recordings: Recording) -> list[Claim]:
-    def progress(_: str, fraction: float) -> None:
-        told.append(fraction)
-
-    return slot_car_online.run(folder, progress, quick=True, recordings=recordings)
-
-
-def test_the_small_experiment_holds_on_the_slot_car_and_on_a_recording(
-    tmp_path: Path, told: list[float], drive: Callable[..., Recording]
-) -> None:
-    claims = _run(tmp_path, told, drive())
+def test_the_small_experiment_holds_on_a_recording_too(drive: Callable[..., Recording]) -> None:
+    shares: list[float] = []
+    claims, figure = slot_car_online.run(
+        lambda _, share: shares.append(share), quick=True, recordings=[drive()]
+    )
     assert [claim.what for claim in claims if not claim.passed] == []
-    assert [claim.what.split(':')[0] for claim in claims] == 4 * ['slot car with seed 0'] + 4 * [
-        'ellipse'
-    ]
-    assert (tmp_path / 'slot-car-online.png').read_bytes()[:4] == b'\x89PNG'
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    names = [claim.what.split(':')[0] for claim in claims]
+    assert names == 4 * ['slot car with seed 0'] + 4 * ['ellipse']
+    assert len(figure.axes) == 2
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 def test_claims_fail_where_the_online_curve_is_above() -> None:
@@ -97,3 +84,59 @@ def test_too_short_a_recording_is_refused_by_name(drive: Callable[..., Recording
     nothing = short.imu.select(np.zeros(len(short.imu.stamps), dtype=bool))
     with pytest.raises(InputError, match='has 0 ticks'):
         make_course(type(short)('ellipse', nothing), 0.7)
+
+
+def _last(observations: np.ndarray) -> np.ndarray:
+    return observations
+
+
+PERSISTENCE = Forecaster(_last, np.broadcast_to(np.eye(2), (5, 2, 2)))
+
+
+def test_errors_are_means_over_starts_and_lengths() -> None:
+    observations = np.random.default_rng(0).normal(size=(40, 2))
+    protocol = Protocol(shortest=4, longest=9, horizons=3)
+    starts = protocol.starts(40).tolist()
+    assert starts[0] == 0
+    assert starts[-1] == 28
+    naive = np.zeros(3)
+    for start in starts:
+        for length in range(4, 10):
+            newest = start + length - 1
+            for ahead in (1, 2, 3):
+                difference = observations[newest + ahead] - observations[newest]
+                naive[ahead - 1] += (difference**2).sum() / (6 * len(starts))
+    np.testing.assert_allclose(protocol.errors(PERSISTENCE, observations), naive)
+
+
+def test_each_filter_starts_anew_and_sees_nothing_of_what_it_foretells() -> None:
+    seen = []
+
+    def spy(observations: np.ndarray) -> np.ndarray:
+        seen.append(observations.copy())
+        return observations
+
+    observations = np.arange(80.0).reshape(40, 2)
+    protocol = Protocol(4, 9, 3)
+    protocol.errors(Forecaster(spy, PERSISTENCE.table), observations)
+    starts = protocol.starts(40)
+    assert len(seen) == len(starts)
+    for start, given in zip(starts, seen, strict=True):
+        np.testing.assert_array_equal(given, observations[start : start + 9])
+
+
+def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere() -> None:
+    assert Protocol.fitting(1_000, 150) == Protocol(100, 250, 100)
+    assert Protocol.fitting(1_000, 60).horizons == 60
+    for ticks in (60, 200, 399):
+        short = Protocol.fitting(ticks, 30)
+        assert 0 < short.shortest <= short.longest
+        assert short.longest + short.horizons < ticks
+
+
+def test_the_best_on_the_test_part_is_chosen() -> None:
+    observations = np.cumsum(np.random.default_rng(1).normal(size=(400, 2)), axis=0)
+    course = Course('any', observations[:300], observations[300:], 10.0, 3)
+    table = np.broadcast_to(np.eye(2), (3, 2, 2))
+    candidates = {size: Forecaster(_last, size * table) for size in (0.0, 0.5, 1.0, 2.0)}
+    assert course.choose(candidates) == 1.0

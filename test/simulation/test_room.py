@@ -1,47 +1,29 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The room, the walk around its table and the film of it."""
+"""Rays in the room meet the surface that is in front."""
 
 from __future__ import annotations
 
-from itertools import islice
 import math
 
 import numpy as np
 import pytest
 
-from two_manifold_ros.simulation.room import Room, SIZE, TABLE
-from two_manifold_ros.simulation.room_video import (
-    CameraPose,
-    room_video,
-    RoomCamera,
-    RoomWalk,
-    Step,
-)
+from two_manifold_ros.simulation.room import Room
 
 EYE = np.array([2.3, -1.1, 1.5])
-
-
-class MarkedRoom(Room):
-    """Answers with the number of the surface, and where on it, that a ray meets."""
-
-    def __init__(self) -> None:
-        """Have nothing to paint."""
-
-    def _look_up(self, surface: np.ndarray, across: np.ndarray, up: np.ndarray) -> np.ndarray:
-        return np.stack([surface, across, up])
 
 
 def place_met(ray: np.ndarray) -> tuple[int, np.ndarray]:
     """Walk along a ray in small steps until something is met."""
     places = EYE + np.arange(0.0, 11.0, 5e-4)[:, None] * ray
-    half = np.array([SIZE[0] / 2, SIZE[1] / 2, 0.0])
-    beyond = np.stack([-half - places, places - half - [0.0, 0.0, SIZE[2]]], axis=2)
-    on_table = np.hypot(places[:, 0] / TABLE[0], places[:, 1] / TABLE[1]) < 1.0
-    on_table &= places[:, 2] < TABLE[2]
+    half = np.array([Room.size[0] / 2, Room.size[1] / 2, 0.0])
+    beyond = np.stack([-half - places, places - half - [0.0, 0.0, Room.size[2]]], axis=2)
+    on_table = np.hypot(places[:, 0] / Room.table[0], places[:, 1] / Room.table[1]) < 1.0
+    on_table &= places[:, 2] < Room.table[2]
     met = int(np.argmax(on_table | (beyond > 0.0).any(axis=(1, 2))))
     if on_table[met]:
-        return (6 if places[met, 2] > TABLE[2] - 1e-3 else 7), places[met]
+        return (6 if places[met, 2] > Room.table[2] - 1e-3 else 7), places[met]
     return int(beyond[met].argmax()), places[met]
 
 
@@ -49,89 +31,17 @@ def test_a_ray_meets_what_walking_along_it_meets() -> None:
     rays = np.random.default_rng(0).normal(size=(3, 60))
     rays[:, :20] = 0.6 * rays[:, :20] - EYE[:, None]  # towards the table
     rays /= np.linalg.norm(rays, axis=0)
-    surfaces, across, up = MarkedRoom().shades(EYE.tolist(), rays.astype(np.float32))
-    corner = np.array([SIZE[0] / 2, SIZE[1] / 2, 0.0])
+    surfaces, across, up = Room.meet(EYE.tolist(), rays.astype(np.float32))
+    corner = np.array([Room.size[0] / 2, Room.size[1] / 2, 0.0])
     for index, ray in enumerate(rays.T):
         surface, place = place_met(ray)
         assert surfaces[index] == surface
         x, y, z = place + corner
         expected = {0: (y, z), 2: (x, z), 4: (x, y)}.get(surface - surface % 2)
         if surface == 6:
-            expected = (place[0] + TABLE[0], place[1] + TABLE[1])
+            expected = (place[0] + Room.table[0], place[1] + Room.table[1])
         elif surface == 7:
-            angle = math.atan2(place[1] / TABLE[1], place[0] / TABLE[0])
+            angle = math.atan2(place[1] / Room.table[1], place[0] / Room.table[0])
             expected = (angle + math.pi, z)
         assert (across[index], up[index]) == pytest.approx(expected, abs=2e-3)
     assert set(surfaces) == set(range(8))
-
-
-def test_the_picture_is_upright_and_turns_with_the_camera() -> None:
-    room = Room(0)
-    camera = RoomCamera(room, 40, 32, seed=0)
-    level = CameraPose(EYE[0], EYE[1], EYE[2], 0.3, 0.0, 0.0)
-    up, down = (camera.picture(level._replace(pitch=tilt)).mean() for tilt in (0.8, -0.8))
-    assert up > down + 30.0  # a light ceiling, a dark floor
-    picture = camera.picture(level).astype(float)
-    left = camera.picture(level._replace(heading=0.3 + math.radians(70.0) / 40)).astype(float)
-    assert np.abs(picture[:, :-1] - left[:, 1:]).mean() < np.abs(picture - left).mean()
-    over = camera.picture(level._replace(roll=math.pi)).astype(float)
-    assert np.abs(over[::-1, ::-1] - picture).mean() < 6.0
-
-
-def test_every_direction_looks_different() -> None:
-    camera = RoomCamera(Room(3), 40, 32, seed=0)
-    angles = np.arange(0.0, 2 * math.pi, math.radians(15.0))
-    views = [
-        camera.picture(CameraPose(2.6 * math.cos(a), 2.6 * math.sin(a), 1.5, a + math.pi, 0, 0))
-        for a in angles
-    ]
-    seen = np.array(views, dtype=float)
-    apart = np.abs(seen[:, None] - seen).mean(axis=(2, 3)) + 100.0 * np.eye(len(seen))
-    assert apart.min() > 15.0  # of 255 greys; the noise alone gives 4.5
-
-
-def test_the_walk_circles_both_ways() -> None:
-    walk = RoomWalk(1)
-    steps = [walk.step() for _ in range(6_000)]
-    angles = np.unwrap([step.angle for step in steps])
-    directions = np.array([step.direction for step in steps])
-    moved = np.diff(angles)
-    assert (moved * directions[1:] > -1e-12).all()
-    turns = np.flatnonzero(np.diff(directions))
-    assert (turns[0] > 1_200, len(turns) > 3) == (True, True)
-    assert np.diff(turns).min() > 450
-    moving = np.abs(moved)[: turns[0] - 40]
-    assert 2 * math.pi / moving.mean() == pytest.approx(400.0, rel=0.06)
-
-
-def test_the_camera_looks_across_the_table_and_stays_in_the_room() -> None:
-    walk = RoomWalk(2, frames_per_circuit=100)
-    steps = [walk.step() for _ in range(2_000)]
-    poses = np.array([step.pose for step in steps])
-    angles = np.array([step.angle for step in steps])
-    radius = np.hypot(poses[:, 0], poses[:, 1])
-    assert (radius.min() > 2.0, radius.max() < 3.2) == (True, True)
-    np.testing.assert_allclose(np.exp(1j * angles), (poses[:, 0] + 1j * poses[:, 1]) / radius)
-    astray = np.angle(np.exp(1j * (poses[:, 3] - angles - math.pi)))
-    assert np.degrees(astray.std()) == pytest.approx(3.0, abs=0.6)
-    assert poses[:, 2].min() > TABLE[2]
-
-
-def test_the_film_is_repeatable_and_noisy() -> None:
-    first, again, other = (list(islice(room_video(seed, 40, 32), 3)) for seed in (4, 4, 5))
-    for frame, same, different in zip(first, again, other, strict=True):
-        assert frame.picture.dtype == np.uint8
-        assert frame.picture.shape == (32, 40)
-        np.testing.assert_array_equal(frame.picture, same.picture)
-        assert frame[1:] == same[1:]
-        assert not np.array_equal(frame.picture, different.picture)
-    room = Room(4)
-    still = RoomCamera(room, 40, 32, seed=9)
-    pictures = np.array([still.picture(first[0].pose) for _ in range(20)], dtype=float)
-    assert np.median(pictures.std(axis=0)) == pytest.approx(4.0, abs=0.5)
-
-
-def test_steps_of_the_walk_are_those_of_the_film() -> None:
-    walk = RoomWalk(6, 100)
-    for frame in islice(room_video(6, 8, 8, 100), 5):
-        assert Step(*frame[1:]) == walk.step()

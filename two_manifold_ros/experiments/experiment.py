@@ -1,36 +1,56 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-What an experiment is: its claims, its runs and its picture.
-
-A picture is a `matplotlib.figure.Figure`, made without pyplot and given to `save` at the end.
-"""
+"""An experiment of a paper, the claims that it checks and how a run of it ended."""
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 import math
-from typing import Any, cast, Protocol, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
     from two_manifold_ros.recordings.recording import Recording
 
-    Progress = Callable[[str, float], None]
+Progress: TypeAlias = Callable[[str, float], None]
+"""Called with what is being done and the fraction done so far."""
+
+Findings: TypeAlias = 'tuple[list[Claim], Figure]'
+"""
+What the function of an experiment returns: its claims and its picture.
+
+It is called with a `Progress` and ``quick``, which asks for a small form for the test suite with
+limits to match; one that takes recordings also with ``recordings``. The same call returns the same
+claims and the same picture, made without pyplot.
+"""
+
+Axes: TypeAlias = Any
+"""Axes of a figure, which are untyped in matplotlib."""
+
+
+class Colour(str, Enum):
+    """Okabe and Ito's colours, which colour-blind people tell apart, and a grey for the given."""
+
+    BLUE = '#0072B2'
+    VERMILION = '#D55E00'
+    GREEN = '#009E73'
+    PURPLE = '#CC79A7'
+    ORANGE = '#E69F00'
+    SKY = '#56B4E9'
+    GREY = '#a6a6a6'
 
 
 @dataclass(frozen=True)
 class Claim:
     """
-    A claim, what the paper says about it, what is found here, and whether that will do.
+    A claim with the paper's and our own result.
 
     Parameters
     ----------
@@ -39,12 +59,11 @@ class Claim:
     paper
         The paper's number, or which of its pictures shows it.
     ours
-        What was measured, as text.
+        The measured result, as text.
     passed
         Whether the claim holds.
     value, limit
-        What was measured and what it is held against, where the claim is about a number that is
-        one.
+        Measured number and its limit, where the claim is about a finite number.
 
     """
 
@@ -78,22 +97,72 @@ def _number(what: str, paper: str, ours: float, limit: float, *, passed: bool) -
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Experiment:
     """
-    How the run of an experiment ended.
+    An experiment by name; its module is imported only when it is loaded.
 
     Parameters
     ----------
-    experiment
-        What ran.
-    seconds
-        How long, by the clock on the wall.
-    claims
-        What it came to; none if it broke off.
-    error
-        Why it broke off, or nothing.
+    name
+        As on the command line.
+    shows
+        Its result, in one sentence.
+    paper
+        Where in which paper.
+    function
+        ``module:function`` in this folder, see `Findings`.
+    takes_recordings
+        Whether it can also run on recordings, of which it needs the IMU only.
 
     """
+
+    name: str
+    shows: str
+    paper: str
+    function: str
+    takes_recordings: bool = False
+
+    @property
+    def picture(self) -> str:
+        """Name of the file that a run writes."""
+        return f'{self.name}.png'
+
+    def to_json(self) -> dict[str, str]:
+        """Return the entry of ``two-manifold reproduce --list --json``."""
+        return {'name': self.name, 'shows': self.shows, 'paper': self.paper}
+
+    def load(self) -> Callable[..., Findings]:
+        """
+        Import and return the function of the experiment.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without a package of the offline extra.
+
+        """
+        module, _, name = self.function.partition(':')
+        function: Callable[..., Findings] = getattr(import_module(f'{__package__}.{module}'), name)
+        return function
+
+    def run(
+        self,
+        folder: Path,
+        progress: Progress,
+        *,
+        quick: bool = False,
+        recordings: Sequence[Recording] = (),
+    ) -> list[Claim]:
+        """Run the experiment and write its picture as PNG: the same run writes the same bytes."""
+        given = {'recordings': tuple(recordings)} if self.takes_recordings else {}
+        claims, figure = self.load()(progress, quick=quick, **given)
+        figure.savefig(folder / self.picture, dpi=110, metadata={'Software': None})
+        return claims
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How the run of an experiment ended: its claims and wall-clock time, or an error."""
 
     experiment: Experiment
     seconds: float
@@ -118,7 +187,7 @@ class Attempt:
         return None if self.error else self.experiment.picture
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `two-manifold reproduce --json` says about it."""
+        """Return its entry in ``two-manifold reproduce --json``."""
         return {
             **self.experiment.to_json(),
             'picture': self.picture,
@@ -127,120 +196,3 @@ class Attempt:
             'seconds': round(self.seconds, 1),
             'error': self.error or None,
         }
-
-
-BLUE, VERMILION, GREEN, PURPLE = '#0072B2', '#D55E00', '#009E73', '#CC79A7'
-ORANGE, SKY, GREY = '#E69F00', '#56B4E9', '#a6a6a6'
-"""Okabe and Ito's colours, which colour-blind people tell apart, and a grey for what is given."""
-
-Axes: TypeAlias = Any
-"""Axes of a figure, which matplotlib hands out as anything."""
-
-_DOTS_PER_INCH = 110
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG; the same figure gives the same bytes."""
-    figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={'Software': None})
-
-
-Item = TypeVar('Item')
-
-_END = object()
-
-
-def reading_ahead(items: Iterator[Item], most: int) -> Iterator[Item]:
-    """
-    Yield the same items in the same order, which one thread makes ahead of their use.
-
-    Parameters
-    ----------
-    items
-        What they are made by: another core is of use to it as far as it leaves the interpreter
-        alone, as NumPy does in long operations.
-    most
-        Items that are ready, at most.
-
-    """
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix='reading_ahead') as thread:
-        ready: deque[Future[object]] = deque(thread.submit(next, items, _END) for _ in range(most))
-        while (item := ready.popleft().result()) is not _END:
-            ready.append(thread.submit(next, items, _END))
-            yield cast('Item', item)
-
-
-class Run(Protocol):
-    """
-    The function ``run`` in the module of an experiment.
-
-    It writes ``NAME.png``, as the experiment is named, into a folder that exists, calls
-    ``progress`` with what is done and the fraction done so far, and returns its claims. The same
-    call writes the same bytes and returns the same claims. With ``quick`` it is a small one for
-    the test suite, with limits to match. Only where the experiment takes recordings is it called
-    with the keyword ``recordings``.
-    """
-
-    def __call__(self, folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
-        """Run the experiment."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """
-    An experiment by name; its module is imported only when it is loaded.
-
-    Parameters
-    ----------
-    name
-        As on the command line; the module has underscores for hyphens.
-    shows
-        What it shows, in one sentence.
-    paper
-        Where in which paper.
-    takes_recordings
-        Whether it can also run on recordings, of which it needs the IMU only.
-
-    """
-
-    name: str
-    shows: str
-    paper: str
-    takes_recordings: bool = False
-
-    @property
-    def picture(self) -> str:
-        """Name of the file that a run writes."""
-        return f'{self.name}.png'
-
-    def to_json(self) -> dict[str, str]:
-        """Return what `two-manifold reproduce --list --json` says about it."""
-        return {'name': self.name, 'shows': self.shows, 'paper': self.paper}
-
-    def load(self) -> Run:
-        """
-        Import what the experiment needs and return what runs it.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            Without a package of the offline extra.
-
-        """
-        name = self.name.replace('-', '_')
-        module: Any = import_module(f'{__package__}.{name}')
-        run: Run = module.run
-        return run
-
-    def run(
-        self,
-        folder: Path,
-        progress: Progress,
-        *,
-        quick: bool = False,
-        recordings: Sequence[Recording] = (),
-    ) -> list[Claim]:
-        """Run the experiment, see `Run`; recordings go to one that takes them."""
-        run: Any = self.load()
-        given = {'recordings': tuple(recordings)} if self.takes_recordings else {}
-        claims: list[Claim] = run(folder, progress, quick=quick, **given)
-        return claims

@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment ``rr-hmm``: learned eigenvalues of a reduced-rank HMM against samples."""
+"""
+The experiment ``rr-hmm``: learned eigenvalues of a reduced-rank HMM against samples.
+
+Boots & Gordon (2011), Fig. 1: a chain of four states and two symbols, learned in batch and online.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +15,19 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.experiments.experiment import at_most, Axes, GREEN, GREY, save, VERMILION
+from two_manifold_ros.experiments.experiment import at_most, Colour
 from two_manifold_ros.tpsr.features import IndicatorFeatures
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from two_manifold_ros.experiments.experiment import Axes, Findings, Progress
     from two_manifold_ros.typing import Floats, Ints
 
     Complexes = NDArray[np.complex128]
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from two_manifold_ros.experiments.experiment import Claim, Progress
-
 
 TRANSITION = np.array(
     [
@@ -40,10 +40,13 @@ TRANSITION = np.array(
 """T of the paper: symmetric, so that in the long run every state is as likely as any other."""
 
 SYMBOLS = np.array([0, 1, 0, 1])
-"""What each state shows, O of the paper."""
+"""Symbol of each state, O of the paper."""
 
 RANK = 3
-"""Of the transition matrix, to the digits printed."""
+"""Rank of the transition matrix, to the digits printed."""
+
+LENGTH = 5
+"""Symbols of a history and of a test. The HMM is 2-step observable; longer words are better."""
 
 
 def true_eigenvalues() -> Floats:
@@ -66,7 +69,7 @@ def _walk(chances: Floats, cumulative: Floats, state: int) -> Ints:
     states = np.empty(len(chances), dtype=np.int64)
     for index in range(len(chances)):
         following = 0
-        # The last one needs no look: its sum may be less than one by rounding.
+        # The last one is not compared: its sum may be less than one by rounding.
         while following < last and cumulative[state, following] <= chances[index]:
             following += 1
         state = following
@@ -74,25 +77,15 @@ def _walk(chances: Floats, cumulative: Floats, state: int) -> Ints:
     return states
 
 
-LENGTH = 5
-"""Symbols of a history and of a test. The HMM is 2-step observable, but longer words tell more."""
-
-_SPAN = 2 * LENGTH + 1
-"""Symbols that a sample is made of: a history, the observation and the test after it."""
-
-CODES = 2**_SPAN
-"""How many different samples there are."""
-
-
 def samples_in(symbols: int) -> int:
-    """Return how many samples that many symbols in a row hold."""
-    return max(0, symbols - _SPAN + 1)
+    """Return the samples in so many symbols: a history, an observation and the test after it."""
+    return max(0, symbols - 2 * LENGTH)
 
 
 def codes_of(symbols: Ints) -> Ints:
     """Return the codes of the samples in (n,) symbols, in turn."""
     codes = np.zeros(samples_in(len(symbols)), dtype=np.int64)
-    for place in range(_SPAN):
+    for place in range(2 * LENGTH + 1):
         codes = 2 * codes + symbols[place : place + len(codes)]
     return codes
 
@@ -101,23 +94,26 @@ class WordFeatures:
     """
     Indicators of the words of 1 to ``LENGTH`` symbols that a test begins or a history ends with.
 
-    Short words are seen often and long ones tell more; one length alone does worse with few
+    Short words are seen often and long ones say more; one length alone does worse with few
     samples or with many. Each is scaled so that all lengths weigh the same for a fair coin.
 
     Attributes
     ----------
+    codes
+        Number of different samples.
     constant : (d,)
         The constant in features of histories.
 
     """
 
+    codes = 2 ** (2 * LENGTH + 1)
+
     def __init__(self) -> None:
-        words = IndicatorFeatures(2, LENGTH)
-        whole = (np.arange(words.size)[:, None] >> np.arange(LENGTH)[::-1]) & 1
-        points = whole.astype(np.float64)
-        self._tests = _stacked([points[:, :length] for length in range(1, LENGTH + 1)])
-        self._histories = _stacked([points[:, -length:] for length in range(1, LENGTH + 1)])
-        self._observations = np.eye(2)
+        words = np.arange(IndicatorFeatures(2, LENGTH).size)[:, None]
+        points = ((words >> np.arange(LENGTH)[::-1]) & 1).astype(np.float64)
+        lengths = range(1, LENGTH + 1)
+        self._tests = _stacked([points[:, :length] for length in lengths])
+        self._histories = _stacked([points[:, -length:] for length in lengths])
         self.constant = np.zeros(self._histories.shape[1])
         # Either the one or the other symbol came last.
         self.constant[:2] = 2.0**-0.5
@@ -129,7 +125,7 @@ class WordFeatures:
             self._tests[(codes // 2) % words],
             self._tests[codes % words],
             self._histories[codes // (2 * words)],
-            self._observations[(codes // words) % 2],
+            np.eye(2)[(codes // words) % 2],
             counts,
         )
 
@@ -142,29 +138,16 @@ def _stacked(parts: list[Floats]) -> Floats:
     return np.hstack(scaled)
 
 
-KEPT = 2**LENGTH
-"""Directions that the online learner keeps: all, because what is cut off is lost for good."""
-
-RIDGE = 1e-6
-"""Of the observations; the transition does not depend on it."""
-
-FOLD = 64
-"""Samples that the online learner folds at a time, eq. (8)."""
-
-CHUNK = 20_000
-"""Samples of which those that are alike are counted and given to the learner as one."""
-
-
 def learn_in_batch(symbols: Ints, ends: Sequence[int]) -> Complexes:
     """Return the (len(ends), 3) eigenvalues learned from a sequence up to each end."""
     codes = codes_of(symbols)
-    counts = [np.bincount(codes[: samples_in(end)], minlength=CODES) for end in ends]
+    counts = [np.bincount(codes[: samples_in(end)], minlength=WordFeatures.codes) for end in ends]
     return np.array([eigenvalues_of(each.astype(np.float64)) for each in counts])
 
 
 def eigenvalues_of(counts: Floats) -> Complexes:
     """Return the (3,) eigenvalues of the transition of eq. (6c-d) from how often each code was."""
-    every = WordFeatures().triples(np.arange(CODES), counts)
+    every = WordFeatures().triples(np.arange(WordFeatures.codes), counts)
     histories = counts[:, None] * every.histories
     left, values, right = np.linalg.svd(every.tests.T @ histories)
     shifted = left[:, :RANK].T @ (every.next_tests.T @ histories) @ right[:RANK].T
@@ -180,10 +163,10 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
     symbols : (n,)
         The sequence.
     ends
-        After which symbols to look at what was learned, in order.
+        Numbers of symbols after which the eigenvalues are taken, in order.
     one_by_one
-        Whether each sample is an update of its own, eq. (9) to the letter. If not, samples of a
-        chunk that are alike are one sample with a weight, and `FOLD` of them are one update.
+        Whether each sample is an update of its own, eq. (9) to the letter. If not, samples that
+        are alike among 20,000 are one sample with a weight, and 64 of these are one update.
 
     Returns
     -------
@@ -191,14 +174,16 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
         Eigenvalues of the transition.
 
     """
-    codes, features = codes_of(symbols), WordFeatures()
-    settings = LearnerSettings(RANK, KEPT, RIDGE, fold_every=1 if one_by_one else FOLD)
+    codes, features, chunk = codes_of(symbols), WordFeatures(), 20_000
+    # All directions are kept, because what is cut off is lost; the transition does not depend on
+    # the ridge.
+    settings = LearnerSettings(RANK, 2**LENGTH, 1e-6, fold_every=1 if one_by_one else 64)
     learner = OnlineLearner(settings, features.constant, len(features.constant), 2)
     found, begin = [], 0
     for end in map(samples_in, ends):
-        for start in range(begin, end, CHUNK):
-            chunk = codes[start : min(start + CHUNK, end)]
-            weighted = (chunk, np.ones(len(chunk))) if one_by_one else _counted(chunk)
+        for start in range(begin, end, chunk):
+            part = codes[start : min(start + chunk, end)]
+            weighted = (part, np.ones(len(part))) if one_by_one else _counted(part)
             learner.add_all(features.triples(*weighted))
         found.append(_leading(learner.transition()))
         begin = end
@@ -225,32 +210,9 @@ def _leading(transition: Floats) -> Complexes:
     return values[np.argsort(-values.real)]
 
 
-STYLES: tuple[dict[str, Any], ...] = (
-    {'color': '#9cc4e0', 'marker': 'o', 'ms': 13.0, 'lw': 7.0},
-    {'color': VERMILION, 'marker': 's', 'ms': 6.0, 'lw': 2.0},
-    {'color': GREEN, 'marker': '^', 'ms': 11.0, 'mfc': 'none', 'mew': 2.0, 'lw': 0.0},
-)
-"""They lie on each other, so the first ones are broad."""
-
-SHADES = ('#cfe3f1', '#9cc4e0', '#4f93c4', '#08306b')
-"""Of the clouds of estimates, the more samples the darker."""
-
-
 @dataclass(frozen=True)
 class Curve:
-    """
-    What one way of learning found.
-
-    Parameters
-    ----------
-    name
-        Of the way.
-    samples
-        After how many it was looked at.
-    eigenvalues : (trials, len(samples), 3)
-        Largest first.
-
-    """
+    """Eigenvalues (trials, m, 3), largest first, that a learner found after m sample counts."""
 
     name: str
     samples: tuple[int, ...]
@@ -258,26 +220,73 @@ class Curve:
 
     @property
     def mean_errors(self) -> Floats:
-        """RMS error over the eigenvalues, averaged over the trials, shape (len(samples),)."""
+        """RMS error over the eigenvalues, averaged over the trials: (m,)."""
         errors: Floats = errors_of(self.eigenvalues).mean(axis=0)
         return errors
 
 
-def draw(curves: Sequence[Curve], reference: Mapping[int, float], path: Path) -> None:
-    """Write the eigenvalues that the second curve is about, and the errors of all curves."""
+@dataclass(frozen=True)
+class Settings:
+    """How much is run, and how strictly it is judged."""
+
+    samples: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)  # symbols of a sequence
+    single: tuple[int, ...] = (1_000, 10_000)  # the first of these, also learned one by one: slow
+    trials: int = 10  # sequences
+    slack: float = 1.2  # factor by which the online error may exceed the reference
+    ratio: float = 1.2  # and that of the batch learner on the same data
+    slope: float = -0.4  # of the error against samples in a log-log plot; -0.5 is that of a mean
+
+
+def run(progress: Progress, *, quick: bool) -> Findings:
+    """Compare the errors of learners in batch, online and one sample at a time."""
+    settings = Settings()
+    if quick:
+        settings = Settings(samples=(1_000, 10_000), single=(1_000,), trials=2, slack=2.0)
+    # Errors of an earlier batch learner, which the paper's picture is taken to show.
+    reference = {1_000: 0.107, 10_000: 0.029, 100_000: 0.0081, 1_000_000: 0.0021}
+    found: list[list[Complexes]] = [[], [], []]
+    for trial in range(settings.trials):
+        share = trial / settings.trials
+        progress(f'learning from sequence {trial + 1} of {settings.trials}', share)
+        symbols = sample_symbols(settings.samples[-1], seed=trial)
+        found[0].append(learn_in_batch(symbols, settings.samples))
+        found[1].append(learn_online(symbols, settings.samples))
+        found[2].append(learn_online(symbols, settings.single, one_by_one=True))
+    batch = Curve('batch', settings.samples, np.array(found[0]))
+    online = Curve('online', settings.samples, np.array(found[1]))
+    single = Curve('one by one', settings.single, np.array(found[2]))
+    paper, errors = 'Fig. 1B, falls steadily', online.mean_errors
+    claims = [
+        at_most(
+            f'online: RMS error of eigenvalues, {samples:,} samples',
+            paper,
+            error,
+            settings.slack * reference[samples],
+        )
+        for samples, error in zip(settings.samples, errors.tolist(), strict=True)
+    ]
+    slope = float(np.polyfit(np.log(settings.samples), np.log(errors), 1)[0])
+    what = 'online: slope of this error in a log-log plot'
+    claims.append(at_most(what, paper, slope, settings.slope))
+    for curve in (online, single):
+        worst = (curve.mean_errors / batch.mean_errors[: len(curve.samples)]).max()
+        what = f'{curve.name}: largest ratio to the error in batch'
+        claims.append(at_most(what, paper, float(worst), settings.ratio))
     figure = Figure(figsize=(10.0, 4.2), layout='constrained')
-    plane, errors = figure.subplots(1, 2)
-    _draw_plane(plane, curves[1])
-    _draw_errors(errors, curves, reference)
-    save(figure, path)
+    plane, axes = figure.subplots(1, 2)
+    _draw_plane(plane, online)
+    _draw_errors(axes, [batch, online, single], reference)
+    return claims, figure
 
 
 def _draw_plane(axes: Axes, curve: Curve) -> None:
+    """Draw estimated and true eigenvalues in the complex plane."""
     angles = np.linspace(-np.pi, np.pi, 400)
-    axes.plot(np.cos(angles), np.sin(angles), color=GREY, lw=0.8)
-    for index, samples in enumerate(curve.samples):
+    axes.plot(np.cos(angles), np.sin(angles), color=Colour.GREY, lw=0.8)
+    # The more samples the darker.
+    shades = ('#cfe3f1', '#9cc4e0', '#4f93c4', '#08306b')[-len(curve.samples) :]
+    for index, (samples, shade) in enumerate(zip(curve.samples, shades, strict=True)):
         found = curve.eigenvalues[:, index].ravel()
-        shade = SHADES[index + len(SHADES) - len(curve.samples)]
         label = f'learned {curve.name}, {samples:,} samples'
         axes.plot(found.real, found.imag, 'o', color=shade, ms=4.5, label=label)
     true = np.linalg.eigvalsh(TRANSITION)
@@ -289,92 +298,20 @@ def _draw_plane(axes: Axes, curve: Curve) -> None:
 
 
 def _draw_errors(axes: Axes, curves: Sequence[Curve], reference: Mapping[int, float]) -> None:
-    for curve, style in zip(curves, STYLES, strict=True):
+    """Draw the errors of all learners; they lie on each other, so the first ones are broad."""
+    styles: tuple[dict[str, Any], ...] = (
+        {'color': '#9cc4e0', 'marker': 'o', 'ms': 13.0, 'lw': 7.0},
+        {'color': Colour.VERMILION, 'marker': 's', 'ms': 6.0, 'lw': 2.0},
+        {'color': Colour.GREEN, 'marker': '^', 'ms': 11.0, 'mfc': 'none', 'mew': 2.0, 'lw': 0.0},
+    )
+    for curve, style in zip(curves, styles, strict=True):
         axes.plot(curve.samples, curve.mean_errors, label=curve.name, **style)
     each = errors_of(curves[1].eigenvalues)
     for row in each:
-        axes.plot(curves[1].samples, row, '.', color=VERMILION, alpha=0.3, ms=4.0)
+        axes.plot(curves[1].samples, row, '.', color=Colour.VERMILION, alpha=0.3, ms=4.0)
     shown = {samples: reference[samples] for samples in curves[0].samples}
     axes.plot([*shown], [*shown.values()], 'kx', ms=7, label='batch, an earlier prototype')
     axes.set(xscale='log', yscale='log', xlabel='samples', ylabel='RMS error of eigenvalues')
     axes.set_title(f'Mean error of {len(each)} trials (dots: each of them, online)')
     axes.legend(loc='lower left', fontsize='small')
     axes.grid(alpha=0.3, which='both')
-
-
-PAPER = 'Fig. 1B, falls steadily'
-
-REFERENCE = {1_000: 0.107, 10_000: 0.029, 100_000: 0.0081, 1_000_000: 0.0021}
-"""Errors of an earlier batch learner by samples, which the paper's picture is taken to show."""
-
-RATIO = 1.2
-"""By what an online learner's error may exceed that of the batch learner on the same data."""
-
-SLOPE = -0.4
-"""Of the error against samples on logarithmic axes, at most; -0.5 is that of a mean."""
-
-
-@dataclass(frozen=True)
-class Size:
-    """
-    How much is run, and how strictly it is judged.
-
-    Parameters
-    ----------
-    samples
-        Symbols of a sequence, after which eigenvalues are looked at.
-    single
-        The first of these, up to which samples are also learned one at a time, which is slow.
-    trials
-        Sequences.
-    slack
-        By what the online learner's error may exceed the reference.
-
-    """
-
-    samples: tuple[int, ...] = tuple(REFERENCE)
-    single: tuple[int, ...] = (1_000, 10_000)
-    trials: int = 10
-    slack: float = 1.2
-
-
-QUICK = Size(samples=(1_000, 10_000), single=(1_000,), trials=2, slack=2.0)
-
-
-def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
-    """Run the experiment, see `two_manifold_ros.experiments.experiment.Run`."""
-    size = QUICK if quick else Size()
-    batch, online, single = _learn(size, progress)
-    draw([batch, online, single], REFERENCE, folder / 'rr-hmm.png')
-    errors = online.mean_errors
-    claims = [
-        at_most(
-            f'online: RMS error of eigenvalues, {samples:,} samples',
-            PAPER,
-            error,
-            size.slack * REFERENCE[samples],
-        )
-        for samples, error in zip(size.samples, errors.tolist(), strict=True)
-    ]
-    slope = float(np.polyfit(np.log(size.samples), np.log(errors), 1)[0])
-    claims.append(at_most('online: slope of this error in a log-log plot', PAPER, slope, SLOPE))
-    for curve in (online, single):
-        worst = (curve.mean_errors / batch.mean_errors[: len(curve.samples)]).max()
-        what = f'{curve.name}: largest ratio to the error in batch'
-        claims.append(at_most(what, PAPER, float(worst), RATIO))
-    return claims
-
-
-def _learn(size: Size, progress: Progress) -> tuple[Curve, Curve, Curve]:
-    batch, online, single = [], [], []
-    for trial in range(size.trials):
-        progress(f'learning from sequence {trial + 1} of {size.trials}', trial / size.trials)
-        symbols = sample_symbols(size.samples[-1], seed=trial)
-        batch.append(learn_in_batch(symbols, size.samples))
-        online.append(learn_online(symbols, size.samples))
-        single.append(learn_online(symbols, size.single, one_by_one=True))
-    return (
-        Curve('batch', size.samples, np.array(batch)),
-        Curve('online', size.samples, np.array(online)),
-        Curve('one by one', size.single, np.array(single)),
-    )

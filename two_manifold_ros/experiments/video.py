@@ -3,14 +3,14 @@
 """
 The experiment ``video``: a map of a room from nothing but the film of a camera in it.
 
-Boots & Gordon (2011), Fig. 3: 11,000 frames of a camera that circles a table, now one way, now
-the other. Which way, and where, is told only to the linear read-out by which the states are
-judged.
+Boots & Gordon (2011), Fig. 3: 11,000 frames of a camera that circles a table in alternating
+directions. The true place and direction are known only to the linear read-out that scores the
+states.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 import math
 import resource
@@ -22,38 +22,25 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, Rectangle
 import numpy as np
 
-from two_manifold_ros.experiments.experiment import (
-    at_least,
-    at_most,
-    Axes,
-    BLUE,
-    GREY,
+from two_manifold_ros.experiments.experiment import at_least, at_most, Colour
+from two_manifold_ros.experiments.video_learning import (
+    FilmSettings,
+    FrameWindows,
     reading_ahead,
-    save,
-    VERMILION,
+    VideoLearner,
 )
-from two_manifold_ros.experiments.video_learning import FrameWindows, VideoLearner, WindowSizes
-from two_manifold_ros.simulation.room import SIZE, TABLE
-from two_manifold_ros.simulation.room_video import FRAME_RATE_HZ, room_video
+from two_manifold_ros.simulation.room import Room
+from two_manifold_ros.simulation.room_video import room_video, RoomWalk
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from matplotlib.collections import PathCollection
     from numpy.typing import NDArray
 
-    from two_manifold_ros.experiments.experiment import Claim, Progress
+    from two_manifold_ros.experiments.experiment import Axes, Claim, Findings, Progress
     from two_manifold_ros.simulation.room_video import RoomFrame
     from two_manifold_ros.typing import Floats, Ints
 
-
 FIRST, LAST = 0.1, 0.7
-"""Shares of the frames between which a read-out is fitted; after the last one it is judged."""
-
-LEADING = slice(1, 4)
-"""Coordinates of a map: the first one holds the constant."""
-
-_RIDGE = 1e-3
+"""Shares of the frames between which a read-out is fitted; after the last one it is scored."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +55,7 @@ class Reading:
     angles, directions : (n,)
         Radians, and +1 or -1.
     r2
-        Share of the variance of the cosine and sine of the true angle that is told.
+        Explained share of the variance of the cosine and sine of the true angle.
     right
         Share of right directions.
 
@@ -88,7 +75,7 @@ def read(states: Floats, angles: Floats, directions: Ints) -> Reading:
     inputs = np.column_stack([states / np.where(spread > 0.0, spread, 1.0), np.ones(len(states))])
     targets = np.column_stack([np.cos(angles), np.sin(angles), directions])
     seen = inputs[first:last]
-    square = seen.T @ seen + _RIDGE * len(seen) * np.eye(seen.shape[1])
+    square = seen.T @ seen + 1e-3 * len(seen) * np.eye(seen.shape[1])
     found = inputs[last:] @ np.linalg.solve(square, seen.T @ targets[first:last])
     true = targets[last:, :2]
     missed = ((found[:, :2] - true) ** 2).sum() / ((true - true.mean(axis=0)) ** 2).sum()
@@ -120,44 +107,38 @@ def gap(views: Floats, older: int) -> float:
         all views are new.
 
     """
-    places = views[:, LEADING]
+    places = views[:, 1:4]  # the first coordinate holds the constant
     if len(places) <= older:
         return np.nan
     distances = np.linalg.norm(places[:-older] - places[-1], axis=1)
     return float(distances.min() / np.sqrt(2.0 * places.var(axis=0).sum()))
 
 
-_SAME_PLACE = math.radians(1.0)
-
-
+@dataclass
 class Diary:
     """
-    Where the camera was at each frame, and two of the pictures.
+    The truth at each frame, and two of the pictures.
 
     Parameters
     ----------
     window
         Frames of a window.
-
-    Attributes
-    ----------
     angles, directions, places
         Of every frame: radians, +1 or -1, and x and y in metres.
     pictures
-        The frame at the end of the first window, and the first one from the same place while the
-        camera goes the other way.
+        The frame at the end of the first window, and the first one within a degree of the same
+        place while the camera goes the other way.
 
     """
 
-    def __init__(self, window: int) -> None:
-        self.window = window
-        self.angles: list[float] = []
-        self.directions: list[int] = []
-        self.places: list[tuple[float, float]] = []
-        self.pictures: list[NDArray[np.uint8]] = []
+    window: int
+    angles: list[float] = field(default_factory=list)
+    directions: list[int] = field(default_factory=list)
+    places: list[tuple[float, float]] = field(default_factory=list)
+    pictures: list[NDArray[np.uint8]] = field(default_factory=list)
 
     def note(self, frame: RoomFrame) -> None:
-        """Write down the next frame."""
+        """Add the next frame."""
         self.angles.append(frame.angle)
         self.directions.append(frame.direction)
         self.places.append((frame.pose.x, frame.pose.y))
@@ -165,28 +146,28 @@ class Diary:
             self.pictures = [frame.picture]
         elif len(self.pictures) == 1 and frame.direction != self.directions[self.window - 1]:
             away = math.remainder(frame.angle - self.angles[self.window - 1], 2 * math.pi)
-            if abs(away) < _SAME_PLACE:
+            if abs(away) < math.radians(1.0):
                 self.pictures.append(frame.picture)
 
 
 @dataclass(frozen=True)
 class Found:
     """
-    What was found.
+    All that was found in a film.
 
     Parameters
     ----------
     diary
         The truth.
     maps
-        Views, shape (steps, states), by the steps after which they were looked at; the first one
-        ends with the last frame of the first window, and each one a frame later.
+        Views, shape (steps, states), by number of steps; the first view ends with the last frame
+        of the first window, and each one a frame later.
     gaps : (n,)
         In the map after 1, 2, ... steps.
     states : (m, states)
         Of a filter over the last m frames with the last model.
     reading, live
-        What is read from the last of them, and from the states that the filter had at the time.
+        Read from the last of them, and from the states that the filter had at the time.
 
     """
 
@@ -214,23 +195,105 @@ class Found:
         return np.array(self.diary.directions[-len(self.states) :])
 
 
-WAYS = {1: ('counterclockwise', VERMILION), -1: ('clockwise', BLUE)}
+@dataclass(frozen=True)
+class Settings:
+    """How much is run, and how strictly it is judged."""
 
-_DOTS: dict[str, Any] = {'marker': '.', 'ls': 'none', 'ms': 2.5}
-_SHOWN_FRAMES = 1500
+    frames: int = 11_000
+    width: int = 160  # pixels, a multiple of 8
+    height: int = 120
+    film: FilmSettings = field(
+        default_factory=lambda: FilmSettings(400, 100_000, 400, states=50, ridge=1.0)
+    )
+    seed: int = 2  # of the room and the walk; settings were chosen on 0 and 1
+    kept_maps: tuple[float, ...] = (0.25, 0.875, 1.5)  # steps after which, in windows
+    r2: float = 0.9  # least explained share of the variance of the position
+    right: float = 0.9  # least share of right directions
+    live: float = 0.1  # by which both may be less for states as they were at their time
+    open: float = 0.3  # gap in a map above which it is open, see `gap`
+    closed: float = 0.2  # and below which it is closed
+    late: float = 0.1  # share of a window by which the map may close off the camera's return
 
 
-def draw(found: Found, path: Path) -> None:
-    """Write the room, two frames, the map as it closes, the states and what is read from them."""
+def run(progress: Progress, *, quick: bool) -> Findings:
+    """Learn from the film, and score the map and the states."""
+    settings = Settings()
+    if quick:
+        film = FilmSettings(60, 2_000, 100, states=20, ridge=0.1)
+        settings = Settings(1_200, 40, 32, film, late=0.3)
+    begun = time.process_time()
+    found = _watch(settings, progress)
+    seconds = (time.process_time() - begun) / settings.frames * 1000.0
+    figure = _draw(found)
+    claims = _claims(found, settings)
+    if not quick:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        gigabytes = peak / (
+            1e9 if sys.platform == 'darwin' else 1e6
+        )  # bytes there, else kilobytes
+        claims += [
+            at_most('seconds of CPU per 1,000 frames', '', seconds, 60.0),
+            at_most('memory at its peak, GB', '', gigabytes, 2.0),
+        ]
+    return claims, figure
+
+
+def _watch(settings: Settings, progress: Progress) -> Found:
+    window = settings.film.window
+    learner, diary = VideoLearner(settings.film), Diary(window)
+    maps: dict[int, Floats] = {}
+    gaps: list[float] = []
+    kept = [round(share * window) for share in settings.kept_maps]
+    film = room_video(settings.seed, settings.width, settings.height, window)
+    windows = FrameWindows(settings.film, seed=0)
+    seen = ((frame, windows.push(frame.picture)) for frame in islice(film, settings.frames))
+    for index, (frame, sample) in enumerate(reading_ahead(seen, 8)):
+        if index % 100 == 0:
+            progress(f'frame {index:,} of {settings.frames:,}', index / settings.frames)
+        diary.note(frame)
+        if sample is None:
+            continue
+        learner.learn(sample)
+        views = learner.views.rows
+        for steps in range(len(gaps) + 1, min(len(views), 2 * window) + 1):
+            gaps.append(gap(views[:steps], window // 2))
+            if steps in kept:
+                maps[steps] = views[:steps]
+    states = learner.follow()
+    truth = (np.array(diary.angles[-len(states) :]), np.array(diary.directions[-len(states) :]))
+    live = read(learner.beliefs.rows, *truth)
+    return Found(diary, maps, np.array(gaps), states, read(states, *truth), live)
+
+
+def _claims(found: Found, settings: Settings) -> list[Claim]:
+    _, middle, last = found.maps
+    below = found.gaps < settings.closed
+    closed = int(below.argmax()) + 1 if below.any() else np.inf
+    away, late = abs(closed - found.returned), settings.late * settings.film.window
+    least, gaps = (settings.r2 - settings.live, settings.right - settings.live), found.gaps
+    states, maps = 'Fig. 3B, by eye', 'Fig. 3C, by eye'
+    return [
+        at_least('position from the state, R2', states, found.reading.r2, settings.r2),
+        at_least('share of directions right', states, found.reading.right, settings.right),
+        at_least('position live, R2', states, found.live.r2, least[0]),
+        at_least('share of directions right live', states, found.live.right, least[1]),
+        at_least(f'gap in the map after {middle} steps', maps, gaps[middle - 1], settings.open),
+        at_most(f'gap in the map after {last} steps', maps, gaps[last - 1], settings.closed),
+        at_most(f'steps between return ({found.returned}) and closing', maps, away, late),
+    ]
+
+
+def _draw(found: Found) -> Figure:
+    """Draw the room, two frames, the map as it closes, the states and what is read from them."""
     figure = Figure(figsize=(12.0, 10.5), layout='constrained')
     parts: Any = figure.subfigures(3, 1, height_ratios=(1.0, 0.9, 1.0))
     top, middle, bottom = parts
     room, *frames = top.subplots(1, 3)
     _draw_room(room, found)
-    for axes, picture, way in zip(frames, found.diary.pictures, (1, -1), strict=False):
+    for axes, picture, way in zip(frames, found.diary.pictures, _ways().values(), strict=False):
         axes.imshow(picture, cmap='gray', vmin=0, vmax=255)
         axes.set(xticks=[], yticks=[])
-        axes.set_title(f'A frame from there, going {WAYS[way][0]}')
+        axes.set_title(f'A frame from there, going {way[0]}')
     *maps, gaps = middle.subplots(1, 4)
     for axes, steps in zip(maps, found.maps, strict=True):
         dots = _draw_map(axes, found, steps)
@@ -241,16 +304,25 @@ def draw(found: Found, path: Path) -> None:
     _draw_states(states[0], found, (2, 3))
     _draw_states(states[1], found, (4, 5))
     _draw_reading(reading, found)
-    save(figure, path)
+    return figure
+
+
+def _ways() -> dict[int, tuple[str, dict[str, Any]]]:
+    """Return the name of each direction and the style of its dots."""
+    dots = {'marker': '.', 'ls': 'none', 'ms': 2.5}
+    return {
+        1: ('counterclockwise', {'color': Colour.VERMILION, **dots}),
+        -1: ('clockwise', {'color': Colour.BLUE, **dots}),
+    }
 
 
 def _draw_room(axes: Axes, found: Found) -> None:
-    width, depth, _ = SIZE
+    width, depth, _ = Room.size
     axes.add_patch(Rectangle((-width / 2, -depth / 2), width, depth, fill=False, lw=2.5))
-    axes.add_patch(Ellipse((0, 0), 2 * TABLE[0], 2 * TABLE[1], color='#c8b28e'))
+    axes.add_patch(Ellipse((0, 0), 2 * Room.table[0], 2 * Room.table[1], color='#c8b28e'))
     axes.text(0, 0, 'table', ha='center', va='center')
     places = np.array(found.diary.places)
-    axes.plot(*places.T, color=GREY, lw=0.4, label='path of the camera')
+    axes.plot(*places.T, color=Colour.GREY, lw=0.4, label='path of the camera')
     place = places[found.diary.window - 1]
     axes.plot(*place, 'k^', ms=8, label='the frames on the right')
     axes.annotate('', 0.55 * place, place, arrowprops={'arrowstyle': '->', 'lw': 1.5})
@@ -259,17 +331,11 @@ def _draw_room(axes: Axes, found: Found) -> None:
     axes.legend(loc='lower left', fontsize='x-small')
 
 
-def _draw_map(axes: Axes, found: Found, steps: int) -> PathCollection:
+def _draw_map(axes: Axes, found: Found, steps: int) -> Axes:
+    """Draw a map, and return what has colours."""
     views = found.maps[steps]
-    dots: PathCollection = axes.scatter(
-        views[:, 1],
-        views[:, 2],
-        c=np.degrees(found.view_angles[: len(views)]),
-        cmap='hsv',
-        vmin=0,
-        vmax=360,
-        s=9,
-    )
+    angles = np.degrees(found.view_angles[: len(views)])
+    dots = axes.scatter(views[:, 1], views[:, 2], c=angles, cmap='hsv', vmin=0, vmax=360, s=9)
     axes.plot(views[0, 1], views[0, 2], 's', mfc='none', mec='black', ms=9, label='first view')
     axes.plot(views[-1, 1], views[-1, 2], '*', color='red', ms=13, label='newest view')
     axes.set_title(f'Map after {steps} steps')
@@ -279,176 +345,41 @@ def _draw_map(axes: Axes, found: Found, steps: int) -> PathCollection:
 
 def _draw_gaps(axes: Axes, found: Found) -> None:
     axes.plot(np.arange(1, len(found.gaps) + 1), found.gaps, color='black', lw=1.3)
-    axes.axvline(found.returned, color=VERMILION, ls='--', label='the camera is back')
+    axes.axvline(found.returned, color=Colour.VERMILION, ls='--', label='the camera is back')
     for steps in found.maps:
-        axes.axvline(steps, color=GREY, lw=0.8, zorder=0)
-    axes.set(
-        xlabel='steps',
-        ylabel='newest view to the circuit before\n(typical distances)',
-        ylim=(0, None),
-    )
+        axes.axvline(steps, color=Colour.GREY, lw=0.8, zorder=0)
+    label = 'newest view to the circuit before\n(typical distances)'
+    axes.set(xlabel='steps', ylabel=label, ylim=(0, None))
     axes.set_title('Gap in the map')
     axes.legend(fontsize='x-small')
 
 
-def _draw_states(axes: Axes, found: Found, coordinates: tuple[int, int]) -> None:
+def _draw_states(axes: Axes, found: Found, numbers: tuple[int, int]) -> None:
+    """Draw the states, after the first ones, in two coordinates that are counted from 1."""
     first = round(FIRST * len(found.states))
-    states, ways = found.states[first:], found.state_directions[first:]
-    for way, (name, colour) in WAYS.items():
-        chosen = states[ways == way]
-        pair = [chosen[:, number - 1] for number in coordinates]
-        axes.plot(*pair, color=colour, alpha=0.35, label=name, **_DOTS)
-    low, high = np.percentile(states[:, [number - 1 for number in coordinates]], [2, 98], axis=0)
-    margin = 0.2 * (high - low)
-    axes.set(
-        xlabel=f'coordinate {coordinates[0]}',
-        ylabel=f'coordinate {coordinates[1]}',
-        xlim=(low[0] - margin[0], high[0] + margin[0]),
-        ylim=(low[1] - margin[1], high[1] + margin[1]),
-    )
+    states = found.states[first:, [number - 1 for number in numbers]]
+    ways = found.state_directions[first:]
+    for way, (name, style) in _ways().items():
+        axes.plot(*states[ways == way].T, alpha=0.35, label=name, **style)
+    low, high = np.percentile(states, [2, 98], axis=0)
+    low, high = low - 0.2 * (high - low), high + 0.2 * (high - low)
+    axes.set(xlabel=f'coordinate {numbers[0]}', ylabel=f'coordinate {numbers[1]}')
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     axes.set_title('States of the filter')
     axes.legend(loc='upper right', fontsize='x-small', markerscale=4)
 
 
 def _draw_reading(axes: Axes, found: Found) -> None:
     reading = found.reading
-    count = min(_SHOWN_FRAMES, len(reading.angles))
-    seconds = np.arange(count) / FRAME_RATE_HZ
+    count = min(1500, len(reading.angles))
+    seconds = np.arange(count) / RoomWalk.frame_rate_hz
     true = np.degrees(found.diary.angles[-len(reading.angles) :][:count])
-    axes.plot(seconds, true, '.', color=GREY, ms=6, label='true angle')
-    for way, (name, colour) in WAYS.items():
+    axes.plot(seconds, true, '.', color=Colour.GREY, ms=6, label='true angle')
+    for way, (name, style) in _ways().items():
         chosen = reading.directions[:count] == way
         angles = np.degrees(reading.angles[:count][chosen])
-        axes.plot(seconds[chosen], angles, color=colour, label=f'read, {name}', **_DOTS)
+        axes.plot(seconds[chosen], angles, label=f'read, {name}', **style)
     axes.set(xlabel='seconds since the read-out was fixed', ylabel='degrees', ylim=(0, 360))
     axes.set_yticks(range(0, 361, 90))
     axes.set_title('Angle and direction read from the state')
     axes.legend(loc='lower left', fontsize='x-small', markerscale=4)
-
-
-SEED = 2
-"""Of the room and the walk; settings were chosen on 0 and 1."""
-
-MAPS = (0.25, 0.875, 1.5)
-"""Windows after whose length in steps the map is looked at: 100, 350 and 600 steps."""
-
-OPEN, CLOSED = 0.3, 0.2
-"""Gaps in the map, see `gap`, above which it is open and below which it is closed."""
-
-LIVE = 0.1
-"""By how much less a state may tell that had to do with what was known at its time."""
-
-PAPER, MAP = 'Fig. 3B, by eye', 'Fig. 3C, by eye'
-
-_FEATURES = 0  # seed of the random features
-
-_AHEAD = 8  # frames that are rendered and written in features while others are learned
-
-_TOLD_EVERY = 100  # frames
-
-
-@dataclass(frozen=True)
-class Scale:
-    """
-    How large the experiment is, and how strictly it is judged.
-
-    Parameters
-    ----------
-    frames, width, height
-        Of the film; sides are multiples of 8 pixels.
-    states
-        Of the TPSR.
-    ridge
-        On the covariance of single frames. The closer frames follow each other, the more of what
-        each tells the last one told already, and the larger it should be.
-    windows
-        Sizes of the windows, which are about a circuit long.
-    r2, right
-        Least share of the variance of the position, and of the directions, that is told.
-    late
-        Steps, as a share of a window, by which the map may close later than the camera returns.
-
-    """
-
-    frames: int
-    width: int
-    height: int
-    states: int
-    ridge: float
-    windows: WindowSizes
-    r2: float
-    right: float
-    late: float
-
-
-FULL = Scale(11_000, 160, 120, 50, 1.0, WindowSizes(400, 100_000, 400), 0.9, 0.9, 0.1)
-QUICK = Scale(1_200, 40, 32, 20, 0.1, WindowSizes(60, 2_000, 100), 0.9, 0.9, 0.3)
-
-
-def run(folder: Path, progress: Progress, *, quick: bool) -> list[Claim]:
-    """Run the experiment, see `two_manifold_ros.experiments.experiment.Run`."""
-    scale = QUICK if quick else FULL
-    begun = time.process_time()
-    found = _watch(scale, progress)
-    seconds = (time.process_time() - begun) / scale.frames * 1000.0
-    draw(found, folder / 'video.png')
-    claims = _claims(found, scale)
-    if not quick:
-        claims += [
-            at_most('seconds of CPU per 1,000 frames', '', seconds, 60.0),
-            at_most('memory at its peak, GB', '', _peak_gigabytes(), 2.0),
-        ]
-    return claims
-
-
-def _watch(scale: Scale, progress: Progress) -> Found:
-    window = scale.windows.window
-    learner = VideoLearner(scale.windows, scale.states, scale.ridge)
-    diary = Diary(window)
-    maps: dict[int, Floats] = {}
-    gaps: list[float] = []
-    film = room_video(SEED, scale.width, scale.height, window)
-    windows = FrameWindows(scale.windows, _FEATURES)
-    seen = ((frame, windows.push(frame.picture)) for frame in islice(film, scale.frames))
-    for index, (frame, sample) in enumerate(reading_ahead(seen, _AHEAD)):
-        if index % _TOLD_EVERY == 0:
-            progress(f'frame {index:,} of {scale.frames:,}', index / scale.frames)
-        diary.note(frame)
-        if sample is None:
-            continue
-        learner.learn(sample)
-        views = learner.views.rows
-        for steps in range(len(gaps) + 1, min(len(views), 2 * window) + 1):
-            gaps.append(gap(views[:steps], window // 2))
-            if steps in [round(share * window) for share in MAPS]:
-                maps[steps] = views[:steps]
-    states = learner.follow()
-    truth = (np.array(diary.angles[-len(states) :]), np.array(diary.directions[-len(states) :]))
-    live = read(learner.beliefs.rows, *truth)
-    return Found(diary, maps, np.array(gaps), states, read(states, *truth), live)
-
-
-def _claims(found: Found, scale: Scale) -> list[Claim]:
-    steps = [*found.maps]
-    closed = int((found.gaps < CLOSED).argmax()) + 1 if (found.gaps < CLOSED).any() else np.inf
-    window = scale.windows.window
-    last, live = found.reading, found.live
-    return [
-        at_least('position from the state, R2', PAPER, last.r2, scale.r2),
-        at_least('share of directions right', PAPER, last.right, scale.right),
-        at_least('position live, R2', PAPER, live.r2, scale.r2 - LIVE),
-        at_least('share of directions right live', PAPER, live.right, scale.right - LIVE),
-        at_least(f'gap in the map after {steps[1]} steps', MAP, found.gaps[steps[1] - 1], OPEN),
-        at_most(f'gap in the map after {steps[2]} steps', MAP, found.gaps[steps[2] - 1], CLOSED),
-        at_most(
-            f'steps between return ({found.returned}) and closing',
-            MAP,
-            abs(closed - found.returned),
-            scale.late * window,
-        ),
-    ]
-
-
-def _peak_gigabytes() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e9 if sys.platform == 'darwin' else 1e6)  # bytes there, kilobytes elsewhere

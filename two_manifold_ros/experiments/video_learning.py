@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple, TYPE_CHECKING
+from typing import cast, NamedTuple, TYPE_CHECKING, TypeVar
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -16,45 +18,42 @@ from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.random_features import fourier_features, structured_fourier_features
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
     from numpy.typing import NDArray
 
     from two_manifold_ros.tpsr.features import FeatureMap
     from two_manifold_ros.tpsr.parameters import Tpsr
-    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
+Item = TypeVar('Item')
 
-CELLS = 8
-"""
-A frame is reduced to the mean greys of so many rows and columns of rectangles.
 
-Means over areas, because a hand that shakes moves the picture by a few pixels: it changes every
-fine detail, and with it any random projection of the pixels, but hardly the mean over a rectangle.
-"""
+def reading_ahead(items: Iterator[Item], most: int) -> Iterator[Item]:
+    """
+    Yield the same items in the same order, made ahead of their use by one thread.
 
-FADING = 0.25
-"""
-Share of a window after which a frame counts 1/e as much as the one at the present.
+    Parameters
+    ----------
+    items
+        They gain from another core where they release the interpreter, as NumPy does in long
+        operations.
+    most
+        Items that are ready, at most.
 
-A window is a whole circuit. Were all its frames to count the same, two passes of a place would be
-alike only after the same walk around all of the room.
-"""
-
-BREADTH = 2.0
-"""
-Bandwidth of the kernel of single frames, in median distances between them.
-
-Frames that follow each other tell nearly the same. Were each to say sharply where it was taken,
-a filter would count the same evidence many times over and forget which way it was going: with half
-a median distance 82 % of directions are right, with twice that 96 % (room 0, 2,000 features).
-"""
-
-_LOOKED_AT = 50  # windows, roughly, whose distances give the bandwidth
+    """
+    end = object()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix='reading_ahead') as thread:
+        ready: deque[Future[object]] = deque(thread.submit(next, items, end) for _ in range(most))
+        while (item := ready.popleft().result()) is not end:
+            ready.append(thread.submit(next, items, end))
+            yield cast('Item', item)
 
 
 class Sample(NamedTuple):
     """
-    What is learned from once a frame has a window after it.
+    Features of a frame that has a window after it.
 
     Parameters
     ----------
@@ -74,46 +73,56 @@ class Sample(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WindowSizes:
-    """
-    Lengths and numbers of features.
+class FilmSettings:
+    """How a film is turned into features and learned from."""
 
-    Parameters
-    ----------
-    window
-        Frames of a test and of a history.
-    window_features, frame_features
-        Random features of a window, D, and of a frame, p.
+    window: int  # frames of a test and of a history
+    window_features: int  # random features of a window, D
+    frame_features: int  # random features of a frame, p
+    states: int
+    # On the covariance of single frames: the more alike successive frames are, the larger.
+    ridge: float
 
-    """
-
-    window: int
-    window_features: int
-    frame_features: int
+    # Share of a window after which a frame counts 1/e as much as the present one. A window is a
+    # whole circuit: if all frames counted alike, two visits of a place would be alike only after
+    # the same walk around all of the room.
+    fading: float = 0.25
+    # Bandwidth of the kernel of single frames, in median distances between them. Successive frames
+    # are nearly the same: if each said sharply where it was taken, a filter would count the same
+    # evidence many times over and forget its direction. With half a median distance 82 % of
+    # directions are right, with twice that 96 % (room 0, 2,000 features).
+    breadth: float = 2.0
+    # Frames that share an update of the bases, after which the filter adopts the model. Alone
+    # (eq. 9) each costs twice as much and loses part of the states: an update cuts directions off.
+    together: int = 10
+    buffer: float = 1.3  # directions kept, in states; more than used, for the same reason
+    lost: int = 12  # frames in a row, half a second, that a belief may contradict
 
 
 class FrameWindows:
     """
     The last frames of a film, as windows in features; its memory does not grow.
 
-    The bandwidths are the median distances within the frames before the first sample.
+    The bandwidths are the median distances within the frames before the first sample. A frame is
+    reduced to the mean greys of 8 x 8 rectangles: a hand that shakes moves the picture by a few
+    pixels, which changes fine details, and random projections of pixels, but hardly these means.
 
     Parameters
     ----------
-    sizes
-        Of the windows and of their features.
+    settings
+        Windows and their features.
     seed
         Draws the features.
 
     """
 
-    def __init__(self, sizes: WindowSizes, seed: int) -> None:
-        self._sizes = sizes
+    def __init__(self, settings: FilmSettings, seed: int) -> None:
+        self._settings = settings
         self._seed = seed
-        self._frames = np.zeros((2 * sizes.window + 1, CELLS**2))
+        self._frames = np.zeros((2 * settings.window + 1, 64))
         self._seen = 0
-        ages = np.arange(sizes.window)
-        self._weights = np.exp(-ages / (FADING * sizes.window))[:, None]
+        ages = np.arange(settings.window)
+        self._weights = np.exp(-ages / (settings.fading * settings.window))[:, None]
         self._maps: tuple[FeatureMap, FeatureMap] | None = None
         self._test = np.zeros(0)
 
@@ -124,7 +133,7 @@ class FrameWindows:
         self._seen += 1
         if self._seen < len(self._frames):
             return None
-        window = self._sizes.window
+        window = self._settings.window
         if self._maps is None:
             self._maps = self._draw_maps()
             self._test = self._maps[0].transform(self._faded(window)[None])[0]
@@ -143,47 +152,25 @@ class FrameWindows:
         return faded
 
     def _draw_maps(self) -> tuple[FeatureMap, FeatureMap]:
-        sizes = self._sizes
-        every = max(1, sizes.window // _LOOKED_AT)
-        begins = range(0, sizes.window + 2, every)
-        windows = np.array([self._faded(begin) for begin in begins])
-        return WithConstant(
-            structured_fourier_features(
-                windows.shape[1],
-                sizes.window_features,
-                float(np.median(pdist(windows))),
-                self._seed,
-                'single',
-            )
-        ), fourier_features(
-            CELLS**2,
-            sizes.frame_features,
-            BREADTH * float(np.median(pdist(self._frames[::every]))),
-            self._seed + 1,
+        """Return the maps of windows and of frames, by distances of 50 windows or so."""
+        settings = self._settings
+        every = max(1, settings.window // 50)
+        windows = np.array([self._faded(begin) for begin in range(0, settings.window + 2, every)])
+        distance = float(np.median(pdist(windows)))
+        window_map = structured_fourier_features(
+            windows.shape[1], settings.window_features, distance, self._seed, 'single'
+        )
+        distance = settings.breadth * float(np.median(pdist(self._frames[::every])))
+        return WithConstant(window_map), fourier_features(
+            self._frames.shape[1], settings.frame_features, distance, self._seed + 1
         )
 
 
 def reduced(picture: NDArray[np.uint8]) -> Floats:
     """Return the (64,) mean greys of rectangles; sides of the picture are multiples of 8."""
     height, width = picture.shape
-    parts = picture.reshape(CELLS, height // CELLS, CELLS, width // CELLS)
-    means: Floats = parts.mean(axis=(1, 3)).ravel()
+    means: Floats = picture.reshape(8, height // 8, 8, width // 8).mean(axis=(1, 3)).ravel()
     return means
-
-
-TOGETHER = 10
-"""
-Frames that share an update of the bases, after which the filter takes over what was learned.
-
-Alone (eq. 9) each would cost twice as much, and take something from the states: what an update
-cuts off is lost.
-"""
-
-LOST = 12
-"""Frames in a row, half a second, that a belief may contradict."""
-
-BUFFER = 1.3
-"""Directions that are kept, in states: more than are used, as what is cut off is lost."""
 
 
 class Trail:
@@ -228,25 +215,28 @@ class Trail:
 
 class FrameBelief(TpsrBelief):
     """
-    A belief that begins anew once ``LOST`` frames in a row contradict it.
+    A belief that restarts once ``lost`` frames in a row contradict it.
 
     Parameters
     ----------
     tpsr
-        What is filtered with.
+        Filtered with.
+    lost
+        See `FilmSettings`.
 
     """
 
-    def __init__(self, tpsr: Tpsr) -> None:
+    def __init__(self, tpsr: Tpsr, lost: int) -> None:
         super().__init__(tpsr)
-        self._refused = 0
+        self._lost = lost
+        self._rejected = 0
 
     def update(self, features: Floats) -> float:
         """Take the (p,) features of a frame and return the evidence."""
         evidence = super().update(features)
-        self._refused = 0 if self.accepted else self._refused + 1
-        if self._refused == LOST:
-            self._refused = 0
+        self._rejected = 0 if self.accepted else self._rejected + 1
+        if self._rejected == self._lost:
+            self._rejected = 0
             self.start()
         return evidence
 
@@ -255,39 +245,31 @@ class VideoLearner:
     """
     An online TPSR of a film (eq. 8), and a filter that follows.
 
-    What is learned lags a window behind the film, as tests need the frames to come. The filter
-    does not lag, and at each frame it knows only what was there by then.
-
-    Parameters
-    ----------
-    sizes
-        Of the windows.
-    states
-        Of the TPSR.
-    ridge
-        On the covariance of single frames.
+    The model lags a window behind the film, as tests need the frames to come. The filter does not
+    lag, and at each frame it knows only what was there by then.
 
     Attributes
     ----------
     beliefs
-        States of the filter, each with what was known at its frame, from the frame on at which
-        there first was something to filter with.
+        States of the filter, each with what was known at its frame, from the first frame on at
+        which there was a model to filter with.
     views
         Coordinates of the first histories, at least as many as two windows have frames.
 
     """
 
-    def __init__(self, sizes: WindowSizes, states: int, ridge: float) -> None:
-        size = sizes.window_features + 1
+    def __init__(self, settings: FilmSettings) -> None:
+        size, states = settings.window_features + 1, settings.states
         constant = np.zeros(size)
         constant[-1] = 1.0
+        rank = round(settings.buffer * states)
         self._learner = OnlineLearner(
-            LearnerSettings(states, round(BUFFER * states), ridge, fold_every=TOGETHER),
+            LearnerSettings(states, rank, settings.ridge, fold_every=settings.together),
             constant,
             size,
-            sizes.frame_features,
+            settings.frame_features,
         )
-        self._enough_views = 2 * sizes.window
+        self._settings = settings
         self._belief: FrameBelief | None = None
         self._observed: list[Floats] = []
         self.beliefs = Trail(states)
@@ -297,8 +279,15 @@ class VideoLearner:
         """Take the next sample, and filter its newest frame with what is known by then."""
         move = self._learner.add(sample.test, sample.next_test, sample.history, sample.observation)
         if move is not None:
-            self._look(move)
-            self._adopt(move)
+            if len(self.views.rows) < 2 * self._settings.window:
+                self.views.move(move.right)
+                for view in self._learner.svd.newest:
+                    self.views.append(view)
+            if self._belief is None:
+                self._belief = self._new_belief()
+            else:
+                self._belief.adopt(self._learner.parameters(), move)
+                self.beliefs.move(move.left)
         if self._belief is not None:
             self._observed.append(sample.newest)
             self._belief.update(sample.newest)
@@ -306,23 +295,12 @@ class VideoLearner:
 
     def follow(self) -> Floats:
         """Return the (n, states) beliefs at the same frames with all that is known by now."""
-        belief = FrameBelief(self._learner.parameters())
+        belief = self._new_belief()
         trail = np.zeros((len(self._observed), len(belief.state)))
         for row, features in zip(trail, self._observed, strict=True):
             belief.update(features)
             row[:] = belief.state
         return trail
 
-    def _look(self, move: Move) -> None:
-        if len(self.views.rows) < self._enough_views:
-            self.views.move(move.right)
-            for view in self._learner.svd.newest:
-                self.views.append(view)
-
-    def _adopt(self, move: Move) -> None:
-        tpsr = self._learner.parameters()
-        if self._belief is None:
-            self._belief = FrameBelief(tpsr)
-        else:
-            self._belief.adopt(tpsr, move)
-            self.beliefs.move(move.left)
+    def _new_belief(self) -> FrameBelief:
+        return FrameBelief(self._learner.parameters(), self._settings.lost)

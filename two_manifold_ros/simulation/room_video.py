@@ -19,27 +19,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-_VIEW = math.radians(70.0)  # across the picture
-
-_NOISE = 4.0  # standard deviation of the sensor, of 255 greys
-
-
 class CameraPose(NamedTuple):
-    """
-    Where the camera is and looks.
-
-    Parameters
-    ----------
-    x, y, z
-        Metres.
-    heading
-        Radians in the plane, from x towards y.
-    pitch
-        Radians upwards.
-    roll
-        Radians to the right.
-
-    """
+    """Place in metres; heading from x towards y, pitch upwards, roll to the right, in radians."""
 
     x: float
     y: float
@@ -51,16 +32,16 @@ class CameraPose(NamedTuple):
 
 class RoomCamera:
     """
-    A pinhole camera with a noisy sensor.
+    A pinhole camera with a view of 70 degrees across and a noisy sensor.
 
     Parameters
     ----------
     room
-        What it sees.
+        Seen by the camera.
     width, height
         Pixels.
     seed
-        Draws the noise.
+        Draws the noise, 4 of 255 greys.
 
     """
 
@@ -68,7 +49,7 @@ class RoomCamera:
         self._room = room
         self._random = np.random.default_rng(np.random.SeedSequence([seed, 1]))
         self._shape = (height, width)
-        scale = 2 * math.tan(_VIEW / 2) / width
+        scale = 2 * math.tan(math.radians(70.0) / 2) / width
         rows, columns = np.indices(self._shape)
         right = (columns.ravel() - (width - 1) / 2) * scale
         down = (rows.ravel() - (height - 1) / 2) * scale
@@ -77,49 +58,20 @@ class RoomCamera:
 
     def picture(self, pose: CameraPose) -> NDArray[np.uint8]:
         """Return one (height, width) picture; each call draws new noise."""
-        rays = (_axes(pose) @ self._rays).astype(np.float32)
+        cos, sin = (list(map(function, pose[3:])) for function in (math.cos, math.sin))
+        turn = np.array([[cos[0], -sin[0], 0], [sin[0], cos[0], 0], [0, 0, 1]])
+        raise_ = np.array([[cos[1], 0, -sin[1]], [0, 1, 0], [sin[1], 0, cos[1]]])
+        lean = np.array([[1, 0, 0], [0, cos[2], -sin[2]], [0, sin[2], cos[2]]])
+        rays = (turn @ raise_ @ lean @ self._rays).astype(np.float32)
         shades = 255 * self._room.shades(pose[:3], rays)
-        shades += _NOISE * self._random.standard_normal(shades.shape, dtype=np.float32)
+        shades += 4.0 * self._random.standard_normal(shades.shape, dtype=np.float32)
         picture: NDArray[np.uint8] = np.clip(shades + 0.5, 0, 255).astype(np.uint8)
         return picture.reshape(self._shape)
 
 
-def _axes(pose: CameraPose) -> NDArray[np.float64]:
-    """Return the matrix whose columns are the camera's forward, left and up axes."""
-    cos, sin = (list(map(function, pose[3:])) for function in (math.cos, math.sin))
-    turn = np.array([[cos[0], -sin[0], 0], [sin[0], cos[0], 0], [0, 0, 1]])
-    raise_ = np.array([[cos[1], 0, -sin[1]], [0, 1, 0], [sin[1], 0, cos[1]]])
-    lean = np.array([[1, 0, 0], [0, cos[2], -sin[2]], [0, sin[2], cos[2]]])
-    axes: NDArray[np.float64] = turn @ raise_ @ lean
-    return axes
-
-
-FRAMES_PER_CIRCUIT = 400
-"""On average."""
-
-FRAME_RATE_HZ = 24.0
-
-_RADIUS, _HEIGHT, _PITCH = 2.6, 1.5, math.radians(-7.0)
-_TURN_FRAMES = 36  # from full speed one way to full speed the other way
-_STRETCH = (1.5, 3.5)  # circuits one way, from the shortest to the longest
-
-# Standard deviation and time constant in seconds of what a hand does.
-_WANDER = {
-    'speed': (0.08, 2.5),  # share of the mean
-    'radius': (0.12, 2.5),  # metres
-    'height': (0.05, 1.5),
-    'heading': (math.radians(3.0), 1.2),
-    'pitch': (math.radians(1.3), 0.8),
-    'roll': (math.radians(1.3), 0.8),
-}
-
-
-_SMOOTHED = math.sqrt(2.0)  # by which smoothing makes noise weaker
-
-
 class Step(NamedTuple):
     """
-    Where the walker is at one frame.
+    State of the walk at one frame.
 
     Parameters
     ----------
@@ -139,7 +91,7 @@ class Step(NamedTuple):
 
 class RoomWalk:
     """
-    A walk around the table that goes on for ever.
+    An endless walk around the table, with a camera in a hand that shakes.
 
     Parameters
     ----------
@@ -150,76 +102,68 @@ class RoomWalk:
 
     """
 
-    def __init__(self, seed: int, frames_per_circuit: int = FRAMES_PER_CIRCUIT) -> None:
+    frame_rate_hz = 24.0
+    frames_per_circuit = 400  # unless another number is asked for
+    radius_m, height_m, pitch = 2.6, 1.5, math.radians(-7.0)
+    turn_frames = 36  # from full speed one way to full speed the other way
+    circuits_one_way = 1.5, 3.5  # shortest and longest
+    wander = {  # noqa: RUF012 - standard deviation and time constant in seconds
+        'speed': (0.08, 2.5),  # share of the mean
+        'radius': (0.12, 2.5),  # metres
+        'height': (0.05, 1.5),
+        'heading': (math.radians(3.0), 1.2),
+        'pitch': (math.radians(1.3), 0.8),
+        'roll': (math.radians(1.3), 0.8),
+    }
+
+    def __init__(self, seed: int, frames_per_circuit: int = frames_per_circuit) -> None:
         self._random = np.random.default_rng(np.random.SeedSequence([seed, 2]))
         self._stride = 2 * math.pi / frames_per_circuit
-        quicker = FRAMES_PER_CIRCUIT / frames_per_circuit
-        spreads, times = np.array(list(_WANDER.values())).T
-        self._spreads = spreads
-        self._memory = np.exp(-quicker / (FRAME_RATE_HZ * times))
-        self._turn = 2.0 * quicker / _TURN_FRAMES
-        self._rough, smooth = self._random.standard_normal((2, len(_WANDER)))
-        self._smooth = smooth / _SMOOTHED
+        quicker = self.frames_per_circuit / frames_per_circuit
+        self._spreads, times = np.array(list(self.wander.values())).T
+        self._memory = np.exp(-quicker / (self.frame_rate_hz * times))
+        self._turn = 2.0 * quicker / self.turn_frames
+        self._rough, smooth = self._random.standard_normal((2, len(self.wander)))
+        self._smooth = smooth / math.sqrt(2.0)
         self._angle = self._random.uniform(0.0, 2 * math.pi)
         self._pace = self._goal = 1.0
         # Long enough for the first circuit to close before the first turn.
-        self._left = _STRETCH[1] * 2 * math.pi
+        self._left = self.circuits_one_way[1] * 2 * math.pi
 
     def step(self) -> Step:
         """Walk on to the next frame."""
-        wander = dict(zip(_WANDER, self._wander().tolist(), strict=True))
+        wander = dict(zip(self.wander, self._wandered().tolist(), strict=True))
         if self._left <= 0.0:
             self._goal = -self._goal
-            self._left = self._random.uniform(*_STRETCH) * 2 * math.pi
+            self._left = self._random.uniform(*self.circuits_one_way) * 2 * math.pi
         self._pace = min(max(self._goal, self._pace - self._turn), self._pace + self._turn)
         moved = self._pace * (1.0 + wander['speed']) * self._stride
         self._angle = (self._angle + moved) % (2 * math.pi)
         self._left -= abs(moved)
-        direction = 1 if self._pace > 0.0 else -1
-        return Step(self._angle, direction, self._pose(wander))
+        radius = self.radius_m + wander['radius']
+        pose = CameraPose(
+            radius * math.cos(self._angle),
+            radius * math.sin(self._angle),
+            self.height_m + wander['height'],
+            self._angle + math.pi + wander['heading'],  # across the table
+            self.pitch + wander['pitch'],
+            wander['roll'],
+        )
+        return Step(self._angle, 1 if self._pace > 0.0 else -1, pose)
 
-    def _wander(self) -> Floats:
-        """Return the next values of all wanders, noise that was smoothed twice."""
+    def _wandered(self) -> Floats:
+        """Return the next values of all wanders: noise that is smoothed twice."""
         memory = self._memory
         shocks = self._random.standard_normal(len(memory))
         self._rough = memory * self._rough + np.sqrt(1 - memory**2) * shocks
         self._smooth = memory * self._smooth + (1 - memory) * self._rough
-        values: Floats = self._spreads * self._smooth * _SMOOTHED
+        # Smoothing makes noise weaker by the square root of two.
+        values: Floats = self._spreads * self._smooth * math.sqrt(2.0)
         return values
-
-    def _pose(self, wander: dict[str, float]) -> CameraPose:
-        """Return the pose, looking across the table."""
-        radius = _RADIUS + wander['radius']
-        return CameraPose(
-            radius * math.cos(self._angle),
-            radius * math.sin(self._angle),
-            _HEIGHT + wander['height'],
-            self._angle + math.pi + wander['heading'],
-            _PITCH + wander['pitch'],
-            wander['roll'],
-        )
-
-
-WIDTH, HEIGHT = 160, 120
-"""Pixels."""
 
 
 class RoomFrame(NamedTuple):
-    """
-    A frame with the truth beside it.
-
-    Parameters
-    ----------
-    picture : (height, width) uint8
-        Grey.
-    angle
-        Radians around the table, from 0 to 2 pi.
-    direction
-        1 where the camera circles towards growing angles, -1 the other way.
-    pose
-        Of the camera.
-
-    """
+    """A (height, width) uint8 picture in grey with the truth beside it, see `Step`."""
 
     picture: NDArray[np.uint8]
     angle: float
@@ -229,9 +173,9 @@ class RoomFrame(NamedTuple):
 
 def room_video(
     seed: int,
-    width: int = WIDTH,
-    height: int = HEIGHT,
-    frames_per_circuit: int = FRAMES_PER_CIRCUIT,
+    width: int = 160,
+    height: int = 120,
+    frames_per_circuit: int = RoomWalk.frames_per_circuit,
 ) -> Iterator[RoomFrame]:
     """
     Yield frame after frame, without end.

@@ -1,17 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The experiments with the anisotropic diffusion in small, and how they are judged."""
+"""The maps, bursts and slow systems of Singer & Coifman, and how results are scored."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.experiments.nlica_trial import (
+from two_manifold_ros.experiments.independent_components import (
     agreement,
     best_mixture,
     Bursts,
@@ -22,27 +20,13 @@ from two_manifold_ros.experiments.nlica_trial import (
     mushroom_on_sphere,
     place_error,
     reflect,
+    SlowSettings,
+    SlowSystem,
     worst_line,
 )
-from two_manifold_ros.experiments.registry import experiments_named
-from two_manifold_ros.experiments.slow_manifold import FAST_TIME, HALF, record, SPREAD, STEP
 from two_manifold_ros.manifold.local_metric import local_covariances
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 X = np.random.default_rng(0).random((300, 2))
-
-
-@pytest.mark.parametrize('name', ['nlica-square', 'nlica-sphere', 'slow-manifold'])
-def test_the_quick_form_passes(name: str, tmp_path: Path) -> None:
-    (experiment,) = experiments_named(name)
-    told: list[float] = []
-    claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
-    assert [claim.what for claim in claims if not claim.passed] == []
-    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
-    assert told == sorted(told)
-    assert told[0] == 0.0
 
 
 def test_maps() -> None:
@@ -79,11 +63,12 @@ def test_scores() -> None:
 
 
 def test_the_fast_variable_is_fast() -> None:
-    recorded = record(500, 1, 300, np.random.default_rng(0))
+    system, settings = SlowSystem(), SlowSettings(recordings=500, points=1, way=300)
+    recorded = system.record(settings, np.random.default_rng(0))
     assert recorded.points.shape == (500, 2)
     np.testing.assert_allclose(np.linalg.norm(recorded.points, axis=1), 1.0 + recorded.slow)
     angles = np.unwrap(np.arctan2(*recorded.stretches.transpose(2, 0, 1)[::-1]))
-    noises = np.square(np.diff(angles)).sum(axis=1) / (2 * HALF * STEP)
-    assert noises.mean() == pytest.approx(2.0 * SPREAD**2 / FAST_TIME, rel=0.05)
-    around = recorded.fast - SPREAD * np.sin(2.0 * np.pi * recorded.slow)
-    assert around.std() == pytest.approx(SPREAD, rel=0.2)
+    noises = np.square(np.diff(angles)).sum(axis=1) / (2 * system.half * system.step)
+    assert noises.mean() == pytest.approx(2.0 * system.spread**2 / system.fast_time, rel=0.05)
+    around = recorded.fast - system.spread * np.sin(2.0 * np.pi * recorded.slow)
+    assert around.std() == pytest.approx(system.spread, rel=0.2)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the models of the slot car foretell, against naive versions."""
+"""The forecasts of the models of the slot car, against naive versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('hmmlearn')
 
-from two_manifold_ros.experiments.slot_car_online import (
+from two_manifold_ros.experiments.forecasters import (
     hidden_markov,
     hse_hmms,
     mean_measurement,
@@ -54,7 +54,7 @@ def _naive_states_and_table(
     return np.array(states), table
 
 
-def test_the_stream_learner_foretells_what_the_batch_does(stream: np.ndarray) -> None:
+def test_the_stream_learner_predicts_what_the_batch_does(stream: np.ndarray) -> None:
     learner = StreamLearner(stream[:300], WINDOW, HORIZONS, SMALL)
     learner.learn(stream)
     forecaster = learner.forecaster(0.3)
@@ -96,7 +96,7 @@ def test_no_state_is_much_longer_than_tests_are(stream: np.ndarray) -> None:
     assert np.linalg.norm(states, axis=1).max() < 1.1 * longest
 
 
-def test_every_model_foretells_a_circle_better_than_the_mean(stream: np.ndarray) -> None:
+def test_every_model_predicts_a_circle_better_than_the_mean(stream: np.ndarray) -> None:
     training, test = stream[:300], stream[300:]
     online = StreamLearner(training, WINDOW, HORIZONS, SMALL)
     online.learn(training)
@@ -109,9 +109,9 @@ def test_every_model_foretells_a_circle_better_than_the_mean(stream: np.ndarray)
     errors = {}
     for name, model in models.items():
         assert model.table.shape[:2] == (HORIZONS, 2)
-        foretold = np.einsum('hdk,tk->htd', model.table, model.filter(test[:90]))
+        predicted = np.einsum('hdk,tk->htd', model.table, model.filter(test[:90]))
         wanted = np.stack([test[h : h + 90] for h in range(1, HORIZONS + 1)])
-        errors[name] = np.square(wanted - foretold)[:, 30:].sum(axis=2).mean(axis=1)
+        errors[name] = np.square(wanted - predicted)[:, 30:].sum(axis=2).mean(axis=1)
     np.testing.assert_allclose(errors['mean'], 2.0, rtol=0.3)
     for name in ('hmm', 'hse', 'online'):
         assert (errors[name] < 0.35).all(), (name, errors[name])

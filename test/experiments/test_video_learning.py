@@ -1,30 +1,32 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Windows of frames in features, and states that move along with a basis."""
+"""Frames made ahead, windows of them in features, and states that move with a basis."""
 
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.experiments.video_learning import (
-    BREADTH,
-    FADING,
+    FilmSettings,
     FrameBelief,
     FrameWindows,
-    LOST,
+    reading_ahead,
     reduced,
-    TOGETHER,
     Trail,
     VideoLearner,
-    WindowSizes,
 )
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 WINDOW = 8
-SIZES = WindowSizes(WINDOW, 3_000, 3_000)
+SETTINGS = FilmSettings(WINDOW, 3_000, 3_000, states=3, ridge=1.0)
 
 
 @pytest.fixture(scope='module')
@@ -48,7 +50,7 @@ def test_a_frame_is_reduced_to_the_means_of_rectangles(pictures: np.ndarray) -> 
 
 
 def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
-    stream = FrameWindows(SIZES, seed=3)
+    stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     assert [index for index, sample in enumerate(samples) if sample is None] == list(range(16))
     found = [sample for sample in samples if sample is not None]
@@ -60,10 +62,10 @@ def test_samples_are_windows_around_a_frame(pictures: np.ndarray) -> None:
 
 
 def test_features_are_of_faded_windows(pictures: np.ndarray) -> None:
-    stream = FrameWindows(SIZES, seed=3)
+    stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     frames = np.array([reduced(picture) for picture in pictures])
-    fading = np.exp(-np.arange(WINDOW) / (FADING * WINDOW))
+    fading = np.exp(-np.arange(WINDOW) / (SETTINGS.fading * WINDOW))
     first, second = samples[16], samples[20]
     assert first is not None
     assert second is not None
@@ -71,7 +73,7 @@ def test_features_are_of_faded_windows(pictures: np.ndarray) -> None:
     scale = np.median([distance(*pair, fading) for pair in combinations(windows, 2)])
     past = distance(frames[0:8], frames[4:12], fading[::-1])
     future = distance(frames[8:16], frames[12:20], fading)
-    breadth = BREADTH * np.median(
+    breadth = SETTINGS.breadth * np.median(
         [np.linalg.norm(first - second) for first, second in combinations(frames[:17], 2)]
     )
     present = np.linalg.norm(frames[8] - frames[12])
@@ -104,16 +106,16 @@ def test_a_trail_moves_with_the_basis() -> None:
 
 
 def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndarray) -> None:
-    sizes = WindowSizes(4, 50, 10)
-    stream, learner = FrameWindows(sizes, 0), VideoLearner(sizes, 3, 1.0)
+    settings = FilmSettings(4, 50, 10, states=3, ridge=1.0)
+    stream, learner, together = FrameWindows(settings, 0), VideoLearner(settings), 10
     samples = [stream.push(picture) for picture in pictures]
     known = []
     for sample in samples[8:]:
         assert sample is not None
         learner.learn(sample)
         known.append(len(learner.beliefs.rows))
-    assert known == [0] * (TOGETHER - 1) + list(range(1, 25 - TOGETHER + 1))
-    assert learner.views.rows.shape == (TOGETHER, 3)
+    assert known == [0] * (together - 1) + list(range(1, 25 - together + 1))
+    assert learner.views.rows.shape == (together, 3)
     assert np.isfinite(learner.beliefs.rows).all()
     followed = learner.follow()
     assert followed.shape == learner.beliefs.rows.shape
@@ -121,7 +123,7 @@ def test_the_learner_keeps_a_state_a_frame_and_the_first_views(pictures: np.ndar
     assert not np.allclose(followed[:5], learner.beliefs.rows[:5])
 
 
-def test_a_belief_begins_anew_once_frames_contradict_it_for_long() -> None:
+def test_a_belief_restarts_once_frames_contradict_it_for_long() -> None:
     random = np.random.default_rng(2)
     learner = OnlineLearner(LearnerSettings(2, 4, ridge=0.01, fold_every=1), np.eye(3)[-1], 3, 2)
     for index in range(60):
@@ -129,13 +131,41 @@ def test_a_belief_begins_anew_once_frames_contradict_it_for_long() -> None:
         other = np.append(np.eye(2)[(index + 1) % 2], 1.0)
         learner.add(one, other, other, np.eye(2)[index % 2] + 0.01 * random.normal(size=2))
     tpsr = learner.parameters()
-    belief = FrameBelief(tpsr)
+    belief = FrameBelief(tpsr, SETTINGS.lost)
     for index in range(6):
         belief.update(np.eye(2)[index % 2])
     sure = belief.state
-    for _ in range(LOST - 1):
+    for _ in range(SETTINGS.lost - 1):
         belief.update(np.zeros(2))
     assert not np.array_equal(belief.state, tpsr.start)
     belief.update(np.zeros(2))
     np.testing.assert_array_equal(belief.state, tpsr.start)
     assert not np.allclose(sure, tpsr.start)
+
+
+def test_the_same_items_from_another_thread_and_no_more_than_asked_for() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[tuple[int, int]]:
+        for number in range(20):
+            made.append(number)
+            yield number, threading.get_ident()
+
+    for expected, (number, thread) in enumerate(reading_ahead(items(), 3)):
+        assert number == expected
+        assert thread != threading.get_ident()
+        assert len(made) <= expected + 1 + 3
+    assert made == list(range(20))
+    assert list(reading_ahead(iter([]), 3)) == []
+
+
+def test_a_fault_shows_where_the_item_would_have_been() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        msg = 'a bad second one'
+        raise ValueError(msg)
+
+    seen = reading_ahead(items(), 3)
+    assert next(seen) == 1
+    with pytest.raises(ValueError, match='a bad second one'):
+        next(seen)

@@ -1,13 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment of the slot car in small, and what its claims are made of."""
+"""The claims of the experiment with the slot car, and how it fails."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,10 +17,6 @@ pytest.importorskip('matplotlib')
 from two_manifold_ros.comparison.outcome import Comparison, Errors, Result
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import slot_car
-from two_manifold_ros.experiments.registry import experiments_named
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAR = 1e3
 """Metres at horizon 0, which counts for nothing."""
@@ -57,17 +52,6 @@ ERRORS = {
 READINGS = {'kalman': 3.0, 'gaussian': 2.0, 'manifold': 1.0}
 
 
-def test_the_quick_form_passes(tmp_path: Path) -> None:
-    (experiment,) = experiments_named('slot-car')
-    told: list[float] = []
-    claims = experiment.run(tmp_path, lambda _, share: told.append(share), quick=True)
-    assert [claim.what for claim in claims if not claim.passed] == []
-    assert len(claims) == 8
-    assert (tmp_path / experiment.picture).read_bytes().startswith(b'\x89PNG')
-    assert told == sorted(told)
-    assert (told[0], told[-1]) == (0.0, 1.0)
-
-
 @pytest.mark.parametrize(
     ('name', 'pair', 'failed'),
     [
@@ -100,11 +84,10 @@ def test_means_are_over_cars_and_the_cars_are_counted() -> None:
     ]
 
 
-def test_a_method_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slot_car, 'METHODS', ('kalman',))
-    tiny = replace(slot_car.QUICK.protocol, learned_ticks=90, window=40)
+def test_a_method_that_fails_is_named() -> None:
+    tiny = replace(slot_car.Settings.small().protocol, learned_ticks=90, window=40)
     with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):
-        slot_car.compare_on(3, tiny, lambda *_: None)
+        slot_car.compare_on(3, tiny, lambda *_: None, ['kalman'])
 
 
 def test_hmmlearn_is_missed_before_anything_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
