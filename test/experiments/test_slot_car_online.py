@@ -109,7 +109,7 @@ def test_errors_are_means_over_starts_and_lengths() -> None:
     np.testing.assert_allclose(protocol.errors(PERSISTENCE, observations), naive)
 
 
-def test_each_filter_starts_anew_and_sees_nothing_of_what_it_foretells() -> None:
+def test_each_filter_restarts_and_sees_nothing_of_what_it_predicts() -> None:
     seen = []
 
     def spy(observations: np.ndarray) -> np.ndarray:

@@ -49,29 +49,13 @@ class Colour(str, Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """
-    A claim with the paper's and our own result.
+    """A claim with the paper's and our own result."""
 
-    Parameters
-    ----------
-    what
-        The claim in a few words, units and limit included.
-    paper
-        The paper's number, or which of its pictures shows it.
-    ours
-        The measured result, as text.
-    passed
-        Whether the claim holds.
-    value, limit
-        Measured number and its limit, where the claim is about a finite number.
-
-    """
-
-    what: str
-    paper: str
-    ours: str
+    what: str  # in a few words, units and limit included
+    paper: str  # the paper's number, or which of its pictures shows it
+    ours: str  # the measured result
     passed: bool
-    value: float | None = None
+    value: float | None = None  # measured number and its limit, where the claim has finite ones
     limit: float | None = None
 
     @property
@@ -98,29 +82,13 @@ def _number(what: str, paper: str, ours: float, limit: float, *, passed: bool) -
 
 @dataclass(frozen=True)
 class Experiment:
-    """
-    An experiment by name; its module is imported only when it is loaded.
+    """An experiment by name; its module is imported only when it is loaded."""
 
-    Parameters
-    ----------
-    name
-        As on the command line.
-    shows
-        Its result, in one sentence.
-    paper
-        Where in which paper.
-    function
-        ``module:function`` in this folder, see `Findings`.
-    takes_recordings
-        Whether it can also run on recordings, of which it needs the IMU only.
-
-    """
-
-    name: str
-    shows: str
-    paper: str
-    function: str
-    takes_recordings: bool = False
+    name: str  # as on the command line
+    shows: str  # its result, in one sentence
+    paper: str  # where in which paper
+    function: str  # ``module:function`` in this folder, see `Findings`
+    takes_recordings: bool = False  # whether it can also run on recordings, by their IMU
 
     @property
     def picture(self) -> str:
@@ -158,6 +126,11 @@ class Experiment:
         claims, figure = self.load()(progress, quick=quick, **given)
         figure.savefig(folder / self.picture, dpi=110, metadata={'Software': None})
         return claims
+
+
+def part_of(progress: Progress, name: str, index: int, count: int) -> Progress:
+    """Return the progress of one of several runs, by name."""
+    return lambda what, share: progress(f'{name}: {what}', (index + share) / count)
 
 
 @dataclass(frozen=True)

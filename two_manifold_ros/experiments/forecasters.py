@@ -34,20 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Forecaster:
-    """
-    A filter, and forecasts that are linear in its state.
+    """A filter, and forecasts that are linear in its state."""
 
-    Parameters
-    ----------
-    filter
-        From the first T observations (T, d) of a stretch to the states after each: (T, k).
-    table : (H, d, k)
-        Its product with a state is the observation 1, 2, ..., H ticks after the newest one.
-
-    """
-
-    filter: Callable[[Floats], Floats]
-    table: Floats
+    filter: Callable[[Floats], Floats]  # from observations (T, d) to the states after each (T, k)
+    table: Floats  # (H, d, k); times a state it is the observation in 1, 2, ..., H ticks
 
 
 def mean_measurement(training: Floats, horizons: int) -> Forecaster:
@@ -62,19 +52,8 @@ def hse_hmms(
     """
     Train the HSE-HMM with Gaussian kernels and the median trick, one for each ridge.
 
-    Parameters
-    ----------
-    training : (N, d)
-        Standardised observations.
-    window
-        Ticks in a past and in a future window.
-    horizons
-        Ticks to predict, no more than the window.
-    ridges
-        Of the observation operator, see ``make_ridge_kernel``.
-    states
-        Dimension of the state.
-
+    ``training`` is (N, d) and standardised; ``window`` and ``horizons`` are in ticks, and no
+    horizon is beyond the window.
     """
     # The Gaussian kernel has no neighbours.
     embeddings = embed([training], window, TrainingSettings(kernel='gaussian'), 1)
@@ -140,19 +119,8 @@ class StreamLearner:
     Learns a stream of measurements tick by tick, in constant memory.
 
     Each tick's window is turned into features once, and is a test, then a next test and a
-    history as it gets older.
-
-    Parameters
-    ----------
-    warm_up : (n, d)
-        Observations that settle the bandwidths by the median trick.
-    window
-        Ticks in a test and in a history.
-    horizons
-        Ticks to predict, no more than the window, so that all of them are known when a test is.
-    settings
-        Sizes.
-
+    history as it gets older. The (n, d) observations of ``warm_up`` settle the bandwidths by the
+    median trick. No horizon is beyond the window, so all are known when a test is.
     """
 
     def __init__(

@@ -29,30 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Projection:
-    """
-    Points projected onto the first direction that predicts their response.
+    """Points projected onto the first direction that predicts their response."""
 
-    Parameters
-    ----------
-    eigenvectors : (n, m), responses : (n,)
-        Of all points.
-    values : (n,)
-        The projection, rising with the response.
-    correlation
-        With the responses, all of which the direction was found from.
-    hidden_correlation
-        Of a direction that was found without some responses, with those.
-    found
-        From all responses.
-
-    """
-
-    eigenvectors: Floats
-    responses: Floats
-    values: Floats
-    correlation: float
-    hidden_correlation: float
-    found: PredictiveDirections
+    eigenvectors: Floats  # (n, m)
+    responses: Floats  # (n,)
+    values: Floats  # (n,), the projection, rising with the response
+    correlation: float  # with the responses, all of which the direction was found from
+    hidden_correlation: float  # of a direction found without some responses, with those
+    found: PredictiveDirections  # from all responses
 
 
 def eigenvectors_of(points: Floats, count: int, neighbours: int) -> Floats:
@@ -121,24 +105,12 @@ def _draw_embedding(axes: Axes, found: Projection, columns: Ints) -> Axes:
 
 @dataclass(frozen=True)
 class TorusPoints:
-    """
-    Points of a torus and their responses.
+    """Points of a torus and their responses."""
 
-    Parameters
-    ----------
-    tube, axis : (n,)
-        Angles about the circle within the tube and about the axis, from 0 to 2 pi.
-    points : (n, 10)
-        Coordinates; those beyond the third hold nothing but noise.
-    responses : (n,)
-        A disk of angles around (pi, pi) is 1, beyond it 0, with a soft edge.
-
-    """
-
-    tube: Floats
-    axis: Floats
-    points: Floats
-    responses: Floats
+    tube: Floats  # (n,), angle about the circle within the tube, from 0 to 2 pi
+    axis: Floats  # (n,), angle about the axis
+    points: Floats  # (n, 10); coordinates beyond the third hold nothing but noise
+    responses: Floats  # (n,), 1 in a disk of angles around (pi, pi), 0 beyond, with a soft edge
 
     @classmethod
     def at(cls, tube: Floats, axis: Floats) -> TorusPoints:
@@ -263,20 +235,10 @@ def _draw_torus(torus: TorusPoints, grid: Projection, noisy: Projection) -> Figu
 
 @dataclass(frozen=True)
 class Globe:
-    """
-    The points of a grid of latitudes and longitudes.
+    """The points of a grid of latitudes and longitudes."""
 
-    Parameters
-    ----------
-    latitudes : (rows,)
-        Degrees, south to north.
-    longitudes : (columns,)
-        Degrees, west to east.
-
-    """
-
-    latitudes: Floats
-    longitudes: Floats
+    latitudes: Floats  # (rows,), degrees, south to north
+    longitudes: Floats  # (columns,), degrees, west to east
 
     @classmethod
     def of(cls, rows: int, columns: int) -> Globe:

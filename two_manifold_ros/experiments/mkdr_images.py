@@ -33,23 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Poses:
-    """
-    The pose of the snowman in every picture.
+    """The pose of the snowman in every picture."""
 
-    Parameters
-    ----------
-    turn : (n,)
-        About its axis, in degrees; to the right of the picture is positive.
-    lean : (n,)
-        To the side, in degrees.
-    shift : (n, 2)
-        To the right and up, in pixels.
-
-    """
-
-    turn: Floats
-    lean: Floats
-    shift: Floats
+    turn: Floats  # (n,), degrees about its axis; to the right of the picture is positive
+    lean: Floats  # (n,), degrees to the side
+    shift: Floats  # (n, 2), pixels to the right and up
 
 
 def sample_poses(count: int, seed: int) -> Poses:

@@ -95,18 +95,11 @@ class WordFeatures:
     Indicators of the words of 1 to ``LENGTH`` symbols that a test begins or a history ends with.
 
     Short words are seen often and long ones say more; one length alone does worse with few
-    samples or with many. Each is scaled so that all lengths weigh the same for a fair coin.
-
-    Attributes
-    ----------
-    codes
-        Number of different samples.
-    constant : (d,)
-        The constant in features of histories.
-
+    samples or with many. Each is scaled so that all lengths weigh the same for a fair coin. The
+    (d,) ``constant`` is the constant in features of histories.
     """
 
-    codes = 2 ** (2 * LENGTH + 1)
+    codes = 2 ** (2 * LENGTH + 1)  # number of different samples
 
     def __init__(self) -> None:
         words = np.arange(IndicatorFeatures(2, LENGTH).size)[:, None]
@@ -156,23 +149,10 @@ def eigenvalues_of(counts: Floats) -> Complexes:
 
 def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False) -> Complexes:
     """
-    Learn from a sequence as from a stream.
+    Learn from (n,) symbols as from a stream, and return the eigenvalues at the ends: (m, 3).
 
-    Parameters
-    ----------
-    symbols : (n,)
-        The sequence.
-    ends
-        Numbers of symbols after which the eigenvalues are taken, in order.
-    one_by_one
-        Whether each sample is an update of its own, eq. (9) to the letter. If not, samples that
-        are alike among 20,000 are one sample with a weight, and 64 of these are one update.
-
-    Returns
-    -------
-    (len(ends), 3)
-        Eigenvalues of the transition.
-
+    Each sample is an update of its own, eq. (9) to the letter, or samples that are alike among
+    20,000 are one sample with a weight, and 64 of these are one update.
     """
     codes, features, chunk = codes_of(symbols), WordFeatures(), 20_000
     # All directions are kept, because what is cut off is lost; the transition does not depend on

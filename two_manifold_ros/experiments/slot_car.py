@@ -9,7 +9,6 @@ Boots & Gordon (2012), Fig. 3, by `two-manifold compare --protocol slot-car` on 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TYPE_CHECKING
 
 # The HMM needs it; without this import the experiment would stop half done.
@@ -22,7 +21,7 @@ from two_manifold_ros.comparison.figures import draw_reading, draw_truth, dress_
 from two_manifold_ros.comparison.own_filters import methods_named
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import at_most, Claim, Colour
+from two_manifold_ros.experiments.experiment import at_most, Claim, Colour, part_of
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
@@ -81,16 +80,10 @@ def run(progress: Progress, *, quick: bool) -> Findings:
     settings = Settings.small() if quick else Settings()
     comparisons = []
     for index, car in enumerate(settings.cars):
-        report = partial(_report, progress, car, index, len(settings.cars))
+        report = part_of(progress, f'slot car {car}', index, len(settings.cars))
         comparisons.append(compare_on(car, settings.protocol, report))
     progress('done', 1.0)
     return claims_of(comparisons, settings.slack), _draw(comparisons)
-
-
-def _report(
-    progress: Progress, car: int, index: int, count: int, what: str, fraction: float
-) -> None:
-    progress(f'slot car {car}: {what}', (index + fraction) / count)
 
 
 def compare_on(

@@ -12,7 +12,6 @@ loop on the last quarter of the training part.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import at_most, Colour
+from two_manifold_ros.experiments.experiment import at_most, Colour, part_of
 from two_manifold_ros.experiments.forecasters import (
     hidden_markov,
     hse_hmms,
@@ -52,21 +51,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Protocol:
-    """
-    Filter for a while, then predict.
+    """Filter for a while, then predict."""
 
-    Parameters
-    ----------
-    shortest, longest
-        Ticks that are filtered, t1; all lengths from one to the other count alike.
-    horizons
-        Ticks that are predicted, t2 = 1, ..., horizons.
-
-    """
-
-    shortest: int = 100
+    shortest: int = 100  # ticks that are filtered, t1; all lengths up to the longest count alike
     longest: int = 250
-    horizons: int = 100
+    horizons: int = 100  # ticks that are predicted, t2 = 1, ..., horizons
 
     @classmethod
     def fitting(cls, ticks: int, window: int) -> Protocol:
@@ -87,20 +76,9 @@ class Protocol:
 
     def errors(self, forecaster: Forecaster, observations: Floats) -> Floats:
         """
-        Score a forecaster.
+        Score a forecaster on (T, d) standardised observations.
 
-        Parameters
-        ----------
-        forecaster
-            It predicts at least as far as the horizons.
-        observations : (T, d)
-            Standardised.
-
-        Returns
-        -------
-        (horizons,)
-            Squared error, summed over the channels, averaged over the starts and t1.
-
+        Returns the (horizons,) squared error, summed over channels, averaged over starts and t1.
         """
         table = forecaster.table[: self.horizons]
         total = np.zeros(self.horizons)
@@ -117,27 +95,13 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Course:
-    """
-    One stretch of ticks without a gap: first the training part, then the test part.
+    """One stretch of ticks without a gap: first the training part, then the test part."""
 
-    Parameters
-    ----------
-    name
-        For the picture and the claims.
-    training : (N, d), test : (M, d)
-        Live channels, standardised by the training part.
-    rate_hz
-        Ticks per second.
-    window
-        Ticks in a test and in a history.
-
-    """
-
-    name: str
-    training: Floats
-    test: Floats
-    rate_hz: float
-    window: int
+    name: str  # for the picture and the claims
+    training: Floats  # (N, d), live channels, standardised by the training part
+    test: Floats  # (M, d)
+    rate_hz: float  # ticks per second
+    window: int  # ticks in a test and in a history
 
     @property
     def protocol(self) -> Protocol:
@@ -163,15 +127,8 @@ def make_course(recording: Recording, training_share: float) -> Course:
     """
     Take the longest stretch without a gap of a recording.
 
-    Windows last 15 s, as the paper's 150 measurements at 10 Hz, or a tenth of the training part
-    where that is less: else there are too few to learn from.
-
-    Parameters
-    ----------
-    recording
-        Only its IMU is used.
-    training_share
-        Share of the stretch that is learned from.
+    Only the IMU is used. Windows last 15 s, as the paper's 150 measurements at 10 Hz, or a tenth
+    of the training part where that is less: else there are too few to learn from.
 
     Raises
     ------
@@ -218,23 +175,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """
-    Errors of all models on one course.
-
-    Parameters
-    ----------
-    course
-        Learned from and tested on.
-    curves
-        By ``mean``, ``hmm``, ``hse`` and ``online``, the squared error at each horizon: (H,).
-    ridges
-        Chosen, of ``hse`` and ``online``.
-
-    """
+    """Errors of all models on one course."""
 
     course: Course
-    curves: dict[str, Floats]
-    ridges: dict[str, float]
+    curves: dict[str, Floats]  # squared error by horizon, (H,), of mean, hmm, hse and online
+    ridges: dict[str, float]  # chosen, of hse and online
 
 
 def run(progress: Progress, *, quick: bool, recordings: Sequence[Recording] = ()) -> Findings:
@@ -257,17 +202,11 @@ def run(progress: Progress, *, quick: bool, recordings: Sequence[Recording] = ()
     courses += [make_course(recording, settings.recorded_share) for recording in recordings]
     outcomes = []
     for index, course in enumerate(courses):
-        report = partial(_report, progress, course.name, index, len(courses))
+        report = part_of(progress, course.name, index, len(courses))
         outcomes.append(compare(course, settings, report))
     progress('done', 1.0)
     claims = [claim for outcome in outcomes for claim in claims_of(outcome, settings.limit)]
     return claims, _draw(outcomes)
-
-
-def _report(
-    progress: Progress, name: str, index: int, count: int, what: str, fraction: float
-) -> None:
-    progress(f'{name}: {what}', (index + fraction) / count)
 
 
 def compare(course: Course, settings: Settings, report: Progress) -> Outcome:

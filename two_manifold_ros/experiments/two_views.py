@@ -39,20 +39,10 @@ HIDDEN = 2
 
 @dataclass(frozen=True)
 class LinearView:
-    """
-    A view x = M z + e with cov(z) = I and cov(e) = R R'.
+    """A view x = M z + e with cov(z) = I and cov(e) = R R'."""
 
-    Parameters
-    ----------
-    mixing : (D, 2)
-        M.
-    noise_root : (D, D)
-        R.
-
-    """
-
-    mixing: Floats
-    noise_root: Floats
+    mixing: Floats  # M, (D, 2)
+    noise_root: Floats  # R, (D, D)
 
     @classmethod
     def draw(
@@ -167,9 +157,8 @@ def _draw_angles(curves: Sequence[Curve], bias: float) -> Figure:
     ends = np.array(curves[1].samples)[[0, -1]]
     root = 2 * curves[1].means[0] * np.sqrt(ends[0] / ends)
     axes.plot(ends, root, color=Colour.GREY, ls=':', label='1/sqrt(n)')
-    axes.set(
-        xscale='log', yscale='log', xlabel='samples n', ylabel='largest subspace angle (degrees)'
-    )
+    axes.set(xscale='log', yscale='log', xlabel='samples n')
+    axes.set_ylabel('largest subspace angle (degrees)')
     axes.set_title(f'Mean of {len(curves[0].angles)} trials (pale: each of them)')
     axes.legend(loc='lower left', fontsize='small')
     axes.grid(alpha=0.3, which='both')
@@ -178,20 +167,10 @@ def _draw_angles(curves: Sequence[Curve], bias: float) -> Figure:
 
 @dataclass(frozen=True)
 class Pairs:
-    """
-    Noisy points on two rolls of one sheet.
+    """Noisy points on two rolls of one sheet."""
 
-    Parameters
-    ----------
-    latent : (n, 2)
-        Places on the sheet, from 0 to 1 along both sides.
-    views : two of (n, 3)
-        The same points of the sheet rolled up along its first side, and along its second.
-
-    """
-
-    latent: Floats
-    views: tuple[Floats, Floats]
+    latent: Floats  # (n, 2), places on the sheet, from 0 to 1 along both sides
+    views: tuple[Floats, Floats]  # (n, 3) each, rolled up along the first and the second side
 
 
 def spiral(along: Floats) -> Floats:
@@ -207,21 +186,7 @@ def roll(latent: Floats, side: int, width: float) -> Floats:
 
 
 def draw_pairs(count: int, width: float, noise: float, seed: int) -> Pairs:
-    """
-    Draw points on the sheet, evenly, and see them on both rolls.
-
-    Parameters
-    ----------
-    count
-        Number of points, n.
-    width
-        Width of either roll along its axis.
-    noise
-        Standard deviation of what is added to each coordinate of each view.
-    seed
-        Draws points and noise.
-
-    """
+    """Draw points on the sheet, evenly, and see them on rolls of a width with white noise."""
     rng = np.random.default_rng(seed)
     latent = rng.random((count, 2))
     first, second = (
@@ -255,24 +220,11 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Embeddings:
-    """
-    Pairs, and what a method made of them.
-
-    Parameters
-    ----------
-    pairs
-        Learned from.
-    views : two of (n, 2)
-        The pairs embedded.
-    scores
-        R2 of the place on the sheet, both sides together, that is read from the embedding of
-        each view for new pairs.
-
-    """
+    """Pairs, and what a method made of them."""
 
     pairs: Pairs
-    views: tuple[Floats, Floats]
-    scores: tuple[float, float]
+    views: tuple[Floats, Floats]  # (n, 2) each, the pairs embedded
+    scores: tuple[float, float]  # R2 of the place on the sheet that is read for new pairs
 
     @property
     def score(self) -> float:

@@ -45,27 +45,13 @@ FIRST, LAST = 0.1, 0.7
 
 @dataclass(frozen=True)
 class Reading:
-    """
-    Angle and direction read from states of which the read-out saw none.
+    """Angle and direction read from states of which the read-out saw none."""
 
-    Parameters
-    ----------
-    first
-        Row of the first of them.
-    angles, directions : (n,)
-        Radians, and +1 or -1.
-    r2
-        Explained share of the variance of the cosine and sine of the true angle.
-    right
-        Share of right directions.
-
-    """
-
-    first: int
-    angles: Floats
-    directions: Floats
-    r2: float
-    right: float
+    first: int  # row of the first of them
+    angles: Floats  # (n,), radians
+    directions: Floats  # (n,), +1 or -1
+    r2: float  # explained share of the variance of the cosine and sine of the true angle
+    right: float  # share of right directions
 
 
 def read(states: Floats, angles: Floats, directions: Ints) -> Reading:
@@ -93,19 +79,8 @@ def gap(views: Floats, older: int) -> float:
     """
     Return how far the newest view is from the nearest one of the circuit before.
 
-    Parameters
-    ----------
-    views : (n, k)
-        Coordinates, the newest ones last.
-    older
-        Views that are too new to be of the circuit before.
-
-    Returns
-    -------
-    float
-        In units of the distance between two views drawn at random (root mean square); NaN while
-        all views are new.
-
+    The (n, k) views end with the newest; the last ``older`` are too new to be of that circuit. The
+    unit is the distance between two views drawn at random (rms); NaN while all views are new.
     """
     places = views[:, 1:4]  # the first coordinate holds the constant
     if len(places) <= older:
@@ -116,25 +91,12 @@ def gap(views: Floats, older: int) -> float:
 
 @dataclass
 class Diary:
-    """
-    The truth at each frame, and two of the pictures.
+    """The truth at each frame, and two pictures from one place, going one way and the other."""
 
-    Parameters
-    ----------
-    window
-        Frames of a window.
-    angles, directions, places
-        Of every frame: radians, +1 or -1, and x and y in metres.
-    pictures
-        The frame at the end of the first window, and the first one within a degree of the same
-        place while the camera goes the other way.
-
-    """
-
-    window: int
-    angles: list[float] = field(default_factory=list)
-    directions: list[int] = field(default_factory=list)
-    places: list[tuple[float, float]] = field(default_factory=list)
+    window: int  # frames of a window
+    angles: list[float] = field(default_factory=list)  # radians
+    directions: list[int] = field(default_factory=list)  # +1 or -1
+    places: list[tuple[float, float]] = field(default_factory=list)  # x and y, metres
     pictures: list[NDArray[np.uint8]] = field(default_factory=list)
 
     def note(self, frame: RoomFrame) -> None:
@@ -152,31 +114,14 @@ class Diary:
 
 @dataclass(frozen=True)
 class Found:
-    """
-    All that was found in a film.
-
-    Parameters
-    ----------
-    diary
-        The truth.
-    maps
-        Views, shape (steps, states), by number of steps; the first view ends with the last frame
-        of the first window, and each one a frame later.
-    gaps : (n,)
-        In the map after 1, 2, ... steps.
-    states : (m, states)
-        Of a filter over the last m frames with the last model.
-    reading, live
-        Read from the last of them, and from the states that the filter had at the time.
-
-    """
+    """All that was found in a film."""
 
     diary: Diary
-    maps: dict[int, Floats]
-    gaps: Floats
-    states: Floats
-    reading: Reading
-    live: Reading
+    maps: dict[int, Floats]  # views, (steps, states), by steps; each ends a frame later
+    gaps: Floats  # (n,), in the map after 1, 2, ... steps
+    states: Floats  # (m, states) of a filter over the last m frames with the last model
+    reading: Reading  # from the last of these
+    live: Reading  # from the states that the filter had at the time
 
     @property
     def view_angles(self) -> Floats:

@@ -31,18 +31,7 @@ Item = TypeVar('Item')
 
 
 def reading_ahead(items: Iterator[Item], most: int) -> Iterator[Item]:
-    """
-    Yield the same items in the same order, made ahead of their use by one thread.
-
-    Parameters
-    ----------
-    items
-        They gain from another core where they release the interpreter, as NumPy does in long
-        operations.
-    most
-        Items that are ready, at most.
-
-    """
+    """Yield the same items in the same order, made ahead by one thread, ``most`` at a time."""
     end = object()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix='reading_ahead') as thread:
         ready: deque[Future[object]] = deque(thread.submit(next, items, end) for _ in range(most))
@@ -52,24 +41,13 @@ def reading_ahead(items: Iterator[Item], most: int) -> Iterator[Item]:
 
 
 class Sample(NamedTuple):
-    """
-    Features of a frame that has a window after it.
+    """Features of a frame that has a window after it."""
 
-    Parameters
-    ----------
-    test, next_test, history : (D + 1,)
-        Features of the window from the present frame on, of the one from the next frame on, and
-        of the one before the present frame.
-    observation, newest : (p,)
-        Features of the present frame, and of the newest one, a window later.
-
-    """
-
-    test: Floats
-    next_test: Floats
-    history: Floats
-    observation: Floats
-    newest: Floats
+    test: Floats  # (D + 1,), of the window from the present frame on
+    next_test: Floats  # of the window from the next frame on
+    history: Floats  # of the window before the present frame
+    observation: Floats  # (p,), of the present frame
+    newest: Floats  # (p,), of the newest frame, a window later
 
 
 @dataclass(frozen=True)
@@ -106,14 +84,6 @@ class FrameWindows:
     The bandwidths are the median distances within the frames before the first sample. A frame is
     reduced to the mean greys of 8 x 8 rectangles: a hand that shakes moves the picture by a few
     pixels, which changes fine details, and random projections of pixels, but hardly these means.
-
-    Parameters
-    ----------
-    settings
-        Windows and their features.
-    seed
-        Draws the features.
-
     """
 
     def __init__(self, settings: FilmSettings, seed: int) -> None:
@@ -174,15 +144,7 @@ def reduced(picture: NDArray[np.uint8]) -> Floats:
 
 
 class Trail:
-    """
-    Coordinates that were found one after the other, and move along with the basis.
-
-    Parameters
-    ----------
-    states
-        Coordinates of each.
-
-    """
+    """Coordinates that were found one after the other, and move along with the basis."""
 
     def __init__(self, states: int) -> None:
         self._rows = np.zeros((0, states))
@@ -214,17 +176,7 @@ class Trail:
 
 
 class FrameBelief(TpsrBelief):
-    """
-    A belief that restarts once ``lost`` frames in a row contradict it.
-
-    Parameters
-    ----------
-    tpsr
-        Filtered with.
-    lost
-        See `FilmSettings`.
-
-    """
+    """A belief that restarts once ``lost`` frames in a row contradict it."""
 
     def __init__(self, tpsr: Tpsr, lost: int) -> None:
         super().__init__(tpsr)

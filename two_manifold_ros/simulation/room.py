@@ -23,22 +23,9 @@ if TYPE_CHECKING:
 
 class Canvas:
     """
-    A surface to paint on, in metres from its lower left corner.
+    A surface to paint on, in metres from its lower left corner, first in one shade.
 
-    Parameters
-    ----------
-    width, height
-        Metres.
-    shade
-        Grey before anything is painted, 0 (black) to 1 (white).
-    random
-        Draws the noise.
-
-    Attributes
-    ----------
-    grey : (rows, columns)
-        Shades, float64; the first row is the lower edge.
-
+    The (rows, columns) ``grey`` is 0 (black) to 1 (white); its first row is the lower edge.
     """
 
     texels_per_metre = 32  # as fine as a pixel of the camera sees the far wall: little is aliased
@@ -194,15 +181,7 @@ def _surfaces(
 
 
 class Room:
-    """
-    The surfaces of a room, in greys.
-
-    Parameters
-    ----------
-    seed
-        Draws the textures.
-
-    """
+    """The surfaces of a room, in greys; the seed draws their textures."""
 
     size = 8.0, 7.0, 2.8  # x, y and z (up), metres; the origin is on the floor, in the middle
     table = 1.5, 1.1, 0.75  # half axes of the elliptic table in x and y, and its height, metres
@@ -218,22 +197,12 @@ class Room:
 
     def shades(self, eye: Sequence[float], rays: Singles) -> Singles:
         """
-        Return the grey that is met first along each ray.
+        Return the (n,) greys, 0 (black) to 1 (white), that are met first along (3, n) rays.
 
-        Parameters
-        ----------
-        eye : (3,)
-            Metres; inside the room and above the table's height.
-        rays : (3, n)
-            Directions, of any length but without zeros.
-
-        Returns
-        -------
-        (n,)
-            0 (black) to 1 (white), interpolated between the four texels around the place.
-
+        The eye, (3,) metres, is in the room, above the table; rays have any length but no zeros.
         """
         surface, across, up = self.meet(eye, rays)
+        # Interpolated between the four texels around the place.
         across = across * np.float32(Canvas.texels_per_metre)
         up = up * np.float32(Canvas.texels_per_metre)
         column, row = across.astype(np.int32), up.astype(np.int32)
@@ -250,15 +219,10 @@ class Room:
     @classmethod
     def meet(cls, eye: Sequence[float], rays: Singles) -> tuple[Indices, Singles, Singles]:
         """
-        Return the surface that each ray meets first, and the place on it.
+        Return the surface that each of (3, n) rays meets first, and the place across and up on it.
 
-        Returns
-        -------
-        surface : (n,)
-            Both faces of x, both of y, both of z, then the top of the table and its side.
-        across, up : (n,)
-            Metres on the surface; radians around the side of the table.
-
+        Surfaces are both faces of x, both of y, both of z, the top of the table and its side.
+        Places are in metres, but in radians around the side of the table.
         """
         origin = np.array(eye, dtype=np.float32)
         width, depth, height = cls.size

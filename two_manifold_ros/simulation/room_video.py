@@ -31,19 +31,7 @@ class CameraPose(NamedTuple):
 
 
 class RoomCamera:
-    """
-    A pinhole camera with a view of 70 degrees across and a noisy sensor.
-
-    Parameters
-    ----------
-    room
-        Seen by the camera.
-    width, height
-        Pixels.
-    seed
-        Draws the noise, 4 of 255 greys.
-
-    """
+    """A pinhole camera with a view of 70 degrees across and noise of 4 of 255 greys."""
 
     def __init__(self, room: Room, width: int, height: int, seed: int) -> None:
         self._room = room
@@ -70,22 +58,10 @@ class RoomCamera:
 
 
 class Step(NamedTuple):
-    """
-    State of the walk at one frame.
+    """State of the walk at one frame."""
 
-    Parameters
-    ----------
-    angle
-        Radians around the table, from 0 to 2 pi.
-    direction
-        1 towards growing angles, -1 the other way.
-    pose
-        Of the camera.
-
-    """
-
-    angle: float
-    direction: int
+    angle: float  # radians around the table, from 0 to 2 pi
+    direction: int  # 1 towards growing angles, -1 the other way
     pose: CameraPose
 
 
@@ -93,13 +69,7 @@ class RoomWalk:
     """
     An endless walk around the table, with a camera in a hand that shakes.
 
-    Parameters
-    ----------
-    seed
-        Draws the wander and the places where the walker turns round.
-    frames_per_circuit
-        On average; fewer make the walker quicker and the hand shake faster in proportion.
-
+    Fewer frames per circuit make the walker quicker and the hand shake faster in proportion.
     """
 
     frame_rate_hz = 24.0
@@ -177,20 +147,7 @@ def room_video(
     height: int = 120,
     frames_per_circuit: int = RoomWalk.frames_per_circuit,
 ) -> Iterator[RoomFrame]:
-    """
-    Yield frame after frame, without end.
-
-    Parameters
-    ----------
-    seed
-        Integer from 0 on; it draws the room, the walk and the noise, each by itself. The same seed
-        gives the same frames.
-    width, height
-        Pixels.
-    frames_per_circuit
-        On average.
-
-    """
+    """Yield frame after frame without end; the same seed, from 0 on, gives the same frames."""
     camera = RoomCamera(Room(seed), width, height, seed)
     walk = RoomWalk(seed, frames_per_circuit)
     while True:

@@ -84,17 +84,7 @@ class SlotCarSettings:
 
 
 class Throttle:
-    """
-    A constant throttle with two slow Ornstein-Uhlenbeck processes on it.
-
-    Parameters
-    ----------
-    settings
-        Seed and ``speed_wander``.
-    step_s
-        Interval between two values, seconds.
-
-    """
+    """A constant throttle with two slow Ornstein-Uhlenbeck processes on it, every ``step_s``."""
 
     mean = 0.48  # share of the full voltage that the driver holds
     # Standard deviation (share of the mean) and time constant (seconds) at speed_wander 1:
@@ -135,13 +125,8 @@ class Motion:
     """
     A point mass in the slot: distance and speed along the track.
 
-    Attributes
-    ----------
-    distance
-        Metres driven since the start line was first crossed; it grows on from lap to lap.
-    speed
-        m/s, never negative.
-
+    The ``distance`` (m) counts from the first start line and grows on from lap to lap; the
+    ``speed`` (m/s) is never negative.
     """
 
     # All per kilogram of car, so m/s^2 unless said.
@@ -193,14 +178,7 @@ def true_imu(track: SpaceCurve, distance: Floats, speed: Floats, acceleration: F
     Return the (..., 6) specific force (m/s^2) and angular rate (rad/s) in the car's axes.
 
     The axes are x forward, y left, z up; at rest on a level track z reads +9.81 m/s^2 (REP-145).
-
-    Parameters
-    ----------
-    track
-        Line of the car.
-    distance, speed, acceleration : (...,)
-        Along the track: m, m/s, m/s^2.
-
+    Distance, speed and acceleration are along the track: (...,), m, m/s, m/s^2.
     """
     frame = track.frame(distance)
     force = acceleration[..., None] * frame[..., 0]
@@ -214,11 +192,7 @@ class ImuNoise:
     """
     The errors of one IMU: a bias drawn once, white noise, and vibration that grows with speed.
 
-    Parameters
-    ----------
-    settings
-        Seed, rate (a faster IMU is noisier per sample) and ``noise``.
-
+    A faster IMU is noisier per sample.
     """
 
     # Of the accelerometer (m/s^2) and the gyroscope (rad/s) at noise 1:
@@ -258,43 +232,19 @@ class Camera:
 
 
 class SlotCarSample(NamedTuple):
-    """
-    One sample of the IMU with the truth beside it.
+    """One sample of the IMU with the truth beside it."""
 
-    Parameters
-    ----------
-    stamp_ns
-        Nanoseconds; the first sample of every car has the same stamp.
-    specific_force, angular_rate : (3,)
-        m/s^2 and rad/s in the car's axes (x forward, y left, z up), with the errors of the IMU.
-    position : (3,)
-        True position on the track, metres.
-    quaternion : (4,)
-        True orientation x, y, z, w of the car's axes in the track frame; w is never negative.
-    distance, speed
-        True metres driven along the track since the start line, and m/s.
-
-    """
-
-    stamp_ns: int
-    specific_force: Floats
-    angular_rate: Floats
-    position: Floats
-    quaternion: Floats
-    distance: float
-    speed: float
+    stamp_ns: int  # the first sample of every car has the same stamp
+    specific_force: Floats  # (3,), m/s^2, x forward, y left, z up, with the errors of the IMU
+    angular_rate: Floats  # (3,), rad/s in the same axes, with the errors of the IMU
+    position: Floats  # (3,), metres, true
+    quaternion: Floats  # (4,), x, y, z, w of the car in the track frame, true; w is never negative
+    distance: float  # metres driven along the track since the start line, true
+    speed: float  # m/s, true
 
 
 class SlotCar:
-    """
-    A slot car that is rolling already and drives on by one IMU sample per call.
-
-    Parameters
-    ----------
-    settings
-        Seed, rate, noise and wander; equal settings give equal samples, bit by bit.
-
-    """
+    """A slot car that is rolling already and drives on by one IMU sample per call."""
 
     def __init__(self, settings: SlotCarSettings) -> None:
         self.track = Track()

@@ -33,29 +33,15 @@ TRACK_FRAME = 'map'
 
 @dataclass(frozen=True)
 class SlotCarRun:
-    """
-    All samples of one run.
-
-    Parameters
-    ----------
-    settings
-        The run was made with them.
-    stamps_ns : (N,) int64
-        Nanoseconds.
-    imu : (N, 6)
-        Specific force in m/s^2 and angular rate in rad/s with the errors of the IMU.
-    positions : (N, 3), quaternions : (N, 4), distances, speeds : (N,)
-        The truth, see `SlotCarSample`.
-
-    """
+    """All samples of one run."""
 
     settings: SlotCarSettings
-    stamps_ns: Ints
-    imu: Floats
-    positions: Floats
-    quaternions: Floats
-    distances: Floats
-    speeds: Floats
+    stamps_ns: Ints  # (N,)
+    imu: Floats  # (N, 6), specific force in m/s^2 and angular rate in rad/s with errors
+    positions: Floats  # (N, 3), this and the following are the truth, see `SlotCarSample`
+    quaternions: Floats  # (N, 4)
+    distances: Floats  # (N,)
+    speeds: Floats  # (N,)
 
 
 def simulate(
@@ -107,14 +93,8 @@ def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]
     """
     Return one ``sensor_msgs/msg/Imu``.
 
-    Parameters
-    ----------
-    stamp_ns
-        Nanoseconds.
-    imu, variances : (6,)
-        Specific force in m/s^2, then angular rate in rad/s, and their variances; all zero is
-        "unknown" to ROS.
-
+    ``imu`` is (6,), specific force in m/s^2 and angular rate in rad/s; ``variances`` are theirs,
+    "unknown" to ROS if all are zero.
     """
     return {
         'header': _header(stamp_ns, IMU_FRAME),
@@ -127,19 +107,7 @@ def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]
 
 
 def reference_message(stamp_ns: int, position: Floats, quaternion: Floats) -> dict[str, Any]:
-    """
-    Return one ``geometry_msgs/msg/PoseStamped``.
-
-    Parameters
-    ----------
-    stamp_ns
-        Nanoseconds.
-    position : (3,)
-        Metres in the track frame.
-    quaternion : (4,)
-        x, y, z, w of the car's axes in the track frame.
-
-    """
+    """Return one ``geometry_msgs/msg/PoseStamped`` of (3,) metres and (4,) x, y, z, w."""
     orientation = dict(zip('xyzw', quaternion.tolist(), strict=True))
     return {
         'header': _header(stamp_ns, TRACK_FRAME),

@@ -29,48 +29,24 @@ NODES = 2000
 
 @dataclass(frozen=True)
 class Way:
-    """
-    The whole line of a drive.
+    """The whole line of a drive."""
 
-    Parameters
-    ----------
-    curve
-        x, y, z and bank over metres driven.
-    distances : (M,)
-        Metres driven at each node.
-    phases : (M,)
-        Shares of a lap since the start, without what was driven elsewhere.
-    away, lane : (M,) bool
-        Whether the node is off the trained route, and whether it is in the pit lane.
-
-    """
-
-    curve: SpaceCurve
-    distances: Floats
-    phases: Floats
-    away: Bools
-    lane: Bools
+    curve: SpaceCurve  # x, y, z and bank over metres driven
+    distances: Floats  # (M,), metres driven at each node
+    phases: Floats  # (M,), laps since the start, without what was driven elsewhere
+    away: Bools  # (M,), whether the node is off the trained route
+    lane: Bools  # (M,), whether it is in the pit lane
 
 
 @dataclass(frozen=True)
 class Ride:
-    """
-    Where a vehicle is at equal steps of time.
-
-    Parameters
-    ----------
-    way
-        Its line.
-    times, distances, speeds, accelerations : (T,)
-        Seconds, metres along the way, m/s and m/s^2 along the tangent.
-
-    """
+    """Where a vehicle is at equal steps of time."""
 
     way: Way
-    times: Floats
-    distances: Floats
-    speeds: Floats
-    accelerations: Floats
+    times: Floats  # (T,), seconds
+    distances: Floats  # (T,), metres along the way
+    speeds: Floats  # (T,), m/s
+    accelerations: Floats  # (T,), m/s^2 along the tangent
 
     @property
     def positions(self) -> Floats:
@@ -102,7 +78,7 @@ def route(world: World) -> Floats:
 
 
 def plan(world: World, course: Course, laps: int, random: np.random.Generator) -> Way:
-    """Return the line of a drive of some laps on the route, with lines drawn anew in each."""
+    """Return the line of a drive of some laps on the route, with its own line in each lap."""
     habits, lap = world.habits, route(world)
     if course == 'reverse':
         # Driven the other way round a bank leans to the other side.
@@ -143,23 +119,10 @@ def ride(
     halts: Sequence[tuple[float, float]] = (),
 ) -> Ride:
     """
-    Drive along a way.
+    Drive along a way, with random pace, lifts and stops.
 
-    Parameters
-    ----------
-    world
-        Limits of the vehicle and habits of its driver.
-    way
-        Its line.
-    step_s
-        Interval between the times returned, seconds.
-    random
-        Draws pace, lifts, stops.
-    grip
-        Factor of all speeds of this drive, or of those at each node: (M,).
-    halts
-        Further stops: laps since the start, and seconds.
-
+    ``grip`` scales all speeds, or those at each node, (M,); ``halts`` are further stops: laps
+    since the start, and seconds.
     """
     factor = _pace_factor(world, way, random) * grip
     limits = _speed_limits(world, way, random) * factor

@@ -40,13 +40,7 @@ def ideal_imu(world: World, ride: Ride) -> Floats:
     Return the output of a faultless IMU in the body of the vehicle.
 
     The body rolls and pitches on its suspension under the forces, and points into bends by the
-    slip angle.
-
-    Returns
-    -------
-    (T, 6)
-        Specific force in m/s^2, then angular rate in rad/s, x forward, y left and z up.
-
+    slip angle. It is (T, 6): specific force, m/s^2, and angular rate, rad/s, in x, y and z.
     """
     imu = true_imu(ride.way.curve, ride.distances, ride.speeds, ride.accelerations)
     step_s = float(ride.times[1] - ride.times[0])
@@ -110,17 +104,7 @@ def mounting(world: World, day: int) -> Rotation:
 
 
 def received_positions(world: World, ride: Ride, day: int, seed: int) -> tuple[Floats, Floats]:
-    """
-    Return the positions of a ride as they are received.
-
-    Returns
-    -------
-    times : (M,)
-        Stamps in seconds, late.
-    positions : (M, 2)
-        Metres.
-
-    """
+    """Return the (M,) late stamps, seconds, and (M, 2) positions, metres, as received."""
     grade = world.positions
     random = world.generator('positions', day, seed)
     seconds = float(ride.times[-1])
@@ -172,23 +156,11 @@ def _remembered(random: np.random.Generator, count: int, columns: int, steps: fl
 
 @dataclass(frozen=True)
 class WorldDrive:
-    """
-    A drive as a user would have recorded it, with the truth beside it.
+    """A drive as a user would have recorded it, with the truth beside it."""
 
-    Parameters
-    ----------
-    recording
-        IMU, and positions that are noisy and late.
-    truth : (N, 2)
-        True position at the stamp of each IMU sample, metres.
-    on_route : (N,) bool
-        Whether the vehicle was on the route then, in the trained direction.
-
-    """
-
-    recording: Recording
-    truth: Floats
-    on_route: Bools
+    recording: Recording  # IMU, and positions that are noisy and late
+    truth: Floats  # (N, 2), true position at the stamp of each IMU sample, metres
+    on_route: Bools  # (N,), whether it was on the route then, in the trained direction
 
 
 def drive(
