@@ -87,15 +87,6 @@ def test_the_ridge_is_that_asked_for(stream: np.ndarray) -> None:
     assert np.abs(states[0] - states[1]).max() > 1e-3
 
 
-def test_no_state_is_much_longer_than_tests_are(stream: np.ndarray) -> None:
-    learner = StreamLearner(stream, WINDOW, HORIZONS, SMALL)
-    learner.learn(stream)
-    odd = np.random.default_rng(1).normal(scale=2.0, size=(100, 2))
-    states = learner.forecaster(0.01).filter(odd)
-    longest = np.sqrt(learner.learner.test_square / learner.learner.weight)
-    assert np.linalg.norm(states, axis=1).max() < 1.1 * longest
-
-
 def test_every_model_predicts_a_circle_better_than_the_mean(stream: np.ndarray) -> None:
     training, test = stream[:300], stream[300:]
     online = StreamLearner(training, WINDOW, HORIZONS, SMALL)

@@ -45,3 +45,20 @@ def test_a_ray_meets_what_walking_along_it_meets() -> None:
             expected = (angle + math.pi, z)
         assert (across[index], up[index]) == pytest.approx(expected, abs=2e-3)
     assert set(surfaces) == set(range(8))
+
+
+def test_the_surfaces_are_those_of_the_recorded_results() -> None:
+    """The figures of the experiment ``video`` hold for these textures: mean and spread of each."""
+    rays = np.random.default_rng(1).normal(size=(3, 20_000)).astype(np.float32)
+    surfaces, _, _ = Room.meet(EYE.tolist(), rays)
+    shades = Room(2).shades(EYE.tolist(), rays)
+    found = [
+        (shades[surfaces == each].mean(), shades[surfaces == each].std()) for each in range(8)
+    ]
+    # fmt: off
+    expected = [
+        (0.4385, 0.1994), (0.5004, 0.1867), (0.3247, 0.154), (0.6698, 0.1962),
+        (0.2698, 0.0561), (0.6066, 0.1817), (0.3915, 0.1162), (0.2019, 0.0674),
+    ]
+    # fmt: on
+    np.testing.assert_allclose(found, expected, atol=2e-4)

@@ -80,20 +80,6 @@ def test_streams_fit_together(name: str) -> None:
     assert (imu.samples[:, ~dead].std(axis=0) > 0.0).all()
 
 
-@pytest.mark.parametrize('name', ['slot_car', 'rc_car', 'car', 'tram', 'figure_eight'])
-def test_yaw_rate_integrates_to_the_heading(name: str) -> None:
-    world = replace(bare(name), hills_m=0.0, bank=0.0, rate_hz=100.0)
-    made = drive(world, laps=1)
-    step = np.diff(made.truth, axis=0)
-    moving = np.linalg.norm(step, axis=1) > 1e-3 * world.top_speed / 100.0
-    heading = np.unwrap(np.arctan2(step[moving, 1], step[moving, 0]))
-    turned = np.cumsum(made.recording.imu.samples[:, 5]) / 100.0
-    turned = turned[:-1][moving]
-    np.testing.assert_allclose(turned - turned[0], heading - heading[0], atol=0.02)
-    if name != 'figure_eight':
-        assert abs(heading[-1] - heading[0]) == pytest.approx(2.0 * math.pi, abs=0.2)
-
-
 @every_world
 def test_specific_force_is_that_of_the_path(name: str) -> None:
     world = bare(name)
