@@ -11,12 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 import pytest
 
-from two_manifold_ros.interface.input_checks import (
-    imu_complaints,
-    InputMonitor,
-    InputRate,
-    RosClock,
-)
+from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.session import Arrivals
 
 if TYPE_CHECKING:
@@ -51,7 +46,7 @@ def test_what_happened_in_the_last_second_is_told_once() -> None:
     arrivals.take(SECOND, 'imu', 0, used=True, broke=False)
     arrivals.take(31 * SECOND, 'base', SECOND // 10, used=True, broke=True)
     fresh = Counter(received=4, used=1, malformed=3)
-    events = monitor.update(fresh, arrivals, 1.0, 31 * SECOND, simulated=False)
+    events = monitor.update(fresh, arrivals, 1.0, (31 * SECOND, 1.0), simulated=False)
     assert list(events) == ['rejected malformed', 'stepped_ahead']
     found = health(monitor, arrivals, 32 * SECOND, received=4, used=1)
     assert (found.rejected_share, found.rejected_most) == (0.75, 'malformed')
@@ -60,54 +55,65 @@ def test_what_happened_in_the_last_second_is_told_once() -> None:
     assert monitor.distance(arrivals, 32 * SECOND) == ''
     assert 'behind the clock' in monitor.distance(arrivals, 42 * SECOND)
     assert monitor.distance(arrivals, 42 * SECOND) == ''
-    assert monitor.update(Counter(), arrivals, 1.0, 31 * SECOND, simulated=True) == {}
+    assert monitor.update(Counter(), arrivals, 1.0, (31 * SECOND, 2.0), simulated=True) == {}
     assert health(monitor, arrivals).clock == 'clock_stands'
 
 
+def rate_hz(monitor: InputMonitor, used: int, arrived_s: float, stamp_ns: int) -> float:
+    """Return the rate after a second in which the newest message came so."""
+    arrivals = Arrivals()
+    arrivals.newest_ns = stamp_ns
+    monitor.update(Counter(used=used), arrivals, arrived_s, (0, 0.0), simulated=False)
+    return health(monitor, arrivals).usable_rate_hz
+
+
 def test_whole_intervals_are_counted() -> None:
-    rate = InputRate()
-    assert math.isnan(rate.measure(3, 0.9, 9 * SECOND // 10))
-    assert rate.measure(4, 1.7, 17 * SECOND // 10) == 5.0
+    monitor = InputMonitor('IMU', '/imu')
+    assert math.isnan(rate_hz(monitor, 3, 0.9, 9 * SECOND // 10))
+    assert rate_hz(monitor, 4, 1.7, 17 * SECOND // 10) == 5.0
 
 
 def test_after_silence_the_rate_is_unknown() -> None:
-    rate = InputRate()
-    rate.measure(5, 1.0, SECOND)
-    assert math.isnan(rate.measure(0, 1.0, SECOND))
-    assert math.isnan(rate.measure(5, 10.0, 10 * SECOND))
-    assert rate.measure(5, 11.0, 11 * SECOND) == 5.0
+    monitor = InputMonitor('IMU', '/imu')
+    rate_hz(monitor, 5, 1.0, SECOND)
+    assert math.isnan(rate_hz(monitor, 0, 1.0, SECOND))
+    assert math.isnan(rate_hz(monitor, 5, 10.0, 10 * SECOND))
+    assert rate_hz(monitor, 5, 11.0, 11 * SECOND) == 5.0
 
 
 @pytest.mark.parametrize(
-    ('stamp_ns', 'rate_hz'), [(SECOND + SECOND // 10, 50.0), (1000 * SECOND, 5.0), (SECOND, 5.0)]
+    ('stamp_ns', 'rate'), [(SECOND + SECOND // 10, 50.0), (1000 * SECOND, 5.0), (SECOND, 5.0)]
 )
-def test_slow_bags_and_jumping_stamps_do_not_make_it_slow(stamp_ns: int, rate_hz: float) -> None:
-    rate = InputRate()
-    rate.measure(5, 1.0, SECOND)
-    assert rate.measure(5, 2.0, stamp_ns) == rate_hz
+def test_slow_bags_and_jumping_stamps_do_not_make_it_slow(stamp_ns: int, rate: float) -> None:
+    monitor = InputMonitor('IMU', '/imu')
+    rate_hz(monitor, 5, 1.0, SECOND)
+    assert rate_hz(monitor, 5, 2.0, stamp_ns) == rate
 
 
 @pytest.mark.parametrize(
-    ('simulated', 'times', 'trouble', 'stepped_s'),
+    ('simulated', 'times', 'trouble', 'set_by'),
     [
-        (False, (100, 101), '', 0.0),
-        (False, (100, 131), '', 30.0),
-        (False, (100, 71), '', -30.0),
-        (False, (100, 131, 132), '', 0.0),
-        (True, (0, 0), 'no_clock', 0.0),
-        (True, (0, 100), '', 0.0),
-        (True, (100, 100), 'clock_stands', 0.0),
-        (True, (100, 110), '', 0.0),
-        (True, (100, 40), '', -60.0),
+        (False, (100, 101), '', ''),
+        (False, (100, 131), '', 'ahead by 30 s'),
+        (False, (100, 71), '', 'back by 30 s'),
+        (False, (100, 131, 132), '', ''),
+        (True, (0, 0), 'no_clock', ''),
+        (True, (0, 100), '', ''),
+        (True, (100, 100), 'clock_stands', ''),
+        (True, (100, 110), '', ''),
+        (True, (100, 40), '', 'back by 60 s'),
     ],
 )
 def test_trouble_and_steps_of_the_ros_clock(
-    *, simulated: bool, times: tuple[int, ...], trouble: str, stepped_s: float
+    *, simulated: bool, times: tuple[int, ...], trouble: str, set_by: str
 ) -> None:
-    clock = RosClock()
+    monitor, events = InputMonitor('IMU', '/imu'), {}
     for second, shown in enumerate(times):
-        clock.read(shown * SECOND, float(second), simulated=simulated)
-    assert (clock.trouble, clock.stepped_s) == (trouble, stepped_s)
+        clocks = shown * SECOND, float(second)
+        events = monitor.update(Counter(), None, 0.0, clocks, simulated=simulated)
+    assert health(monitor).clock == trouble
+    assert set_by in events.get('own_clock', '')
+    assert bool(set_by) == ('own_clock' in events)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 import math
-from time import monotonic, perf_counter_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import (
@@ -24,75 +24,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.interface.session import Arrivals
     from two_manifold_ros.interface.snapshot import Interruption
     from two_manifold_ros.model.head import ModelHead
-
-
-class InputRate:
-    """
-    Rate of used messages, over whole intervals between messages.
-
-    Measured both by the clock and by the stamps, of which the greater counts: a bag may be played
-    slowly, and stamps may jump.
-    """
-
-    def __init__(self) -> None:
-        self._arrived_s = math.nan
-        self._stamp_ns = 0
-
-    def measure(self, used: int, arrived_s: float, stamp_ns: int) -> float:
-        """
-        Return the rate in Hz since the last call, NaN if one of the two found nothing.
-
-        Parameters
-        ----------
-        used
-            Messages used since the last call.
-        arrived_s, stamp_ns
-            When the newest message arrived, by a clock that never goes back, and its stamp.
-
-        """
-        known = used > 0 and not math.isnan(self._arrived_s)
-        by_clock = arrived_s - self._arrived_s
-        by_stamps = (stamp_ns - self._stamp_ns) / 1e9
-        self._arrived_s, self._stamp_ns = (arrived_s if used else math.nan), stamp_ns
-        if not known:
-            return math.nan
-        return max((used / each for each in (by_clock, by_stamps) if each > 0), default=math.inf)
-
-
-class RosClock:
-    """
-    Compare the ROS clock with one that is never set.
-
-    Attributes
-    ----------
-    trouble
-        Cause for which it does not run, see ``CLOCK_WORDS``; empty if it does.
-    stepped_s
-        By how much it was set between the last two readings, seconds; 0 if it was not.
-
-    """
-
-    def __init__(self) -> None:
-        self.trouble = ''
-        self.stepped_s = 0.0
-        self._before: tuple[int, float] | None = None
-
-    def read(self, now_ns: int, steady_s: float, *, simulated: bool) -> None:
-        """Take what both clocks show; a ``simulated`` one follows /clock at any speed."""
-        before, self._before = self._before, (now_ns, steady_s)
-        self.trouble, self.stepped_s = '', 0.0
-        if simulated and not now_ns:
-            self.trouble = NO_CLOCK
-            return
-        if before is None or not before[0]:
-            return
-        passed_s, steady_passed_s = (now_ns - before[0]) / 1e9, steady_s - before[1]
-        if simulated:
-            self.trouble = '' if passed_s else CLOCK_STANDS
-            self.stepped_s = min(passed_s, 0.0)
-        # A clock that drifts by more in a second was set.
-        elif abs(passed_s - steady_passed_s) > 0.5:
-            self.stepped_s = passed_s - steady_passed_s
 
 
 def imu_complaints(
@@ -142,12 +73,13 @@ class InputMonitor:
     def __init__(self, sensor: str, topic: str) -> None:
         self._sensor = sensor
         self._topic = topic
-        self._rate = InputRate()
-        self._clock = RosClock()
-        self._usable_hz = math.nan
         self._fresh: Counter[str] = Counter()
         self._good: Counter[str] = Counter()
         self._interruption: Interruption | None = None
+        self._newest = math.nan, 0
+        self._usable_hz = math.nan
+        self._clock: tuple[int, float] | None = None
+        self._clock_trouble = ''
         self._is_far = False
 
     def update(
@@ -155,7 +87,7 @@ class InputMonitor:
         fresh: Counter[str],
         arrivals: Arrivals | None,
         received_s: float,
-        now_ns: int,
+        clocks: tuple[int, float],
         *,
         simulated: bool,
     ) -> dict[str, str]:
@@ -170,14 +102,14 @@ class InputMonitor:
             Arrivals of the session, if there is one.
         received_s
             When the newest message came, by a clock that never goes back.
-        now_ns, simulated
-            What the ROS clock shows, and whether it follows /clock.
+        clocks
+            What the ROS clock shows, ns, and one that is never set, s.
+        simulated
+            Whether the ROS clock follows /clock, which may have any speed.
 
         """
         self._fresh = fresh
-        newest_ns = arrivals.newest_ns if arrivals else 0
-        self._usable_hz = self._rate.measure(fresh['used'], received_s, newest_ns)
-        self._clock.read(now_ns, monotonic(), simulated=simulated)
+        self._measure_rate(fresh['used'], received_s, arrivals.newest_ns if arrivals else 0)
         happened = input_causes(fresh, self._sensor, self._topic)
         interruption = arrivals.interruption if arrivals else None
         if interruption is not None and interruption is not self._interruption:
@@ -186,14 +118,43 @@ class InputMonitor:
             )
             happened[interruption.cause] = f'On {self._topic}: {words}'
         self._interruption = interruption
-        if self._clock.stepped_s:
-            way = 'ahead' if self._clock.stepped_s > 0 else 'back'
+        stepped_s = self._compare_clocks(clocks, simulated=simulated)
+        if stepped_s:
+            way = 'ahead' if stepped_s > 0 else 'back'
             happened['own_clock'] = (
-                f'The clock of this node was set {way} by '
-                f'{format_duration(abs(self._clock.stepped_s))}; the filter goes by the stamps on '
-                f'{self._topic} alone'
+                f'The clock of this node was set {way} by {format_duration(abs(stepped_s))}; the '
+                f'filter goes by the stamps on {self._topic} alone'
             )
         return happened
+
+    def _measure_rate(self, used: int, arrived_s: float, stamp_ns: int) -> None:
+        """
+        Measure the rate over whole intervals between messages; NaN after a silence.
+
+        By the clock and by the stamps, of which the greater counts: a bag may be played slowly,
+        and stamps may jump.
+        """
+        by_clock = arrived_s - self._newest[0]
+        by_stamps = (stamp_ns - self._newest[1]) / 1e9
+        self._newest = (arrived_s if used else math.nan), stamp_ns
+        self._usable_hz = math.nan
+        if used and not math.isnan(by_clock):
+            rates = (used / each for each in (by_clock, by_stamps) if each > 0)
+            self._usable_hz = max(rates, default=math.inf)
+
+    def _compare_clocks(self, clocks: tuple[int, float], *, simulated: bool) -> float:
+        """Note whether the ROS clock runs; return by how much it was set, seconds."""
+        before, self._clock = self._clock, clocks
+        self._clock_trouble = NO_CLOCK if simulated and not clocks[0] else ''
+        if self._clock_trouble or before is None or not before[0]:
+            return 0.0
+        passed_s, steady_passed_s = (clocks[0] - before[0]) / 1e9, clocks[1] - before[1]
+        if simulated:
+            self._clock_trouble = '' if passed_s else CLOCK_STANDS
+            return min(passed_s, 0.0)
+        # A clock that drifts by more in a second was set.
+        drift_s = passed_s - steady_passed_s
+        return drift_s if abs(drift_s) > 0.5 else 0.0
 
     def health(
         self,
@@ -208,10 +169,8 @@ class InputMonitor:
 
         Parameters
         ----------
-        counts
-            All counters of the session.
-        arrivals
-            See `update`.
+        counts, arrivals
+            All counters of the session, and its arrivals, if there is one.
         waited_s
             Seconds since messages are waited for.
         now_ns
@@ -237,7 +196,7 @@ class InputMonitor:
             rejected=rejections(counts - self._good),
             rejected_share=sum(unused.values()) / max(self._fresh['received'], 1),
             rejected_most=max(unused, key=unused.__getitem__, default=''),
-            clock=self._clock.trouble,
+            clock=self._clock_trouble,
             stamp_age_s=_stamp_age_s(arrivals, now_ns),
             complaints=found,
             interruption=arrivals.interruption if arrivals else None,

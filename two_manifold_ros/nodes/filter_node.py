@@ -26,7 +26,13 @@ from two_manifold_ros.interface.snapshot import filter_health, FilterHealth, Sna
 from two_manifold_ros.interface.topics import choose_frames, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
-from two_manifold_ros.nodes.health import change_key, Report, startup_lines, StatusPublisher
+from two_manifold_ros.nodes.health import (
+    change_key,
+    Report,
+    startup_lines,
+    StatusPublisher,
+    update_monitor,
+)
 from two_manifold_ros.nodes.node_parameters import declare, read
 from two_manifold_ros.nodes.publishing import EstimatePublishers
 from two_manifold_ros.nodes.running import refuse_impossible
@@ -209,16 +215,8 @@ class FilterNode(GuardedNode, LifecycleNode):
         self._advance_swap(idle=silent or not (self._active and self._enabled))
         session = self._session
         counts = session.counts(at_once=False) if session else Counter[str]()
-        events = self._monitor.update(
-            self._status.count(counts),
-            self._arrivals,
-            self._imu.received_s,
-            self.now_ns,
-            simulated=bool(self.get_parameter('use_sim_time').value),
-        )
-        distance = self._monitor.distance(self._arrivals, self.now_ns)
-        if distance:
-            self.get_logger().info(distance)
+        fresh = self._status.count(counts)
+        events = update_monitor(self, self._monitor, self._imu, fresh, self._arrivals)
         self._complaints = self._find_complaints()
         self._status.publish_second(self._report(counts), events)
 

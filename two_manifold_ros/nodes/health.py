@@ -33,16 +33,34 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.filtering.state_machine import EllipseLimits
+    from two_manifold_ros.interface.input_checks import InputMonitor
     from two_manifold_ros.interface.session import Arrivals
     from two_manifold_ros.interface.snapshot import Snapshot
     from two_manifold_ros.interface.topics import Frames
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.nodes.callbacks import GuardedNode
+    from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 
 
 def change_key(live: Filter, arrivals: Arrivals) -> object:
     """Return a key that changes whenever the status must be republished at once."""
     return live.status, live.cause, arrivals.unused >= REJECTED_IN_A_ROW
+
+
+def update_monitor(
+    node: GuardedNode,
+    monitor: InputMonitor,
+    topic: SensorTopic,
+    fresh: Counter[str],
+    arrivals: Arrivals | None,
+) -> dict[str, str]:
+    """Let a monitor take the last second; return sentences by cause about what happened in it."""
+    simulated = bool(node.get_parameter('use_sim_time').value)
+    clocks = node.now_ns, monotonic()
+    events = monitor.update(fresh, arrivals, topic.received_s, clocks, simulated=simulated)
+    distance = monitor.distance(arrivals, node.now_ns)
+    if distance:
+        node.get_logger().info(distance)
+    return events
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ from two_manifold_ros.nodes.health import (
     Report,
     StatusPublisher,
     topics_line,
+    update_monitor,
 )
 from two_manifold_ros.nodes.live_input import ReferenceInput
 from two_manifold_ros.nodes.node_parameters import declare
@@ -225,16 +226,7 @@ class UpdaterNode(GuardedNode):
         """Return what happened to messages, learning, positions, checkpoints and hand-overs."""
         session, topic = self._session, self._reference.topic
         self._reference_hz = float(fresh['reference_used'])
-        events = self._monitor.update(
-            fresh,
-            session.arrivals,
-            self._input.received_s,
-            self.now_ns,
-            simulated=bool(self.get_parameter('use_sim_time').value),
-        )
-        distance = self._monitor.distance(session.arrivals, self.now_ns)
-        if distance:
-            self.get_logger().info(distance)
+        events = update_monitor(self, self._monitor, self._input, fresh, session.arrivals)
         events.update(learning_causes(fresh, session, topic))
         if self._positions.silence_s > 5.0:
             events['reference_gone'] = (
