@@ -13,7 +13,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.figure import draw_evaluation, WITHHELD
+from two_manifold_ros.evaluation.figure import draw_evaluation
 
 pytest.importorskip('matplotlib')
 
@@ -75,7 +75,7 @@ def test_what_was_withheld_is_drawn_apart(
     for name, each in (('parted', parted), ('nothing', nothing), ('told', told)):
         draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / f'{name}.svg')
     drawn = {path.stem: path.read_text() for path in tmp_path.iterdir()}
-    colours = {name: (WITHHELD in text, '1f77b4' in text) for name, text in drawn.items()}
+    colours = {name: ('#9ecae1' in text, '1f77b4' in text) for name, text in drawn.items()}
     assert colours['parted'] == (True, True)
     assert colours['told'] == (False, True)
     assert colours['nothing'][0]

@@ -58,10 +58,8 @@ class FilterRun:
         position of the model stands for it, without a covariance (NaN).
     told : (T,) bool
         Whether the estimate was valid.
-    withheld
-        How many of the others there are by cause, see ``Verdict``.
-    reasons
-        For each of these causes the last sentence about it.
+    withheld, reasons
+        For each cause of the others how many there are, and the last sentence about it.
     seconds_per_tick : (S,)
         Wall time of every sample that ended a tick, those before the first window included.
     counters
@@ -109,10 +107,15 @@ def run_filter(
         if kept or estimate.status is not Status.FILLING:
             kept.append(estimate)
     withheld = [estimate for estimate in kept if not estimate.valid]
-    positions, covariances, unusable = _readings(model, kept)
+    ahead = len(model.horizons)
+    positions = np.array([estimate.positions for estimate in kept]).reshape(-1, ahead, 2)
+    covariances = np.array([estimate.covariances for estimate in kept]).reshape(-1, ahead, 2, 2)
+    lost = ~usable_places(positions.reshape(-1, 2)).reshape(-1, ahead)
+    positions[lost] = model.mean_position
+    covariances[lost] = np.nan
     counters = Counter(live.counters)
-    if unusable:
-        counters[UNUSABLE] = unusable
+    if lost.any():
+        counters[UNUSABLE] = int(lost.any(axis=1).sum())
     return FilterRun(
         stamps=np.array([estimate.stamp_ns for estimate in kept], dtype=np.int64),
         positions=positions,
@@ -123,17 +126,6 @@ def run_filter(
         seconds_per_tick=np.array(seconds),
         counters=counters,
     )
-
-
-def _readings(model: ModelHead, kept: Sequence[Estimate]) -> tuple[Floats, Floats, int]:
-    """Return positions, covariances, and of how many estimates a position was replaced."""
-    ahead = len(model.horizons)
-    positions = np.array([estimate.positions for estimate in kept]).reshape(-1, ahead, 2)
-    covariances = np.array([estimate.covariances for estimate in kept]).reshape(-1, ahead, 2, 2)
-    lost = ~usable_places(positions.reshape(-1, 2)).reshape(-1, ahead)
-    positions[lost] = model.mean_position
-    covariances[lost] = np.nan
-    return positions, covariances, int(lost.any(axis=1).sum())
 
 
 def check_fit(model: ModelHead, recording: Recording) -> None:
@@ -166,17 +158,19 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
             f'of {model.rate_hz:g} Hz; train a model at a lower --rate'
         )
         raise InputError(msg)
-    _check_frame(model, recording)
+    positions = recording.positions
+    frame_id = positions.frame_id if positions is not None else ''
+    if positions is not None and frame_id and model.frame_id and frame_id != model.frame_id:
+        msg = (
+            f'{recording.name}: the positions on {positions.topic} are in the frame '
+            f'{frame_id!r}, but the model gives them in {model.frame_id!r}; evaluate on '
+            'positions in that frame'
+        )
+        raise InputError(msg)
     usable, values = usable_samples(imu.samples)
     dead = np.ptp(values[usable], axis=0) == 0.0 if usable.any() else np.zeros(6, dtype=np.bool_)
-    missing = [
-        name
-        for name, is_dead, live in zip(
-            model.channels.names, dead, model.channels.live, strict=True
-        )
-        if is_dead and live
-    ]
-    if missing and len(imu.stamps) > model.window:
+    missing = np.array(model.channels.names)[dead & model.channels.live]
+    if len(missing) and len(imu.stamps) > model.window:
         msg = (
             f'{place} has no signal on {", ".join(missing)}, which the model uses; train a model '
             'on recordings of this IMU'
@@ -184,35 +178,13 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
         raise InputError(msg)
 
 
-def _check_frame(model: ModelHead, recording: Recording) -> None:
-    positions = recording.positions
-    if positions is None or not (model.frame_id and positions.frame_id):
-        return
-    if positions.frame_id != model.frame_id:
-        msg = (
-            f'{recording.name}: the positions on {positions.topic} are in the frame '
-            f'{positions.frame_id!r}, but the model gives them in {model.frame_id!r}; evaluate on '
-            'positions in that frame'
-        )
-        raise InputError(msg)
-
-
 @dataclass(frozen=True)
 class HorizonScore:
     """
-    The model and the baselines at one horizon, all on the same ticks.
+    The model and two baselines at one horizon, in ticks, all on the same ticks.
 
-    Parameters
-    ----------
-    horizon
-        Ticks ahead.
-    model
-        The filter.
-    mean
-        Always the mean training position.
-    previous
-        The true position at the tick, which only it is given: at horizon 0 it has no error.
-
+    ``mean`` is always the mean training position; ``previous`` the true position at the tick,
+    which only it is given: at horizon 0 it has no error.
     """
 
     horizon: int
@@ -224,15 +196,9 @@ class HorizonScore:
 @dataclass(frozen=True)
 class Evaluation:
     """
-    What a model reached on recordings.
+    What a model reached on recordings: a score for each horizon.
 
-    Parameters
-    ----------
-    scores
-        One for each horizon.
-    runs, truths
-        For each recording its run, and the true positions (T, H, 2) with NaN where unknown.
-
+    For each recording there are its run and the true positions (T, H, 2), NaN where unknown.
     """
 
     scores: tuple[HorizonScore, ...]
@@ -323,8 +289,17 @@ def compare(
         If no estimate, told or not, has a true position to compare with.
 
     """
+    pairs = list(zip(recordings, runs, strict=True))
+    horizons, period_ns = model.horizons, model.period_ns
     truths = [
-        _truths(model, recording, run) for recording, run in zip(recordings, runs, strict=True)
+        np.stack(
+            [
+                positions_at(recording.positions, run.stamps + horizon * period_ns)
+                for horizon in horizons
+            ],
+            axis=1,
+        )
+        for recording, run in pairs
     ]
     if not any(np.isfinite(truth).any() for truth in truths):
         names = ', '.join(recording.name for recording in recordings)
@@ -333,41 +308,28 @@ def compare(
             f'window of {model.window / model.rate_hz:.1f} s, with positions'
         )
         raise InputError(msg)
+    every = np.concatenate(truths)
     directions = np.concatenate(
         [
-            directions_ahead(recording.positions, run.stamps, model.horizons, model.period_ns)
-            for recording, run in zip(recordings, runs, strict=True)
+            directions_ahead(recording.positions, run.stamps, horizons, period_ns)
+            for recording, run in pairs
         ]
     )
-    scores = tuple(
-        _score_horizon(model, runs, np.concatenate(truths), directions, index)
-        for index in range(len(model.horizons))
-    )
-    return Evaluation(scores, tuple(runs), tuple(truths))
-
-
-def _truths(model: ModelHead, recording: Recording, run: FilterRun) -> Floats:
-    columns = [
-        positions_at(recording.positions, run.stamps + horizon * model.period_ns)
-        for horizon in model.horizons
-    ]
-    return np.stack(columns, axis=1)
-
-
-def _score_horizon(
-    model: ModelHead, runs: Sequence[FilterRun], truths: Floats, directions: Floats, index: int
-) -> HorizonScore:
-    """Score one horizon from true positions and directions, each (T, H, 2)."""
-    horizon = model.horizons[index]
-    truth, ways = truths[:, index], directions[:, index]
     told = np.concatenate([run.told for run in runs])
-    predicted = np.concatenate([run.positions[:, index] for run in runs])
-    covariances = np.concatenate([run.covariances[:, index] for run in runs])
-    fixed = np.broadcast_to(mean_covariance(model), covariances.shape)
-    moved = np.broadcast_to(previous_covariance(model, horizon), covariances.shape)
-    return HorizonScore(
-        horizon,
-        score(predicted - truth, covariances, told, ways),
-        score(model.mean_position - truth, fixed, told, ways),
-        score(truths[:, 0] - truth, moved, told, ways),
-    )
+    positions = np.concatenate([run.positions for run in runs])
+    covariances = np.concatenate([run.covariances for run in runs])
+    mean = mean_covariance(model)
+    scores = []
+    for index, horizon in enumerate(horizons):
+        truth, ways, ellipses = every[:, index], directions[:, index], covariances[:, index]
+        fixed = np.broadcast_to(mean, ellipses.shape)
+        moved = np.broadcast_to(previous_covariance(model, horizon), ellipses.shape)
+        scores.append(
+            HorizonScore(
+                horizon,
+                score(positions[:, index] - truth, ellipses, told, ways),
+                score(model.mean_position - truth, fixed, told, ways),
+                score(every[:, 0] - truth, moved, told, ways),
+            )
+        )
+    return Evaluation(tuple(scores), tuple(runs), tuple(truths))

@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
 
-FORMATS = ('.png', '.pdf', '.svg')
-
-TRUE = 'black'
-TOLD, WITHHELD = 'tab:blue', '#9ecae1'
-"""Of estimates on the track: the lighter colour for those that were not valid."""
-
-TOLD_ERROR, WITHHELD_ERROR = 'tab:red', '#fcae91'
-"""Of the lines from them to the true positions."""
-
-MEAN, PREVIOUS = 'tab:gray', 'tab:orange'
-
-BELOW: dict[str, Any] = {'loc': 'upper center', 'bbox_to_anchor': (0.5, -0.13), 'ncols': 2}
-"""Where a legend hides nothing."""
-
-
 def draw_evaluation(
     evaluation: Evaluation, model: ModelHead, path: str | Path, title: str = ''
 ) -> None:
@@ -48,8 +33,9 @@ def draw_evaluation(
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - an offline extra, slow to import
 
-    if Path(path).suffix.lower() not in FORMATS:
-        msg = f'{path}: a figure cannot be drawn into this; use a name in {", ".join(FORMATS)}'
+    formats = ('.png', '.pdf', '.svg')
+    if Path(path).suffix.lower() not in formats:
+        msg = f'{path}: a figure cannot be drawn into this; use a name in {", ".join(formats)}'
         raise InputError(msg)
     figure = Figure(figsize=(11.0, 6.0), layout='constrained')
     track, errors = figure.subplots(1, 2)
@@ -63,30 +49,32 @@ def draw_evaluation(
 
 
 def _draw_track(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  # noqa: ANN401
-    parts = list(zip(evaluation.runs, evaluation.truths, strict=True))
-    for run, truth in parts:
-        axes.plot(*truth[:, 0].T, color=TRUE, lw=1.0, zorder=2.0)
-        # What was told is drawn over what was not.
-        for told, error, dot in (
-            (~run.told, WITHHELD_ERROR, WITHHELD),
-            (run.told, TOLD_ERROR, TOLD),
-        ):
-            axes.plot(*_lines_to_true(run, truth, told).T, color=error, lw=0.7, zorder=1.0)
-            axes.plot(*run.positions[told, 0].T, '.', color=dot, ms=3.0, zorder=3.0)
-    axes.plot([], [], color=TRUE, lw=1.0, label='true')
+    # Of estimates that were valid and of the others: lighter ones, and lines to the truth.
+    valid: dict[str, Any] = {'color': 'tab:red', 'mec': 'tab:blue', 'mfc': 'tab:blue', 'lw': 0.7}
+    other: dict[str, Any] = {'color': '#fcae91', 'mec': '#9ecae1', 'mfc': '#9ecae1', 'lw': 0.7}
+    for run, truth in zip(evaluation.runs, evaluation.truths, strict=True):
+        axes.plot(*truth[:, 0].T, color='black', lw=1.0, zorder=2.0)
+        # What was valid is drawn over what was not.
+        for chosen, style in ((~run.told, other), (run.told, valid)):
+            lines = _lines_to_true(run, truth, chosen)
+            axes.plot(*lines.T, color=style['color'], lw=style['lw'], zorder=1.0)
+            axes.plot(*run.positions[chosen, 0].T, '.', color=style['mfc'], ms=3.0, zorder=3.0)
+    axes.plot([], [], color='black', lw=1.0, label='true')
     if evaluation.told:
-        style = {'color': TOLD_ERROR, 'mec': TOLD, 'mfc': TOLD, 'lw': 0.7}
-        axes.plot([], [], '.-', label='filtered, and its error', **style)
+        axes.plot([], [], '.-', label='filtered, and its error', **valid)
     if evaluation.withheld:
         share = 1.0 - evaluation.told / evaluation.ticks
-        label = f'withheld ({100 * share:.1f} % of the ticks)'
-        style = {'color': WITHHELD_ERROR, 'mec': WITHHELD, 'mfc': WITHHELD, 'lw': 0.7}
-        axes.plot([], [], '.-', label=label, **style)
+        axes.plot([], [], '.-', label=f'withheld ({100 * share:.1f} % of the ticks)', **other)
     axes.set(xlabel=f'x in {model.frame_id or "the track frame"} (m)', ylabel='y (m)')
     axes.set_title('Position now, from the IMU alone')
     axes.set_aspect('equal', adjustable='datalim')
-    axes.legend(**BELOW)
-    axes.grid(alpha=0.3)
+    _finish(axes)
+
+
+def _finish(axes: Any, which: str = 'major') -> None:  # noqa: ANN401
+    """Draw a grid, and the legend where it hides nothing."""
+    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.13), ncols=2)
+    axes.grid(which=which, alpha=0.3)
 
 
 def _lines_to_true(run: FilterRun, truth: Floats, chosen: Bools) -> Floats:
@@ -103,35 +91,31 @@ def _draw_errors(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  
     from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415 - as above
 
     seconds = np.array([each.horizon for each in evaluation.scores]) / model.rate_hz
+    scores = evaluation.scores
+    along = [each.model.along_rmse_m for each in scores]
+    across = [each.model.cross_rmse_m for each in scores]
+    own: dict[str, Any] = {'color': 'tab:blue', 'marker': '.', 'lw': 1.0}
     curves: list[tuple[str, list[float | None], dict[str, Any]]] = [
         (
             'model, all ticks',
-            [each.model.all.rmse_m for each in evaluation.scores],
-            {'color': TOLD, 'marker': 'o', 'lw': 2.0},
+            [each.model.all.rmse_m for each in scores],
+            {'color': 'tab:blue', 'marker': 'o', 'lw': 2.0},
         ),
-        (
-            'all ticks, along the direction of travel',
-            [each.model.along_rmse_m for each in evaluation.scores],
-            {'color': TOLD, 'marker': '.', 'ls': '--', 'lw': 1.0},
-        ),
-        (
-            'all ticks, across it',
-            [each.model.cross_rmse_m for each in evaluation.scores],
-            {'color': TOLD, 'marker': '.', 'ls': ':', 'lw': 1.0},
-        ),
+        ('all ticks, along the direction of travel', along, own | {'ls': '--'}),
+        ('all ticks, across it', across, own | {'ls': ':'}),
         (
             'always the mean position',
-            [each.mean.all.rmse_m for each in evaluation.scores],
-            {'color': MEAN, 'marker': 's'},
+            [each.mean.all.rmse_m for each in scores],
+            {'color': 'tab:gray', 'marker': 's'},
         ),
         (
             'last true position',
-            [each.previous.all.rmse_m for each in evaluation.scores],
-            {'color': PREVIOUS, 'marker': '^'},
+            [each.previous.all.rmse_m for each in scores],
+            {'color': 'tab:orange', 'marker': '^'},
         ),
     ]
     if evaluation.told and evaluation.withheld:
-        values = [each.model.rmse_m for each in evaluation.scores]
+        values = [each.model.rmse_m for each in scores]
         style = {'color': 'tab:cyan', 'marker': 'x', 'lw': 1.0}
         curves.insert(3, ('model, valid ticks only', values, style))
     for label, values, style in curves:
@@ -144,5 +128,4 @@ def _draw_errors(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel='horizon (s)', ylabel='RMS error (m)')
     axes.set_title('Error against horizon')
-    axes.legend(**BELOW)
-    axes.grid(which='both', alpha=0.3)
+    _finish(axes, 'both')

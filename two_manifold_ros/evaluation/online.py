@@ -23,20 +23,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats
 
-
-LOOK_HZ = 20.0
-"""How often in a second it is looked at what a learner tells; the tick of most models."""
-
-OLD_NS = 500_000_000
-"""Age of an estimate after which the learner is silent; no model has longer ticks."""
-
-PARTS = 10
-"""Parts of equal time that stand for laps where none can be counted."""
 
 OFFLINE, MEAN = 'offline', 'mean'
-"""What stands beside the learners: a model trained of what came before, and the mean position."""
+"""Names beside those of learners: a model trained of what came before, and the mean position."""
 
 AFTERWARDS = 0
 """Stands for the number of a lap where positions have ended: the IMU is alone."""
@@ -56,7 +47,7 @@ class Row:
     name
         Of the learner, ``offline`` or ``mean``.
     rmse_m, median_m
-        Over all looks, told or not, metres.
+        Over all looks, valid or not, metres.
     told
         Share of them with a valid estimate.
 
@@ -84,7 +75,7 @@ class LearningCurve:
     known_s
         Seconds with positions.
     laps
-        Whether laps could be counted, or parts of equal time stand for them.
+        Whether laps could be counted, or ten parts of equal time stand for them.
 
     """
 
@@ -110,11 +101,11 @@ def learning_curve(
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> LearningCurve:
     """
-    Feed learners with a stream, and compare what they tell with the positions, lap by lap.
+    Feed learners with a stream, and compare their estimates with the positions, lap by lap.
 
-    What is told of a tick is told before its position is given. Offline models are trained on
-    everything before some laps (1, 2, 3, 5, 8, ...), and before the positions end; each is shown
-    the lap before, and followed over the next one, or to the end.
+    A tick is estimated before its position is given. Offline models are trained on everything
+    before some laps (1, 2, 3, 5, 8, ...), and before the positions end; each is shown the lap
+    before, and followed over the next one, or to the end.
 
     Parameters
     ----------
@@ -147,8 +138,9 @@ def learning_curve(
     errors[MEAN] = mean
     for name, learner in learners.items():
         progress(f'following with {name}', 0.0)
-        live = _Live(learner.push, learner.add_reference)
-        errors[name], told[name] = stream.follow(live, mean, (0.0, math.inf), known_s, progress)
+        errors[name], told[name] = stream.follow(
+            learner.push, mean, (0.0, math.inf), learner.add_reference, known_s, progress
+        )
     laps = np.where(known, stream.laps.astype(np.int64) + 1, AFTERWARDS)
     last = int(laps.max())
     for lap in [*_some_laps(last), AFTERWARDS]:
@@ -162,16 +154,20 @@ def learning_curve(
         except InputError:
             # Of less than a lap no model can be made; that is what the learners begin with.
             continue
-        span = begin_s - stream.lap_s, end_s
-        found, valid = stream.follow(_Live(Filter(model).push), mean, span, 0.0)
+        found, valid = stream.follow(Filter(model).push, mean, (begin_s - stream.lap_s, end_s))
         errors[OFFLINE][chosen], told[OFFLINE][chosen] = found[chosen], valid[chosen]
-    rows = [
-        _row(lap, name, float(stream.seconds[chosen][0]), errors[name][chosen], told[name][chosen])
-        for lap in [*range(1, last + 1), AFTERWARDS]
-        if (chosen := laps == lap).any()
-        for name in errors
-        if np.isfinite(errors[name][chosen]).any()
-    ]
+    rows = []
+    for lap in [*range(1, last + 1), AFTERWARDS]:
+        for name, each in errors.items():
+            chosen = (laps == lap) & np.isfinite(each)
+            if chosen.any():
+                rmse_m = float(np.sqrt(np.mean(each[chosen] ** 2)))
+                median_m, share = (
+                    float(np.median(each[chosen])),
+                    float(np.mean(told[name][chosen])),
+                )
+                begin_s = float(stream.seconds[laps == lap][0])
+                rows.append(Row(lap, begin_s, name, rmse_m, median_m, share))
     end_s = float(stream.seconds[known][-1])
     return LearningCurve(tuple(rows), tuple(errors), end_s, stream.counted)
 
@@ -186,30 +182,9 @@ def _some_laps(last: int) -> list[int]:
     return some
 
 
-def _row(lap: int, name: str, seconds: float, errors: Floats, told: Bools) -> Row:
-    known = np.isfinite(errors)
-    found = errors[known]
-    return Row(
-        lap,
-        seconds,
-        name,
-        float(np.sqrt(np.mean(found**2))),
-        float(np.median(found)),
-        float(np.mean(told[known])),
-    )
-
-
-@dataclass(frozen=True)
-class _Live:
-    """A filter, or a learner that is given positions as well."""
-
-    push: Callable[[int, Floats], list[Estimate]]
-    add_reference: Callable[[int, float, float], bool] = lambda *_: False
-
-
 class _Stream:
     """
-    Recordings one after the other, and moments at which it is looked what is told.
+    Recordings one after the other, and moments at which the newest estimate is looked at.
 
     Attributes
     ----------
@@ -229,12 +204,13 @@ class _Stream:
     """
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
+        look_hz = 20.0  # the tick of most models
         self.recordings = recordings
         lengths = [int(each.imu.stamps[-1]) - each.imu.first_stamp for each in recordings]
         self._begins_s = np.concatenate([[0.0], np.cumsum(lengths)]) * 1e-9
         drives, samples, seconds, truths = [], [], [], []
         for index, each in enumerate(recordings):
-            every = max(round(1e9 / LOOK_HZ / median_interval_ns(each.imu.stamps)), 1)
+            every = max(round(1e9 / look_hz / median_interval_ns(each.imu.stamps)), 1)
             chosen = np.arange(0, len(each.imu.stamps), every)
             stamps = each.imu.stamps[chosen]
             drives.append(np.full(len(chosen), index))
@@ -243,32 +219,28 @@ class _Stream:
             truths.append(positions_at(each.positions, stamps))
         self.drives, self.samples = np.concatenate(drives), np.concatenate(samples)
         self.seconds, self.truths = np.concatenate(seconds), np.concatenate(truths)
-        self._count_laps()
-
-    def _count_laps(self) -> None:
         motions = [
             put_together(each.positions, each.imu) if each.positions is not None else None
-            for each in self.recordings
+            for each in recordings
         ]
         found = [count_laps(each.motion) if each else None for each in motions]
-        lengths = [each.length_m for each in found if each is not None]
-        self.counted = bool(lengths)
-        if not lengths:
-            self.lap_s = float(self._begins_s[-1]) / PARTS
+        closed = [each for each in found if each is not None]
+        self.counted = bool(closed)
+        if not closed:
+            self.lap_s = float(self._begins_s[-1]) / 10
             self.laps = self.seconds / self.lap_s
             return
-        self.lap_s = float(np.median([each.time_s for each in found if each is not None]))
-        length_m, driven = float(np.median(lengths)), 0.0
+        self.lap_s = float(np.median([each.time_s for each in closed]))
+        length_m, driven = float(np.median([each.length_m for each in closed])), 0.0
         self.laps = np.zeros(len(self.seconds))
-        for index, each in enumerate(motions):
+        for index, motion in enumerate(motions):
             here = self.drives == index
-            if each is not None:
-                way = way_driven(each.motion)
+            self.laps[here] = driven
+            if motion is not None:
+                way = way_driven(motion.motion)
                 since_s = self.seconds[here] - self._begins_s[index]
-                self.laps[here] = driven + np.interp(since_s, each.motion.seconds, way) / length_m
+                self.laps[here] += np.interp(since_s, motion.motion.seconds, way) / length_m
                 driven += float(way[-1]) / length_m
-            else:
-                self.laps[here] = driven
 
     def part(self, end_s: float) -> list[Recording]:
         """Return what comes before a time."""
@@ -289,21 +261,22 @@ class _Stream:
 
     def follow(
         self,
-        live: _Live,
+        push: Callable[[int, Floats], list[Estimate]],
         mean: Floats,
         span_s: tuple[float, float],
-        known_s: float,
+        add_reference: Callable[[int, float, float], bool] = lambda *_: False,
+        known_s: float = 0.0,
         progress: Callable[[str, float], None] = lambda *_: None,
     ) -> tuple[Floats, Bools]:
         """
-        Feed a filter or a learner, and look what it tells.
+        Feed a filter or a learner, and look at its newest estimates.
 
         Parameters
         ----------
-        live
-            To be fed.
+        push, add_reference
+            Of the filter or learner: take a sample, and a position.
         mean : (T,)
-            Error of the mean position, which stands for a position that is not told at all.
+            Error of the mean position, which stands for a position that is not there at all.
         span_s
             Part of the stream that it is fed with.
         known_s
@@ -322,42 +295,32 @@ class _Stream:
             looks = np.flatnonzero(self.drives == index)
             begin_s = float(self._begins_s[index])
             progress(f'following {recording.name}', begin_s / float(self._begins_s[-1]))
-            ends, positions, valid = _along(
-                live, recording, self.samples[looks], (span_s[0] - begin_s, span_s[1] - begin_s),
-                known_s - begin_s,
-            )  # fmt: skip
+            imu, stream = recording.imu, recording.positions
+            first, last, end = (
+                imu.first_stamp + round(1e9 * min(each_s - begin_s, 1e9))
+                for each_s in (*span_s, known_s)
+            )
+            fixes = [] if stream is None else stream.stamps[stream.stamps < end].tolist()
+            places = np.zeros((0, 2)) if stream is None else stream.positions
+            samples = self.samples[looks]
+            ends, positions = imu.stamps[samples].copy(), np.full((len(looks), 2), np.nan)
+            valid = np.zeros(len(looks), dtype=np.bool_)
+            newest: Estimate | None = None
+            look = fix = 0
+            for sample, stamp in enumerate(imu.stamps.tolist()):
+                if first <= stamp < last:
+                    estimates = push(stamp, imu.samples[sample])
+                    newest = estimates[-1] if estimates else newest
+                    while fix < len(fixes) and fixes[fix] <= stamp:
+                        add_reference(fixes[fix], float(places[fix, 0]), float(places[fix, 1]))
+                        fix += 1
+                if look < len(looks) and samples[look] == sample:
+                    # Longer than any tick: a learner that is silent since then says nothing.
+                    if newest is not None and 0 <= stamp - newest.stamp_ns <= 500_000_000:
+                        ends[look], valid[look] = newest.stamp_ns, newest.valid
+                        positions[look] = newest.positions[0]
+                    look += 1
             sound = usable_places(positions)
             apart = np.linalg.norm(positions - positions_at(recording.positions, ends), axis=1)
             errors[looks[sound]], told[looks] = apart[sound], valid & sound
         return errors, told
-
-
-def _along(
-    live: _Live,
-    recording: Recording,
-    looks: Ints,
-    span_s: tuple[float, float],
-    known_s: float,
-) -> tuple[Ints, Floats, Bools]:
-    """Return ends of ticks (T,), positions (T, 2) and whether they are valid at the looks."""
-    imu, stream = recording.imu, recording.positions
-    first, last, end = (imu.first_stamp + round(1e9 * min(s, 1e9)) for s in (*span_s, known_s))
-    fixes = [] if stream is None else stream.stamps[stream.stamps < end].tolist()
-    places = np.zeros((0, 2)) if stream is None else stream.positions
-    ends, positions = imu.stamps[looks].copy(), np.full((len(looks), 2), np.nan)
-    valid = np.zeros(len(looks), dtype=np.bool_)
-    newest: Estimate | None = None
-    look = fix = 0
-    for index, (stamp, sample) in enumerate(zip(imu.stamps.tolist(), imu.samples, strict=True)):
-        if first <= stamp < last:
-            told = live.push(stamp, sample)
-            newest = told[-1] if told else newest
-            while fix < len(fixes) and fixes[fix] <= stamp:
-                live.add_reference(fixes[fix], float(places[fix, 0]), float(places[fix, 1]))
-                fix += 1
-        if look < len(looks) and looks[look] == index:
-            if newest is not None and 0 <= stamp - newest.stamp_ns <= OLD_NS:
-                ends[look], valid[look] = newest.stamp_ns, newest.valid
-                positions[look] = newest.positions[0]
-            look += 1
-    return ends, positions, valid

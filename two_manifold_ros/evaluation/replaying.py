@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 
-SECOND_NS = 1_000_000_000
-
-
 def replay(
     model: ModelHead,
     recording: Recording,
@@ -55,7 +52,7 @@ def replay(
     live = Filter(model, FilterParameters.particles_rate_hz)
     frames = choose_frames(model)
     written: dict[str, int] = {}
-    next_report = 0
+    next_report, second_ns = 0, 1_000_000_000
 
     def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
         bag.write(f'/{topic}', msgtype, stamp_ns, message)
@@ -65,8 +62,8 @@ def replay(
         for topic, msgtype, message in messages_of(estimate, model, frames):
             write(topic, msgtype, estimate.stamp_ns, message)
         # A recording may jump back, after which the next report would be far away.
-        if not next_report - SECOND_NS <= estimate.stamp_ns < next_report:
-            next_report = estimate.stamp_ns + SECOND_NS
+        if not next_report - second_ns <= estimate.stamp_ns < next_report:
+            next_report = estimate.stamp_ns + second_ns
             report = _health(live, estimate, frames)
             write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
     if Topics.POSITION.name not in written:

@@ -20,31 +20,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-LEAST_VARIANCE = 1e-4
-"""m^2, so that the ellipse of a baseline without error (previous at horizon 0) exists."""
-
-REACH_NS = 250_000_000
-"""
-Nanoseconds of true positions on either side that the direction of travel is taken from.
-
-A choice: at walking pace the vehicle moves 0.5 m in them, far beyond the noise of a camera, and on
-a bend of constant radius the direction of a chord is exact at its middle, however long it is.
-Shorter makes noise turn the direction, longer cuts through chicanes.
-"""
-
-PARTS = 3
-"""Parts of ``REACH_NS`` at whose ends positions are looked up: three average noise, and cost six
-interpolations of the recording."""
-
-STILL_SHARE = 0.05
-"""
-Of the speed that the vehicle exceeds in 5 % of the time: slower is standing still.
-
-A choice, relative so that it suits slot cars and lorries. Below it the displacement is mostly
-noise and its direction arbitrary; a larger share would keep an old direction through slow bends.
-"""
-
-
 @dataclass(frozen=True)
 class ErrorSummary:
     """
@@ -129,9 +104,16 @@ def summarise(errors: Floats, covariances: Floats) -> ErrorSummary:
         return ErrorSummary(None, None, None, None, None, None, 0)
     distances = np.linalg.norm(errors, axis=1)
     median, p95, p99 = np.quantile(distances, (0.5, 0.95, 0.99)).tolist()
-    inside = _inside(errors, covariances)
+    a, b, c = covariances[:, 0, 0], covariances[:, 0, 1], covariances[:, 1, 1]
+    sound = (a > 0.0) & (a * c > b * b) & np.isfinite(covariances).all(axis=(1, 2))
+    inside68 = inside95 = None
+    if sound.any():
+        squared = squared_mahalanobis(errors[sound], covariances[sound])
+        inside68, inside95 = (
+            float(np.count_nonzero(squared <= most) / len(errors)) for most in CHI_SQUARE
+        )
     return ErrorSummary(
-        _root_mean_square(distances), median, p95, p99, inside[0], inside[1], len(errors)
+        _root_mean_square(distances), median, p95, p99, inside68, inside95, len(errors)
     )
 
 
@@ -140,19 +122,6 @@ def split_errors(errors: Floats, directions: Floats) -> tuple[Floats, Floats]:
     along: Floats = (errors * directions).sum(axis=1)
     cross: Floats = directions[:, 0] * errors[:, 1] - directions[:, 1] * errors[:, 0]
     return along, cross
-
-
-def _inside(errors: Floats, covariances: Floats) -> tuple[float | None, float | None]:
-    """Return the shares of errors inside their 68 % and 95 % ellipses."""
-    a, b, c = covariances[:, 0, 0], covariances[:, 0, 1], covariances[:, 1, 1]
-    sound = (a > 0.0) & (a * c > b * b) & np.isfinite(covariances).all(axis=(1, 2))
-    if not sound.any():
-        return None, None
-    squared = squared_mahalanobis(errors[sound], covariances[sound])
-    inside68, inside95 = (
-        float(np.count_nonzero(squared <= limit) / len(errors)) for limit in CHI_SQUARE
-    )
-    return inside68, inside95
 
 
 def _root_mean_square(values: Floats) -> float | None:
@@ -173,8 +142,8 @@ def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
     """
     Return the true direction of travel at stamps.
 
-    It is that of a straight line fitted to the true positions up to ``REACH_NS`` before and after,
-    as far as they are known. Where the vehicle stands still, or nothing is known, it is the last
+    It is that of a straight line fitted to the true positions up to 0.25 s before and after, as
+    far as they are known. Where the vehicle stands still, or nothing is known, it is the last
     direction known before, or the first of all.
 
     Parameters
@@ -199,7 +168,10 @@ def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
     lengths = np.linalg.norm(moves, axis=1)
     if not np.isfinite(lengths).any():
         return nowhere
-    least = STILL_SHARE * np.nanquantile(lengths, 0.95)
+    # Slower than 5 % of the speed that is exceeded in 5 % of the time is standing still; relative,
+    # so that it suits slot cars and lorries. There the displacement is mostly noise and its
+    # direction arbitrary; a larger share would keep an old direction through slow bends.
+    least = 0.05 * np.nanquantile(lengths, 0.95)
     moving = np.flatnonzero(lengths > least)
     if not len(moving):
         return nowhere
@@ -214,10 +186,15 @@ def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
 
 def _moves(stream: PositionStream, stamps: Ints) -> Floats:
     """Return the slopes (T, 2) of lines fitted around stamps, in one unit; NaN where unknown."""
+    # At walking pace the vehicle moves 0.5 m in both sides together, far beyond the noise of a
+    # camera, and on a bend of constant radius the direction of a chord is exact at its middle.
+    # Shorter makes noise turn the direction, longer cuts through chicanes. Three ends on either
+    # side average noise.
+    reach_ns, ends = 250_000_000, 3
     here = positions_at(stream, stamps)
     moves, known = np.zeros((len(stamps), 2)), np.zeros(len(stamps), dtype=np.bool_)
-    for part in range(1, PARTS + 1):
-        reach = part * REACH_NS // PARTS
+    for part in range(1, ends + 1):
+        reach = part * reach_ns // ends
         sides = [positions_at(stream, stamps + sign * reach) for sign in (-1, 1)]
         before, after = (np.where(np.isfinite(side), side, here) for side in sides)
         found = np.isfinite(after - before).all(axis=1)
@@ -230,9 +207,7 @@ def _moves(stream: PositionStream, stamps: Ints) -> Floats:
 def mean_covariance(model: ModelHead) -> Floats:
     """Return the (2, 2) covariance of the training positions around their mean."""
     known = model.track[np.isfinite(model.track).all(axis=1)]
-    spread = known - model.mean_position
-    covariance: Floats = spread.T @ spread / len(spread)
-    return covariance + LEAST_VARIANCE * np.eye(2)
+    return _second_moment(known - model.mean_position)
 
 
 def previous_covariance(model: ModelHead, horizon: int) -> Floats:
@@ -243,7 +218,10 @@ def previous_covariance(model: ModelHead, horizon: int) -> Floats:
     ahead = model.track[horizon:]
     together: Bools = np.equal(passed[horizon:], passed[: len(ahead)])
     moved = (ahead - model.track[: len(ahead)])[together & known[: len(ahead)]]
-    if not len(moved):
-        return mean_covariance(model)
-    covariance: Floats = moved.T @ moved / len(moved)
-    return covariance + LEAST_VARIANCE * np.eye(2)
+    return _second_moment(moved) if len(moved) else mean_covariance(model)
+
+
+def _second_moment(differences: Floats) -> Floats:
+    """Return the mean (2, 2) square of (n, 2) differences, m^2, and (1 cm)^2 for an ellipse."""
+    covariance: Floats = differences.T @ differences / len(differences)
+    return covariance + 1e-4 * np.eye(2)

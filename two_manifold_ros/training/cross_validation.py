@@ -92,7 +92,7 @@ def hold_out(segments: Segments, window: int) -> Split:
         ``held`` is empty if no segment is long enough to spare a block.
 
     """
-    total, least = sum(map(len, segments)), _least_block(window)
+    total, least = sum(map(len, segments)), _least_ticks(window)
     blocks = min(4, int(0.25 * total) // (2 * least) or 1)
     length = int(0.25 * total / blocks)
     if length < least:
@@ -118,7 +118,7 @@ def hold_out_in_turn(segments: Segments, window: int) -> list[Split]:
     return [(fit, held) for fit, held in turns if fit and held]
 
 
-def _least_block(window: int) -> int:
+def _least_ticks(window: int) -> int:
     """Return the ticks of a block: a window to fill, and as much again and more to be scored."""
     return round(2.5 * window)
 
@@ -126,18 +126,13 @@ def _least_block(window: int) -> int:
 def _take_ticks_out(segments: Segments, blocks: list[tuple[int, int]], window: int) -> Split:
     """Hold out blocks of ticks, which are numbered over all segments."""
     begins = itertools.accumulate(map(len, segments), initial=0)
-    cuts = []
+    cuts: list[list[tuple[int, int, int, int]]] = []
     for segment, begin in zip(segments, begins, strict=False):
-        spans = [
-            (max(first - begin, 0), min(last - begin, len(segment))) for first, last in blocks
-        ]
-        cuts.append(
-            [
-                (first, first, last, last)
-                for first, last in spans
-                if last - first >= _least_block(window)
-            ]
-        )
+        cuts.append([])
+        for first, last in blocks:
+            start, stop = max(first - begin, 0), min(last - begin, len(segment))
+            if stop - start >= _least_ticks(window):
+                cuts[-1].append((start, start, stop, stop))
     return take_out(segments, cuts, window)
 
 
@@ -149,13 +144,11 @@ def take_out(
 
     Parameters
     ----------
-    segments
-        Training ticks.
+    segments, window
+        Training ticks, and how many a window has.
     cuts
         For each segment its blocks in order: end of the fit before it, first tick of the block
         and the one after its last, begin of the fit after it. An empty block is not held.
-    window
-        Ticks.
 
     """
     fit: list[Segment] = []
@@ -174,13 +167,6 @@ def take_out(
 class Fold:
     """
     The embeddings of a part to fit, and held-out blocks to run candidates over.
-
-    Parameters
-    ----------
-    fit, held
-        From `hold_out`.
-    dataset, settings
-        What the segments came from.
 
     Attributes
     ----------
@@ -320,19 +306,7 @@ def validate(
     settings: TrainingSettings,
     progress: Callable[[str, float], None],
 ) -> tuple[Candidate, Validation]:
-    """
-    Compare candidates on held-out blocks, then calibrate the best on the same blocks.
-
-    Parameters
-    ----------
-    turns
-        From `hold_out`, or some from `hold_out_in_turn`.
-    dataset, settings
-        What the segments came from.
-    progress
-        See `train_model`.
-
-    """
+    """Compare candidates on held-out blocks, then calibrate the best on the same blocks."""
     folds = [Fold(fit, held, dataset, settings) for fit, held in turns]
     table: dict[Candidate, float] = {}
 
@@ -420,19 +394,8 @@ def validate_left_out(
     those ticks left out of the belief as well, too little would be left of its weights: they
     would hold 66 to 100 %, and sixty per cent of the indoor car's positions would be withheld.
 
-    Parameters
-    ----------
-    embeddings
-        Learned from all segments.
-    targets, truths : (n, c, 2)
-        Targets of the training ticks to read from, and to judge by: NaN where they are estimates.
-    dataset, settings
-        What the segments came from.
-
-    Returns
-    -------
-    The best choices and their errors, or the usual ones and why there are none
-
+    The targets of the training ticks, (n, c, 2), are read from, and the truths are judged by: NaN
+    where positions are estimates. Returned is what `cross_validate` returns.
     """
     lost_m = lost_error(dataset.tracks)
     usual = usual_candidate(settings)

@@ -102,14 +102,11 @@ def embed(
 
     Parameters
     ----------
-    observations
-        Standardised observations (T, d) of each segment.
-    window
-        Ticks in a window.
-    settings
-        Method, kernel, dimension, coupling and, for a TPSR, the states.
-    neighbours
-        Nearest neighbours of a window, for kernels that have a graph of them.
+    observations, window
+        Standardised observations (T, d) of each segment, and ticks in a window.
+    settings, neighbours
+        Method, kernel, dimension, coupling and, for a TPSR, the states; and nearest neighbours of
+        a window, for kernels that have a graph of them.
 
     Raises
     ------

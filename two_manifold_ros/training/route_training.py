@@ -69,10 +69,9 @@ def lay_out_drives(
 
     Parameters
     ----------
-    observations, tracks
-        Standardised observations (T, d) and positions (T, 2) of each segment, metres.
-    dataset
-        What they come from.
+    observations, tracks, dataset
+        Standardised observations (T, d) and positions (T, 2) of each segment, metres, and what
+        they come from.
     horizons
         Ticks ahead.
 
@@ -243,14 +242,10 @@ def choose_stretches(
 
     Parameters
     ----------
-    lengths
-        Ticks of each segment.
-    places
-        Of the route.
-    window
-        Ticks in a window.
-    ticks
-        Of all stretches together, unless six windows are longer.
+    lengths, places
+        Ticks of each segment, and the places that they visit.
+    window, ticks
+        Ticks in a window, and those of all stretches together, unless six windows are longer.
 
     Returns
     -------
@@ -314,14 +309,10 @@ def states_at_places(
 
     Parameters
     ----------
-    places
-        Of the route, with the visits of all drives.
-    stretches
-        Parts of the drives that were embedded end to end.
-    ticks : (n,) int64
-        Ticks of these stretches, end to end, that have a state.
-    states : (n, k)
-        Their states, the constant first.
+    places, stretches
+        Of the route, and the parts of the drives that were embedded end to end.
+    ticks : (n,) int64, states : (n, k)
+        Ticks of these stretches, end to end, and their states, the constant first.
 
     Returns
     -------
@@ -354,22 +345,7 @@ def states_at_places(
 
 
 class RouteFold:
-    """
-    The passes of a part to fit, and held-out blocks to follow.
-
-    Parameters
-    ----------
-    fit, held
-        From ``hold_out``.
-    dataset, settings
-        What the segments came from.
-
-    Raises
-    ------
-    InputError
-        If the fit part cannot be learned from.
-
-    """
+    """The passes of a part to fit, and held-out blocks to follow, as those of a `Fold`."""
 
     def __init__(
         self,

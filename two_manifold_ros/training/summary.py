@@ -31,15 +31,7 @@ FEWEST_LAPS = 3
 
 
 def check_streams(recordings: Sequence[Recording]) -> None:
-    """
-    Check that there are samples and positions, and all positions in one frame.
-
-    Raises
-    ------
-    InputError
-        If that is not so.
-
-    """
+    """Refuse recordings without samples or positions, or with positions in several frames."""
     if not recordings:
         msg = 'there is no recording to train on'
         raise InputError(msg)
@@ -95,17 +87,7 @@ def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
 
 
 def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
-    """
-    Return a sentence if there are too few laps to choose and to calibrate.
-
-    Parameters
-    ----------
-    drives
-        From `measure_drives`.
-    held_s
-        Seconds of the held-out blocks that were scored; 0 if nothing was validated.
-
-    """
+    """Return a sentence if there are too few laps, of which ``held_s`` seconds were held out."""
     lap_s = median_lap_s(drives)
     wanted = f'record at least {FEWEST_LAPS} laps, better 10, of one route'
     there = 'the positions never close a lap'
@@ -142,10 +124,8 @@ def summarise(
         What was trained on.
     embeddings, directions
         The windows, and what past and future ones share.
-    chosen
-        Choices by name.
-    validation
-        Errors on drives left out, or why there are none.
+    chosen, validation
+        Choices by name, and errors on drives left out, or why there are none.
 
     """
     validated = not isinstance(validation, str)

@@ -81,19 +81,7 @@ USUAL_TRIALS = 12
 def steps_around(
     name: str, settings: TrainingSettings, start: TrainingSettings, native_hz: float
 ) -> list[TrainingSettings]:
-    """
-    Return the settings one step away along a name.
-
-    Parameters
-    ----------
-    name
-        What is changed.
-    settings, start
-        What it is changed of, and where the search started; nothing in them is open.
-    native_hz
-        Rate of the IMU.
-
-    """
+    """Return the settings one step away along a name; in none of them anything is open."""
     if name == 'rate_hz':
         return _other_rates(settings, start, native_hz)
     if name == 'window':
@@ -144,17 +132,7 @@ def settle(
 
 
 def given_names(settings: TrainingSettings, named: Collection[str] = ()) -> frozenset[str]:
-    """
-    Return what stays as it is.
-
-    Parameters
-    ----------
-    settings
-        What they have that could have been left open is given.
-    named
-        Names of settings without such a default, as far as somebody gave them.
-
-    """
+    """Return what stays: settings that could have been left open, and others that were named."""
     free = [name for name in ORDER[settings.method] if name not in (*CHOICES, 'dimension')]
     return frozenset({name for name in free if getattr(settings, name) is not None} | set(named))
 

@@ -176,13 +176,7 @@ def hold_time(recordings: Sequence[Recording], dataset: Dataset) -> HeldTime | s
     """
     Choose the blocks as a training does, or say in one sentence why nothing can be chosen on them.
 
-    Parameters
-    ----------
-    recordings
-        To train on, set apart.
-    dataset
-        Of them, at the usual rate and window.
-
+    The recordings are set apart, and the dataset is theirs at the usual rate and window.
     """
     lap_s = median_lap_s(measure_drives(recordings))
     if lap_s is None:
@@ -203,19 +197,7 @@ def hold_time(recordings: Sequence[Recording], dataset: Dataset) -> HeldTime | s
 
 
 class TrialBench:
-    """
-    Tries settings on the same held-out time.
-
-    Parameters
-    ----------
-    recordings
-        To train on, set apart.
-    dataset
-        Of them, at the usual rate and window.
-    held_time
-        From ``hold_time``.
-
-    """
+    """Tries settings on the same held-out time; the recordings are set apart, see `hold_time`."""
 
     def __init__(
         self, recordings: Sequence[Recording], dataset: Dataset, held_time: HeldTime
@@ -253,15 +235,9 @@ class TrialBench:
 
     def _prepare(self, settings: TrainingSettings) -> tuple[Fold | RouteFold, list[Ints]]:
         """Return the fold, that of the last trial where only what is cheap differs."""
-        expensive = replace(
-            settings,
-            states=None,
-            sharpness=None,
-            persistence=None,
-            bandwidth_factor=None,
-            ridge=None,
-            observation='raw',
-        )
+        cheap = ('states', 'sharpness', 'persistence', 'bandwidth_factor', 'ridge')
+        fixed: dict[str, Any] = {**dict.fromkeys(cheap), 'observation': 'raw'}
+        expensive = replace(settings, **fixed)
         if self._prepared is None or self._prepared[0] != expensive:
             # Before the next is made: two of them may not fit into memory.
             self._prepared = None
