@@ -85,11 +85,11 @@ def slot_car_plan(seed: int) -> Plan:
 def main() -> None:
     print('RMSE in metres; previous and imu-only are told true positions, no other method is')
     for title, plan in real_plans():
-        horizons = plan.lesson.horizons
+        horizons = plan.train.horizons
         show(title, horizons, errors_of(plan), list(range(len(horizons))))
     plans = [slot_car_plan(seed) for seed in SEEDS]
     runs = [errors_of(plan) for plan in plans]
-    horizons = plans[0].lesson.horizons
+    horizons = plans[0].train.horizons
     means = {name: np.nanmean([run[name] for run in runs], axis=0) for name in runs[0]}
     shown = [horizons.index(horizon) for horizon in SHOWN]
     title = f'slot car, protocol of the paper, mean over seeds {SEEDS[0]} to {SEEDS[-1]}'

@@ -45,7 +45,7 @@ def rows_of(car: int | None) -> dict[tuple[str, str], Row]:
         plan = plan_slot_car(run_to_recording(simulate(settings, samples=3001)))
     # Compiling is no part of what a kernel takes.
     compare(plan, [ManifoldHmm(name, name, {'method': name}) for name in METHODS])
-    columns = [plan.lesson.horizons.index(horizon) for horizon in HORIZONS]
+    columns = [plan.train.horizons.index(horizon) for horizon in HORIZONS]
     rows = {}
     for kernel in KERNELS:
         for method in METHODS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from small_lessons import PERIOD_NS, segment_of
+from small_trains import PERIOD_NS, segment_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

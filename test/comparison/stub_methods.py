@@ -10,10 +10,10 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import Course
+from two_manifold_ros.comparison.method import Predictions
 
 if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
 
 
@@ -33,21 +33,21 @@ class Fixed:
     def title(self) -> str:
         return f'the {self.name}'
 
-    def fit(self, lesson: Lesson) -> Fixed:
-        return replace(self, horizons=len(lesson.horizons))
+    def fit(self, train: TrainSplit) -> Fixed:
+        return replace(self, horizons=len(train.horizons))
 
-    def follow(self, segment: Segment) -> Course:
+    def predict(self, segment: Segment) -> Predictions:
         positions = np.tile(np.array(self.place), (len(segment), self.horizons, 1))
         positions[: self.late] = np.nan
-        return Course(positions, segment.values.copy() if self.states else None)
+        return Predictions(positions, segment.values.copy() if self.states else None)
 
 
 @dataclass
 class Repeater(Fixed):
     """What the segment says about positions, which should be nothing unless it is told."""
 
-    def follow(self, segment: Segment) -> Course:
-        return Course(np.repeat(segment.positions[:, None], self.horizons, axis=1))
+    def predict(self, segment: Segment) -> Predictions:
+        return Predictions(np.repeat(segment.positions[:, None], self.horizons, axis=1))
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Failing(Fixed):
 
     error: BaseException = field(default_factory=lambda: ValueError('a bug'))
 
-    def fit(self, lesson: Lesson) -> Fixed:  # noqa: ARG002 - as every method
+    def fit(self, train: TrainSplit) -> Fixed:  # noqa: ARG002 - as every method
         raise self.error
 
 
@@ -64,5 +64,5 @@ class Failing(Fixed):
 class Killed(Fixed):
     """Takes its process with it, as the kernel does when memory runs out."""
 
-    def fit(self, lesson: Lesson) -> Fixed:  # noqa: ARG002 - as every method
+    def fit(self, train: TrainSplit) -> Fixed:  # noqa: ARG002 - as every method
         os._exit(9)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which part is learned from and which is followed."""
+"""Train and test splits, and sanity checks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,120 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car
+from two_manifold_ros.comparison.method import TrainSplit
+from two_manifold_ros.comparison.protocol import cut_tests, plan_bags, plan_share, plan_slot_car
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.scores import travel_directions
+from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Bools, Floats
+
+
+SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))
+
+
+@pytest.fixture(scope='session')
+def train(drive: Callable[..., Recording]) -> TrainSplit:
+    """Return a train of 30 s."""
+    learned = drive(30.0)
+    return TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
+
+
+def with_samples(recording: Recording, samples: Floats) -> Recording:
+    return replace(recording, imu=replace(recording.imu, samples=samples))
+
+
+def test_the_truth_is_that_of_the_positions(
+    train: TrainSplit, drive: Callable[..., Recording]
+) -> None:
+    recording = drive(12.0)
+    (test,) = cut_tests(recording, train)
+    stream = recording.positions
+    assert stream is not None
+    for column, seconds in enumerate((0.0, 0.5, 2.0)):
+        stamps = test.segment.stamps + round(seconds * 1e9)
+        inside = stamps <= stream.stamps[-1]
+        wanted = [np.interp(stamps[inside], stream.stamps, axis) for axis in stream.positions.T]
+        np.testing.assert_allclose(test.truth[inside, column], np.stack(wanted, axis=1), atol=1e-9)
+        assert np.isnan(test.truth[~inside, column]).all()
+        assert (~inside).sum() >= 10 * seconds - 1
+
+
+def test_the_directions_and_the_samples_are_those_of_the_recording(
+    train: TrainSplit, drive: Callable[..., Recording]
+) -> None:
+    recording = drive(12.0)
+    (test,) = cut_tests(recording, train)
+    assert test.segment.imu is recording.imu
+    for column, horizon in enumerate((0, 5, 20)):
+        stamps = test.segment.stamps + horizon * 100_000_000
+        wanted = travel_directions(recording.positions, stamps)
+        np.testing.assert_array_equal(test.directions[:, column], wanted)
+
+
+def test_ticks_count_once_the_window_has_filled(
+    train: TrainSplit, drive: Callable[..., Recording]
+) -> None:
+    (test,) = cut_tests(drive(12.0), train)
+    assert not test.scored[:19].any()
+    assert test.scored[19:].all()
+
+
+def test_a_gap_makes_two_exams_and_positions_reach_across_it(
+    train: TrainSplit, drive: Callable[..., Recording]
+) -> None:
+    recording = drive(20.0)
+    elapsed = (recording.imu.stamps - recording.imu.stamps[0]) * 1e-9
+    kept = (elapsed < 8.0) | (elapsed > 9.0)
+    first, second = cut_tests(replace(recording, imu=recording.imu.select(kept)), train)
+    assert (len(first.segment), len(second.segment)) == (79, 109)
+    assert not second.scored[:19].any()
+    # The camera saw what the IMU missed.
+    assert np.isfinite(first.truth[-1]).all()
+
+
+def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(
+    drive: Callable[..., Recording],
+) -> None:
+    learned, recording = drive(30.0), drive(12.0)
+    dead = np.array([False, False, True, True, True, False])
+    learned = with_samples(learned, np.where(dead, 9.8, learned.imu.samples))
+    train = TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
+    (clean,) = cut_tests(recording, train)
+    noisy = np.where(dead, np.nan, recording.imu.samples)
+    (test,) = cut_tests(with_samples(recording, noisy), train)
+    np.testing.assert_array_equal(test.segment.values, clean.segment.values)
+    noisy[500, 0] = 1e9
+    (test,) = cut_tests(with_samples(recording, noisy), train)
+    np.testing.assert_allclose(test.segment.values, clean.segment.values, atol=0.1)
+
+
+def test_recordings_that_do_not_fit(train: TrainSplit, drive: Callable[..., Recording]) -> None:
+    recording = drive(12.0)
+    slow = np.zeros(len(recording.imu.stamps), dtype=np.bool_)
+    slow[::40] = True
+    with pytest.raises(InputError, match=r'runs at 2.5 Hz, slower than the 10 Hz'):
+        list(cut_tests(replace(recording, imu=recording.imu.select(slow)), train))
+    frozen = recording.imu.samples.copy()
+    frozen[:, 5] = 0.25
+    with pytest.raises(InputError, match=r'no signal on angular_velocity.z'):
+        list(cut_tests(with_samples(recording, frozen), train))
+    with pytest.raises(InputError, match=r'no signal on'):
+        list(cut_tests(with_samples(recording, np.full_like(frozen, np.nan)), train))
+    assert recording.positions is not None
+    elsewhere = replace(recording.positions, frame_id='odom')
+    with pytest.raises(InputError, match=r'different frames \(map, odom\)'):
+        list(cut_tests(replace(recording, positions=elsewhere), train))
+
 
 SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))
 
@@ -43,20 +147,20 @@ def without(recording: Recording, start_s: float, end_s: float) -> Recording:
 
 def test_the_last_share_is_followed(drive: Callable[..., Recording]) -> None:
     plan = plan_share(drive(48.0), SETTINGS, 0.25)
-    (learned,) = plan.lesson.recordings
-    (exam,) = plan.exams
+    (learned,) = plan.train.recordings
+    (test,) = plan.tests
     whole_ns = 48.0e9 - 1e7
     cut = drive(48.0).imu.stamps[0] + round(0.75 * whole_ns)
-    assert learned.imu.stamps[-1] < cut <= exam.segment.stamps[0] - 100_000_000
+    assert learned.imu.stamps[-1] < cut <= test.segment.stamps[0] - 100_000_000
     assert learned.positions is not None
     assert learned.positions.stamps[-1] < cut
-    assert len(exam.segment) == round(0.25 * 480) - 1
+    assert len(test.segment) == round(0.25 * 480) - 1
     assert plan.protocol == 'share'
 
 
 def test_the_default_share_is_thirty_per_cent(drive: Callable[..., Recording]) -> None:
-    (exam,) = plan_share(drive(48.0), SETTINGS).exams
-    assert len(exam.segment) == round(0.3 * 480) - 1
+    (test,) = plan_share(drive(48.0), SETTINGS).tests
+    assert len(test.segment) == round(0.3 * 480) - 1
 
 
 @pytest.mark.parametrize('share', [0.0, 1.0, -0.1, float('nan')])
@@ -78,8 +182,8 @@ def test_bags_are_followed_one_by_one(drive: Callable[..., Recording]) -> None:
     learned = [named(drive(20.0), 'a'), named(drive(24.0), 'b')]
     followed = [named(drive(16.0), 'c'), named(drive(12.0), 'd')]
     plan = plan_bags(learned, followed, SETTINGS)
-    assert [each.name for each in plan.lesson.recordings] == ['a', 'b']
-    assert [(exam.recording, len(exam.segment)) for exam in plan.exams] == [('c', 159), ('d', 119)]
+    assert [each.name for each in plan.train.recordings] == ['a', 'b']
+    assert [(test.recording, len(test.segment)) for test in plan.tests] == [('c', 159), ('d', 119)]
     assert plan.protocol == 'bags'
 
 
@@ -90,19 +194,19 @@ def test_a_bag_is_not_both_learned_from_and_followed(drive: Callable[..., Record
 
 def test_the_slot_car_is_cut_as_in_the_paper(slot_car: Recording) -> None:
     plan = plan_slot_car(slot_car)
-    lesson, (exam,) = plan.lesson, plan.exams
+    train, (test,) = plan.train, plan.tests
     assert plan.protocol == 'slot-car'
-    assert lesson.dataset.period_ns == 100_000_000
-    assert sum(map(len, lesson.dataset.segments)) == 1_999  # between 2,000 samples
-    assert len(exam.segment) == 499
-    assert exam.segment.stamps[0] - slot_car.imu.stamps[0] == 250_100_000_000
-    assert lesson.horizons == tuple(range(101))
-    settings = lesson.settings
+    assert train.dataset.period_ns == 100_000_000
+    assert sum(map(len, train.dataset.segments)) == 1_999  # between 2,000 samples
+    assert len(test.segment) == 499
+    assert test.segment.stamps[0] - slot_car.imu.stamps[0] == 250_100_000_000
+    assert train.horizons == tuple(range(101))
+    settings = train.settings
     assert (settings.window, settings.states, settings.neighbours) == (150, 20, 50)
     # Filtered: 100 ticks, 101, ... 350, and each predicts 1 to 100 ticks further.
-    assert exam.scored.sum() == 251
-    assert np.flatnonzero(exam.scored)[[0, -1]].tolist() == [99, 349]
-    assert np.isfinite(exam.truth[exam.scored]).all()
+    assert test.scored.sum() == 251
+    assert np.flatnonzero(test.scored)[[0, -1]].tolist() == [99, 349]
+    assert np.isfinite(test.truth[test.scored]).all()
 
 
 @pytest.mark.parametrize(('start_s', 'end_s'), [(252.0, 290.0), (249.0, 320.0), (290.0, 320.0)])
@@ -119,3 +223,112 @@ def test_a_slot_car_with_no_camera_at_the_end(slot_car: Recording) -> None:
     blind = replace(slot_car, positions=slot_car.positions.select(early))
     with pytest.raises(InputError, match='no position is known'):
         plan_slot_car(blind)
+
+
+SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5))
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'share', 'doubts'),
+    [
+        (80.0, 0.3, []),
+        (70.0, 0.1, ['what is followed holds 0.6 laps']),
+        (42.0, 0.5, ['what is learned from holds 2.6 laps, 0.4 of them to choose settings on']),
+        (36.0, 0.25, ['what is learned from holds 3.4 laps, 0.6', 'what is followed holds 0.9']),
+        (14.0, 0.5, ['what is learned from never closes a lap']),
+    ],
+)
+def test_laps_are_counted(
+    seconds: float, share: float, doubts: list[str], drive: Callable[..., Recording]
+) -> None:
+    """A lap takes 8 s."""
+    plan = plan_share(drive(seconds), SETTINGS, share)
+    assert len(plan.notes) == len(doubts)
+    for note, beginning in zip(plan.notes, doubts, strict=True):
+        assert note.startswith(beginning)
+
+
+SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5))
+
+
+def renamed(recording: Recording, move: Callable[[Floats], Floats]) -> Recording:
+    """Return a recording with another name and its positions moved."""
+    stream = recording.positions
+    assert stream is not None
+    moved = replace(stream, positions=move(stream.positions))
+    return replace(recording, name='moved', positions=moved)
+
+
+@pytest.mark.parametrize(
+    ('move', 'known'),
+    [
+        (lambda places: places, True),
+        (lambda places: places + np.array([0.12, 0.0]), True),
+        (lambda places: places + np.array([0.5, 0.0]), False),
+        (lambda places: 1.3 * places, False),
+        (lambda places: places[:, ::-1], False),
+        # One in five positions may be elsewhere, one in three may not.
+        (lambda places: np.where(first(places, 0.2), places + 9.0, places), True),
+        (lambda places: np.where(first(places, 0.35), places + 9.0, places), False),
+    ],
+)
+def test_another_route_is_told_of(
+    move: Callable[[Floats], Floats], known: bool, drive: Callable[..., Recording]
+) -> None:
+    """The positions of the ellipse have a spread of 1.58 m."""
+    plan = plan_bags([drive(60.0)], [renamed(drive(24.0), move)], SETTINGS)
+    if known:
+        assert not plan.notes
+    else:
+        (note,) = plan.notes
+        assert 'of the positions to follow are more than 0.16 m from all that' in note
+        assert 'another route' in note
+
+
+def first(places: Floats, share: float) -> Bools:
+    """Return which rows are in the first share, shape (n, 1)."""
+    rows: Bools = np.arange(len(places))[:, None] < share * len(places)
+    return rows
+
+
+def test_holes_in_what_is_learned_from_are_told_of(drive: Callable[..., Recording]) -> None:
+    whole = drive(60.0)
+    assert whole.positions is not None
+    seconds = (whole.positions.stamps - whole.imu.stamps[0]) * 1e-9
+    kept = (seconds < 20.0) | (seconds > 26.0)
+    holed = replace(
+        whole,
+        positions=replace(
+            whole.positions,
+            stamps=whole.positions.stamps[kept],
+            positions=whole.positions.positions[kept],
+        ),
+    )
+    plan = plan_bags([holed], [renamed(drive(24.0), lambda places: places)], SETTINGS)
+    (note,) = plan.notes
+    assert note.startswith('ellipse: Positions cover 90% of the time of the IMU')
+    # Holes where it is followed are seen in how many predictions count.
+    assert not plan_bags([drive(60.0)], [replace(holed, name='other')], SETTINGS).notes
+
+
+def test_the_slot_car_follows_what_it_learns(drive: Callable[..., Recording]) -> None:
+    car = run_to_recording(simulate(SlotCarSettings(seed=6, rate_hz=10.0), samples=3050))
+    assert not any('another route' in note for note in plan_slot_car(car).notes)
+    plan = plan_bags([car.between(None, 200.0)], [drive(24.0)], SETTINGS)
+    assert any('another route' in note for note in plan.notes)
+
+
+def test_real_tracks(recordings_folder: Path) -> None:
+    pytest.importorskip('rosbags')
+    track = read_recording(recordings_folder / 'f1tenth_ipz10')
+    runs = [read_recording(recordings_folder / 'f1tenth_ipz20' / f'run_{n}') for n in (1, 2, 7)]
+    settings = TrainingSettings(horizons=(0, 10))
+
+    def told(*notes: str) -> bool:
+        return any('another route' in note for note in notes)
+
+    assert not told(*plan_share(track, settings).notes)
+    assert not told(*plan_bags(runs[:2], runs[2:], settings).notes)
+    other = read_recording(recordings_folder / 'f1tenth_ipz8' / 'run_6')
+    assert told(*plan_bags(runs[:2], [other], settings).notes)
+    assert told(*plan_bags(runs[:2], [track], settings).notes)

@@ -377,9 +377,9 @@ def _check_alone(args: Namespace) -> None:
 
 def _warn(plan: Plan) -> None:
     """Say before comparing what inspection warns of in what is learned from."""
-    dataset = plan.lesson.dataset
+    dataset = plan.train.dataset
     with Progress('inspecting'):
-        sentences = list(training_warnings(plan.lesson.recordings, dataset.rate_hz))
+        sentences = list(training_warnings(plan.train.recordings, dataset.rate_hz))
     for sentence in sentences:
         print(f'two-manifold: warning: {sentence}', file=sys.stderr)
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 import itertools
 from typing import Any, TYPE_CHECKING
 
@@ -12,34 +13,24 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import savgol_filter
 
-from two_manifold_ros.comparison.method import Course
+from two_manifold_ros.comparison.method import Predictions
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-SMOOTHING_S = 0.3
-"""Over which a cubic is fitted to positions that are known to a few centimetres."""
-
 SPAN_S = 0.6
-"""Over which channels and motion are averaged: what matters is what they integrate to."""
+"""
+Seconds over which channels and motion are averaged to learn the axes.
 
-LEAST_POINTS = 5
-SLOW = 0.2
-"""Of the usual speed; below it the course says nothing about the heading."""
-
-STANDING_M_S = 1e-3
-
-OUTLIER = 4.0
-"""Robust standard deviations: further off are jumps of the reference, and crashes."""
-
-ROUNDS = 4
-FEWEST_TICKS = 50
+What matters is what they integrate to: half as long lets more noise of the positions in, twice as
+long averages bends away.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,11 +63,11 @@ class ImuAxes:
 
     def read(self, values: Floats) -> Floats:
         """Return yaw rate, forward and leftward acceleration (T, 3) of ticks (T, 6)."""
-        told: Floats = values @ self.weights.T + self.offsets
-        return told
+        motion: Floats = values @ self.weights.T + self.offsets
+        return motion
 
 
-def learn_axes(lesson: Lesson) -> ImuAxes:
+def learn_axes(train: TrainSplit, fewest_ticks: int = 50) -> ImuAxes:
     """
     Regress the motion of the training positions on the channels.
 
@@ -84,24 +75,32 @@ def learn_axes(lesson: Lesson) -> ImuAxes:
     course rate, on the live accelerometer axes. So an IMU that is upside down, turned, in other
     units, or without gravity needs no convention. What the axes cannot tell gets small weights.
 
+    Parameters
+    ----------
+    train
+        With positions.
+    fewest_ticks
+        During which the vehicle has to be known to move.
+
     Raises
     ------
     InputError
         If all axes of either kind are dead, or too little of the motion is known.
 
     """
-    live = lesson.dataset.channels.live
+    live = train.dataset.channels.live
     for kind, of_kind in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
         if not of_kind.any():
             msg = f'no {kind} axis varies in training, so the IMU alone tells no motion'
             raise InputError(msg)
-    values, motion, noise = _pairs(lesson)
+    values, motion, noise_m = _pairs(train)
+    # At a fifth of the usual speed the course says nothing about the heading.
     usual = float(np.quantile(motion[:, 0], 0.75)) if len(motion) else 0.0
-    driving: Bools = np.asarray(motion[:, 0] > max(SLOW * usual, STANDING_M_S))
-    if np.count_nonzero(driving) < FEWEST_TICKS:
+    driving: Bools = np.asarray(motion[:, 0] > max(0.2 * usual, 1e-3))
+    if np.count_nonzero(driving) < fewest_ticks:
         msg = (
             f'the vehicle is known to move during {np.count_nonzero(driving)} training ticks, too '
-            f'few (below {FEWEST_TICKS}) to learn how the IMU is mounted; record longer'
+            f'few (below {fewest_ticks}) to learn how the IMU is mounted; record longer'
         )
         raise InputError(msg)
     values, motion = values[driving], motion[driving]
@@ -109,37 +108,41 @@ def learn_axes(lesson: Lesson) -> ImuAxes:
     rows = [
         _regress(values, motion[:, 1 + row], axes[live[axes]]) for row, axes in enumerate(columns)
     ]
-    weights, offsets, errors = zip(*rows, strict=True)
+    weights, offsets, errors = (np.array(each) for each in zip(*rows, strict=True))
     speed = motion[:, 0]
-    return ImuAxes(
-        np.array(weights),
-        np.array(offsets),
-        np.array(errors),
-        noise,
-        float(np.median(speed)),
-        float(np.quantile(speed, 0.99)),
-    )
+    fastest_m_s = float(np.quantile(speed, 0.99))
+    return ImuAxes(weights, offsets, errors, noise_m, float(np.median(speed)), fastest_m_s)
 
 
-def _pairs(lesson: Lesson) -> tuple[Floats, Floats, float]:
-    """Return means over ``SPAN_S`` of channels (n, 6) and motion (n, 4), and positions' noise."""
-    window = max(2 * round(SMOOTHING_S / lesson.period_s / 2) + 1, LEAST_POINTS)
-    span = max(round(SPAN_S / lesson.period_s), 1)
+def _pairs(train: TrainSplit) -> tuple[Floats, Floats, float]:
+    """
+    Return means over ``SPAN_S`` of channels (n, 6) and of motion, and the noise of positions, m.
+
+    Motion (n, 4) is speed, course rate, forward and leftward acceleration, from a cubic over
+    0.3 s of positions that are known to a few centimetres.
+    """
+    period_s = train.period_s
+    window = max(2 * round(0.3 / period_s / 2) + 1, 5)
+    span = max(round(SPAN_S / period_s), 1)
     values, motions, noises = [np.empty((0, 6))], [np.empty((0, 4))], [np.empty((0, 2))]
-    for stretch in _stretches(lesson.dataset.segments, window + span):
-        smooth = savgol_filter(stretch.positions, window, 3, axis=0)
-        noises.append(stretch.positions - smooth)
-        motion = _motion(stretch.positions, window, lesson.period_s)
+    for stretch in _known_stretches(train.dataset.segments, window + span):
+        noises.append(stretch.positions - savgol_filter(stretch.positions, window, 3, axis=0))
+        velocity = savgol_filter(stretch.positions, window, 3, deriv=1, delta=period_s, axis=0)
+        speeds = np.linalg.norm(velocity, axis=1)
+        course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
+        speed = (speeds[1:] + speeds[:-1]) / 2.0
+        rate = np.diff(course) / period_s
+        motion = np.stack([speed, rate, np.diff(speeds) / period_s, speed * rate], axis=1)
         spans = sliding_window_view(motion, span, axis=0)
         # The slowest tick of a span tells whether its course can be believed.
         motions.append(np.column_stack([spans[:, 0].min(axis=1), spans[:, 1:].mean(axis=2)]))
         values.append(sliding_window_view(stretch.values[1:], span, axis=0).mean(axis=2))
     noise = np.concatenate(noises)
-    told = 1.4826 * float(np.median(np.abs(noise))) if len(noise) else 0.0
-    return np.concatenate(values), np.concatenate(motions), told
+    noise_m = 1.4826 * float(np.median(np.abs(noise))) if len(noise) else 0.0
+    return np.concatenate(values), np.concatenate(motions), noise_m
 
 
-def _stretches(segments: Sequence[Segment], window: int) -> Iterator[Segment]:
+def _known_stretches(segments: Sequence[Segment], window: int) -> Iterator[Segment]:
     """Yield what is longer than the window and has positions throughout."""
     for segment in segments:
         known: Bools = np.asarray(np.isfinite(segment.positions).all(axis=1))
@@ -149,48 +152,49 @@ def _stretches(segments: Sequence[Segment], window: int) -> Iterator[Segment]:
                 yield segment.part(start, stop)
 
 
-def _motion(positions: Floats, window: int, period_s: float) -> Floats:
-    """Return speed, course rate, forward and leftward acceleration of ticks (T - 1, 4)."""
-    velocity = savgol_filter(positions, window, 3, deriv=1, delta=period_s, axis=0)
-    speeds = np.linalg.norm(velocity, axis=1)
-    course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
-    speed = (speeds[1:] + speeds[:-1]) / 2.0
-    rate = np.diff(course) / period_s
-    return np.stack([speed, rate, np.diff(speeds) / period_s, speed * rate], axis=1)
-
-
 def _regress(values: Floats, target: Floats, axes: Ints) -> tuple[Floats, float, float]:
     """Return the (6,) weights, the offset and the residual deviation, without outliers."""
     design = np.column_stack([values[:, axes], np.ones(len(values))])
     kept: Bools = np.ones(len(target), dtype=np.bool_)
-    for _ in range(ROUNDS):
+    for _ in range(4):
         solution = np.linalg.lstsq(design[kept], target[kept], rcond=None)[0]
         left = np.abs(target - design @ solution)
         scale = 1.4826 * float(np.median(left[kept]))
-        kept = np.asarray(left <= OUTLIER * scale + 1e-12)
+        # Four robust deviations off are jumps of the reference, and crashes.
+        kept = np.asarray(left <= 4.0 * scale + 1e-12)
     weights = np.zeros(values.shape[1])
     weights[axes] = solution[:-1]
     return weights, float(solution[-1]), scale
 
 
-X, Y, HEADING, FORWARD, LEFT = range(5)
-BIASES = slice(5, 8)
-SIZE = 8
+class Coordinate(IntEnum):
+    """
+    Places in the state of the filter.
+
+    x and y (m), heading (rad), forward and leftward velocity (m/s), then the biases of the yaw
+    rate (rad/s) and of the forward and leftward acceleration (m/s^2).
+    """
+
+    X = 0
+    Y = 1
+    HEADING = 2
+    FORWARD = 3
+    LEFT = 4
+    RATE_BIAS = 5
+    FORWARD_BIAS = 6
+    LEFT_BIAS = 7
 
 
 class PlanarEkf:
     """
-    Position, heading, velocity in the vehicle's axes, and the biases of the three inputs.
+    Extended Kalman filter of motion in the plane, see ``Coordinate``.
 
     The inputs are the yaw rate and the forward and leftward acceleration, each the mean of a tick.
 
     Parameters
     ----------
-    state : (8,)
-        x and y (m), heading (rad), forward and leftward velocity (m/s), then the biases of the
-        yaw rate (rad/s) and of the two accelerations (m/s^2).
-    deviations : (8,)
-        Standard deviations of the state.
+    state, deviations : (8,)
+        Start, and its standard deviations.
     densities : (3,)
         Of the white noise of the inputs: variance times seconds.
     fastest_m_s
@@ -209,81 +213,59 @@ class PlanarEkf:
 
     def predict(self, inputs: Floats, period_s: float) -> None:
         """Move on by one tick."""
-        rate, ahead, aside = (inputs - self.state[BIASES]).tolist()
-        heading, forward, left = self.state[HEADING : LEFT + 1].tolist()
+        x, y, turn, fore, side, rate_bias, fore_bias, side_bias = Coordinate
+        rate, ahead, aside = (inputs - self.state[rate_bias:]).tolist()
+        heading, forward, left = self.state[turn:rate_bias].tolist()
         middle = heading + rate * period_s / 2.0
         cosine, sine = np.cos(middle), np.sin(middle)
         # Rates of change of x and y, and of their changes with the heading.
         over, up = forward * cosine - left * sine, forward * sine + left * cosine
-        self.state[: LEFT + 1] += period_s * np.array(
+        self.state[:rate_bias] += period_s * np.array(
             [over, up, rate, ahead + rate * left, aside - rate * forward]
         )
         self._limit_speed()
         self.rate = rate
-        change = np.eye(SIZE)
-        change[X, [HEADING, FORWARD, LEFT, 5]] += period_s * np.array(
+        change = np.eye(len(Coordinate))
+        change[x, [turn, fore, side, rate_bias]] += period_s * np.array(
             [-up, cosine, -sine, up * period_s / 2.0]
         )
-        change[Y, [HEADING, FORWARD, LEFT, 5]] += period_s * np.array(
+        change[y, [turn, fore, side, rate_bias]] += period_s * np.array(
             [over, sine, cosine, -over * period_s / 2.0]
         )
-        change[HEADING, 5] = -period_s
-        change[FORWARD, [LEFT, 5, 6]] = period_s * np.array([rate, -left, -1.0])
-        change[LEFT, [FORWARD, 5, 7]] = period_s * np.array([-rate, forward, -1.0])
-        self._spread(change, period_s)
-
-    def _spread(self, change: Floats, period_s: float) -> None:
+        change[turn, rate_bias] = -period_s
+        change[fore, [side, rate_bias, fore_bias]] = period_s * np.array([rate, -left, -1.0])
+        change[side, [fore, rate_bias, side_bias]] = period_s * np.array([-rate, forward, -1.0])
         # Noise of an input acts on everything but the biases as its bias does.
-        noise = change[:, BIASES].copy()
-        noise[BIASES] = 0.0
+        noise = change[:, rate_bias:].copy()
+        noise[rate_bias:] = 0.0
         grown = change @ self.covariance @ change.T
         grown += (noise * self._densities / period_s) @ noise.T
         self.covariance = (grown + grown.T) / 2.0
 
     def correct(self, places: Sequence[int], measured: Floats, deviation: float) -> None:
-        """Take in measurements of some coordinates of the state, one after the other."""
+        """Update with measurements of some coordinates of the state, one after the other."""
         for place, value in zip(places, measured.tolist(), strict=True):
             column = self.covariance[:, place]
             gain = column / (column[place] + deviation**2)
-            kept = np.eye(SIZE)
+            kept = np.eye(len(Coordinate))
             kept[:, place] -= gain
             self.state += gain * (value - self.state[place])
             # Joseph's form stays positive whatever the rounding.
-            mended = kept @ self.covariance @ kept.T + deviation**2 * np.outer(gain, gain)
-            self.covariance = (mended + mended.T) / 2.0
+            updated = kept @ self.covariance @ kept.T + deviation**2 * np.outer(gain, gain)
+            self.covariance = (updated + updated.T) / 2.0
         self._limit_speed()
 
     def _limit_speed(self) -> None:
-        self.state[FORWARD] = np.clip(self.state[FORWARD], -self._fastest, self._fastest)
+        forward = Coordinate.FORWARD
+        self.state[forward] = np.clip(self.state[forward], -self._fastest, self._fastest)
 
     def ahead(self, seconds: Floats) -> Floats:
         """Return the (H, 2) positions after (H,) seconds at the present speed and yaw rate."""
         half = self.rate * seconds / 2.0
-        chord = self.state[FORWARD] * seconds * np.sinc(half / np.pi)
-        course = self.state[HEADING] + half
+        chord = self.state[Coordinate.FORWARD] * seconds * np.sinc(half / np.pi)
+        course = self.state[Coordinate.HEADING] + half
         along = np.stack([np.cos(course), np.sin(course)], axis=1)
-        return np.asarray(self.state[: Y + 1] + chord[:, None] * along)
-
-
-START_S = 1.0
-"""Of driving, during which positions are told."""
-
-FEWEST_TOLD = 10
-"""Ticks with a position, where they are rare."""
-
-SET_OFF_S = 0.2
-"""At the usual speed; whoever has come further than that has a course."""
-
-HEADING_RAD = 0.5
-"""How far the first course may be off."""
-
-SLIP = 0.05
-"""Of the usual speed: how far a wheeled vehicle moves sideways, and yet never for long."""
-
-LEAST_POSITION_M = 0.01
-
-BIAS_SHARE = 0.1
-"""Of the errors of the learned axes: what a bias may differ from training."""
+        return np.asarray(self.state[:2] + chord[:, None] * along)
 
 
 class FittedDeadReckoning:
@@ -293,7 +275,7 @@ class FittedDeadReckoning:
     Parameters
     ----------
     axes
-        What the channels say about the motion.
+        From ``learn_axes``.
     horizons
         Ticks ahead.
     period_s
@@ -305,9 +287,13 @@ class FittedDeadReckoning:
         self._axes = axes
         self._ahead_s = period_s * np.array(horizons, dtype=np.float64)
         self._period_s = period_s
-        self._position_m = max(axes.position_m, LEAST_POSITION_M)
-        self._slip_m_s = SLIP * axes.speed_m_s
-        self._told = max(round(START_S / period_s), FEWEST_TOLD)
+        self._position_m = max(axes.position_m, 0.01)
+        # A wheeled vehicle moves sideways by that much of its speed, and yet never for long.
+        self._slip_m_s = 0.05 * axes.speed_m_s
+        # Positions are given during one second of driving, ten of them where they are rare.
+        self._told = max(round(1.0 / period_s), 10)
+        # Whoever has come further than this time takes at the usual speed has a course.
+        self._set_off_s = 0.2
         self.chosen: dict[str, Any] = {
             'weights': axes.weights.tolist(),
             'offsets': axes.offsets.tolist(),
@@ -315,54 +301,50 @@ class FittedDeadReckoning:
             'position_m': axes.position_m,
         }
 
-    def follow(self, segment: Segment) -> Course:
+    def predict(self, segment: Segment) -> Predictions:
         """
         Start from the first positions and integrate.
 
-        While the vehicle stands where it was first seen, that place is told; then follow
-        ``START_S`` of driving with positions, and none after that.
+        While the vehicle stands where it was first seen, that place is predicted; then follow a
+        second of driving with positions, and none after that.
         """
         positions = np.full((len(segment), len(self._ahead_s), 2), np.nan)
-        states = np.full((len(segment), SIZE), np.nan)
+        states = np.full((len(segment), len(Coordinate)), np.nan)
         known = np.flatnonzero(np.isfinite(segment.positions).all(axis=1))
+        places = segment.positions[known]
         if len(known):
-            positions[known[0] :] = segment.positions[known[0]]
-        begun = self._set_off(segment.positions[known])
-        if begun is None:
-            return Course(positions, states)
-        ekf = self._start(segment.positions, known[: begun + 1])
-        start, told = int(known[begun]), set(known[begun : begun + self._told].tolist())
+            positions[known[0] :] = places[0]
+        away = self._set_off_s * self._axes.speed_m_s + 3.0 * self._position_m
+        gone = np.flatnonzero(np.linalg.norm(places - places[:1], axis=1) > away)
+        if not len(gone):
+            return Predictions(positions, states)
+        ekf = self._start(segment.positions, known[: gone[0] + 1])
+        start, told = int(known[gone[0]]), set(known[gone[0] :][: self._told].tolist())
         for tick in range(start, len(segment)):
             if tick > start:
                 ekf.predict(self._axes.read(segment.values[tick]), self._period_s)
             if tick in told:
-                ekf.correct((X, Y), segment.positions[tick], self._position_m)
-            ekf.correct((LEFT,), np.zeros(1), self._slip_m_s)
+                measured = segment.positions[tick]
+                ekf.correct((Coordinate.X, Coordinate.Y), measured, self._position_m)
+            ekf.correct((Coordinate.LEFT,), np.zeros(1), self._slip_m_s)
             positions[tick], states[tick] = ekf.ahead(self._ahead_s), ekf.state
-        return Course(positions, states)
-
-    def _set_off(self, places: Floats) -> int | None:
-        """Return which of the known places is the first away from the first of them."""
-        away = SET_OFF_S * self._axes.speed_m_s + 3.0 * self._position_m
-        gone = np.flatnonzero(np.linalg.norm(places - places[:1], axis=1) > away)
-        return int(gone[0]) if len(gone) else None
+        return Predictions(positions, states)
 
     def _start(self, positions: Floats, known: Ints) -> PlanarEkf:
         """Return a filter at the last of the known ticks, which go back to standstill."""
-        first, last = int(known[0]), int(known[-1])
-        recent = known[known >= last - max(round(SET_OFF_S / self._period_s), 1)]
+        axes, first, last = self._axes, int(known[0]), int(known[-1])
+        recent = known[known >= last - max(round(self._set_off_s / self._period_s), 1)]
         earlier = int(recent[0]) if len(recent) > 1 else int(known[-2])
         across, up = positions[last] - positions[first]
         moved = float(np.linalg.norm(positions[last] - positions[earlier]))
         speed = moved / ((last - earlier) * self._period_s)
         state = [*positions[last], np.arctan2(up, across), speed, *np.zeros(4)]
-        axes = self._axes
         deviations = [
             *[self._position_m] * 2,
-            HEADING_RAD,
+            0.5,  # rad, of the first course
             0.5 * axes.speed_m_s,
             self._slip_m_s,
-            *(BIAS_SHARE * axes.errors),
+            *(0.1 * axes.errors),  # a bias differs little from training
         ]
         densities = np.square(axes.errors) * SPAN_S
         return PlanarEkf(np.array(state), np.array(deviations), densities, 2.0 * axes.fastest_m_s)
@@ -370,7 +352,7 @@ class FittedDeadReckoning:
 
 class DeadReckoning:
     """
-    The method: no map and no laps, only the IMU and where and how fast it set off.
+    Dead reckoning: no map and no laps, only the IMU and where and how fast it set off.
 
     An extended Kalman filter takes the yaw rate and the two accelerations that ``learn_axes``
     reads from the channels, and at every tick the pseudo-measurement that wheels do not move
@@ -388,15 +370,6 @@ class DeadReckoning:
     title = 'integrated IMU (EKF)'
     told = True
 
-    def fit(self, lesson: Lesson) -> FittedDeadReckoning:
-        """
-        Learn how the IMU is mounted.
-
-        Raises
-        ------
-        InputError
-            If no axis of the gyroscope or of the accelerometer is live, or too little of the
-            motion is known.
-
-        """
-        return FittedDeadReckoning(learn_axes(lesson), lesson.horizons, lesson.period_s)
+    def fit(self, train: TrainSplit) -> FittedDeadReckoning:
+        """Learn how the IMU is mounted; raise ``InputError`` as ``learn_axes`` does."""
+        return FittedDeadReckoning(learn_axes(train), train.horizons, train.period_s)

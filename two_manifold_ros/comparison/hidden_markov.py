@@ -3,9 +3,9 @@
 """
 A hidden Markov model learned by EM over a k-means codebook: the fourth model of the paper.
 
-EM is hmmlearn's. What hmmlearn cannot do is here and in `hidden_markov.py`: it has no filter for
-one symbol after the other (its posteriors look ahead), no prediction, no shared emissions, no
-positions; its states that die out leave rows of zeros, and it restarts no search.
+EM is hmmlearn's. What hmmlearn cannot do is here: it has no filter for one symbol after the other
+(its posteriors look ahead), no prediction, no shared emissions, no positions; its states that die
+out leave rows of zeros, and it restarts no search.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 import importlib
+import itertools
 import logging
 from typing import Any, TYPE_CHECKING
 import warnings
@@ -21,21 +22,17 @@ import numpy as np
 from scipy.cluster.vq import kmeans2, vq
 from scipy.spatial.distance import cdist
 
-from two_manifold_ros.comparison.method import Course
+from two_manifold_ros.comparison.method import Predictions, with_constant
 from two_manifold_ros.comparison.protocol import choose
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import fit_ridge, training_targets, velocities
+from two_manifold_ros.hse_hmm.readout import fit_ridge, velocities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-
-K_MEANS_PASSES = 20
-"""Of k-means; later ones were measured to change nothing that matters."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class Codebook:
 
     def symbols(self, rows: Floats) -> Ints:
         """Return the index of the code nearest to each of (T, d) rows."""
-        return _nearest(rows, self.codes)
+        return np.asarray(vq(rows, self.codes, check_finite=False)[0], dtype=np.int64)
 
     def nearness(self, width: float) -> Floats:
         """
@@ -87,12 +84,12 @@ class Codebook:
 
 def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
     """
-    Cluster (T, d) rows by k-means.
+    Cluster finite (T, d) rows by k-means.
 
     Parameters
     ----------
     rows
-        Finite.
+        At least one.
     most
         How many codes; fewer where rows repeat or a cluster loses all its rows.
     seed
@@ -111,24 +108,9 @@ def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
     with warnings.catch_warnings():
         # Of clusters that lost all their rows, which are left out below.
         warnings.simplefilter('ignore', UserWarning)
-        codes, _ = kmeans2(
-            rows, min(most, len(distinct)), K_MEANS_PASSES, minit='points', seed=seed
-        )
-    return Codebook(codes[np.unique(_nearest(rows, codes))])
-
-
-def _nearest(rows: Floats, codes: Floats) -> Ints:
-    return np.asarray(vq(rows, codes, check_finite=False)[0], dtype=np.int64)
-
-
-FLOOR = 1e-6
-"""Least probability: what never happened may still happen."""
-
-PSEUDO_COUNT = 1e-2
-"""For every transition, and for every symbol in every state, when counting labels."""
-
-TOLERANCE = 1e-4
-"""EM ends when a pass gains less log-likelihood than this, for each symbol."""
+        # More than 20 passes were measured to change nothing that matters.
+        codes, _ = kmeans2(rows, min(most, len(distinct)), 20, minit='points', seed=seed)
+    return Codebook(codes[np.unique(Codebook(codes).symbols(rows))])
 
 
 @dataclass(frozen=True)
@@ -139,7 +121,7 @@ class MarkovTables:
     Parameters
     ----------
     start : (k,)
-        Where a stretch may begin.
+        Distribution of the state at the start of a stretch.
     transition : (k, k)
         From the row's state to the column's.
     emission : (k, K)
@@ -167,12 +149,12 @@ class MarkovTables:
         states = np.empty((len(symbols), len(self.start)))
         likelihoods = self.emission.T[symbols]
         log_likelihood = 0.0
-        believed = self.start
+        belief = self.start
         for tick, likelihood in enumerate(likelihoods):
-            joint = (believed if tick == 0 else believed @ self.transition) * likelihood
+            joint = (belief if tick == 0 else belief @ self.transition) * likelihood
             total = joint.sum()
-            believed = joint / total
-            states[tick] = believed
+            belief = joint / total
+            states[tick] = belief
             log_likelihood += float(np.log(total))
         return states, log_likelihood
 
@@ -181,7 +163,7 @@ class MarkovTables:
         found = [self.filter(symbols) for symbols in stretches]
         return np.concatenate([states for states, _ in found]), sum(each for _, each in found)
 
-    def begun_anywhere(self, stretches: Sequence[Ints]) -> MarkovTables:
+    def with_mean_start(self, stretches: Sequence[Ints]) -> MarkovTables:
         """Return the tables with the mean filtered distribution of training as their start."""
         even = np.full(len(self.start), 1.0 / len(self.start))
         states, _ = replace(self, start=even).filter_all(stretches)
@@ -192,14 +174,19 @@ class MarkovTables:
         return replace(self, emission=_probabilities(self.emission @ nearness))
 
 
-def _probabilities(rows: Floats) -> Floats:
-    lifted = rows + FLOOR
+def _probabilities(rows: Floats, floor: float = 1e-6) -> Floats:
+    """Return rows that sum to one, each entry lifted: what never happened may still happen."""
+    lifted = rows + floor
     shares: Floats = lifted / lifted.sum(axis=-1, keepdims=True)
     return shares
 
 
 def count_labels(
-    labels: Sequence[Ints], stretches: Sequence[Ints], states: int, symbols: int
+    labels: Sequence[Ints],
+    stretches: Sequence[Ints],
+    states: int,
+    symbols: int,
+    pseudo_count: float = 1e-2,
 ) -> MarkovTables:
     """
     Count transitions and emissions where the states are known.
@@ -212,11 +199,13 @@ def count_labels(
         Symbol of each tick of each stretch.
     states, symbols
         How many there are.
+    pseudo_count
+        Added to every transition, and to every symbol in every state.
 
     """
-    start = np.full(states, PSEUDO_COUNT)
-    transition = np.full((states, states), PSEUDO_COUNT)
-    emission = np.full((states, symbols), PSEUDO_COUNT)
+    start = np.full(states, pseudo_count)
+    transition = np.full((states, states), pseudo_count)
+    emission = np.full((states, symbols), pseudo_count)
     for label, symbol in zip(labels, stretches, strict=True):
         known = label >= 0
         np.add.at(start, label[known], 1.0)
@@ -230,9 +219,11 @@ def count_labels(
     )
 
 
-def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> MarkovTables:
+def improve(
+    tables: MarkovTables, stretches: Sequence[Ints], passes: int, tolerance: float = 1e-4
+) -> MarkovTables:
     """
-    Raise the likelihood of the stretches by EM, from given tables.
+    Raise the likelihood of stretches of symbols by EM, from given tables.
 
     Parameters
     ----------
@@ -241,7 +232,9 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
     stretches
         Symbols.
     passes
-        At most; fewer when the likelihood settles.
+        At most; fewer when one gains less log-likelihood than the tolerance for each symbol.
+    tolerance
+        In nats.
 
     Raises
     ------
@@ -249,7 +242,15 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
         If hmmlearn is missing.
 
     """
-    model = expectation_maximisation()(
+    try:
+        hmm = importlib.import_module('hmmlearn.hmm')
+    except ModuleNotFoundError as error:
+        msg = (
+            f'The HMM cannot be learned because the Python package {error.name!r} is missing: '
+            "install the offline extra with pip install 'two_manifold_ros[train]'."
+        )
+        raise InputError(msg) from error
+    model = hmm.CategoricalHMM(
         n_components=len(tables.start),
         n_features=tables.emission.shape[1],
         n_iter=1,
@@ -268,7 +269,7 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
             model.fit(column, lengths)
         tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
         now = model.monitor_.history[-1]
-        if now - before < TOLERANCE * len(column):
+        if now - before < tolerance * len(column):
             break
         before = now
     return MarkovTables(*map(_probabilities, (tables.start, tables.transition, tables.emission)))
@@ -286,46 +287,18 @@ def _silence() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def expectation_maximisation() -> Any:  # noqa: ANN401 - a class of hmmlearn, which is not typed
-    """
-    Return hmmlearn's HMM over symbols.
-
-    Raises
-    ------
-    InputError
-        If the library is missing; the sentence says how to install it.
-
-    """
-    try:
-        return importlib.import_module('hmmlearn.hmm').CategoricalHMM
-    except ModuleNotFoundError as error:
-        msg = (
-            f'The HMM cannot be learned because the Python package {error.name!r} is missing: '
-            "install the offline extra with pip install 'two_manifold_ros[train]'."
-        )
-        raise InputError(msg) from error
-
-
-SYMBOLS = 400
-LEAST_TICKS_PER_SYMBOL = 2
-
-RESTARTS = 3
-
-HEADING_SHARE = 0.5
-"""Weight of the velocity beside the position, so that crossing roads become different states."""
-
-TINY = 1e-9
-"""Least spread, of a vehicle that stands."""
-
-
 class Learning:
     """
-    A lesson turned into symbols, and the tables learned from them so far.
+    A training part turned into symbols, and the tables learned from them so far.
 
     Parameters
     ----------
-    lesson
+    train
         With known positions at some of the ticks.
+    symbols
+        At most; there are at least two ticks for each.
+    restarts
+        Of the clustering into states; the likeliest counts.
 
     Attributes
     ----------
@@ -343,35 +316,29 @@ class Learning:
 
     """
 
-    def __init__(self, lesson: Lesson) -> None:
-        self.channels = lesson.dataset.channels
-        observations = [
-            self.channels.standardise(segment.values) for segment in lesson.dataset.segments
-        ]
+    def __init__(self, train: TrainSplit, symbols: int = 400, restarts: int = 3) -> None:
+        self.channels = train.dataset.channels
+        observations = train.observations
         rows = np.concatenate(observations)
-        most = min(SYMBOLS, len(rows) // LEAST_TICKS_PER_SYMBOL)
-        self.codebook = learn_codebook(rows, most, seed=0)
+        self.codebook = learn_codebook(rows, min(symbols, len(rows) // 2), seed=0)
         self.stretches = [self.codebook.symbols(each) for each in observations]
-        self.targets = training_targets(
-            [segment.positions for segment in lesson.dataset.segments],
-            np.arange(len(rows)),
-            lesson.horizons,
-            lesson.period_s,
-        )[:, :-1]
-        self._motion = _motion(lesson.dataset.segments, lesson.period_s)
+        self.targets = np.concatenate(train.targets)
+        self._motion = _motion(train)
         self._ends = np.cumsum([len(each) for each in observations])
+        self._restarts = restarts
         self._tables: dict[tuple[int, int], MarkovTables] = {}
 
     def tables(self, states: int, passes: int) -> MarkovTables:
         """Return the tables of the restart that makes the symbols likeliest."""
         key = (states, passes)
         if key not in self._tables:
-            found = [self._learn(states, passes, seed) for seed in range(RESTARTS)]
+            found = [self.learn(states, passes, seed) for seed in range(self._restarts)]
             likelihoods = [tables.filter_all(self.stretches)[1] for tables in found]
             self._tables[key] = found[int(np.argmax(likelihoods))]
         return self._tables[key]
 
-    def _learn(self, states: int, passes: int, seed: int) -> MarkovTables:
+    def learn(self, states: int, passes: int, seed: int) -> MarkovTables:
+        """Return tables by EM, from states that are clusters of position and velocity."""
         known: Bools = np.all(np.isfinite(self._motion), axis=1)
         places = learn_codebook(self._motion[known], states, seed)
         labels = np.full(len(known), -1, dtype=np.int64)
@@ -381,46 +348,41 @@ class Learning:
         return improve(counted, self.stretches, passes)
 
 
-def _motion(segments: Sequence[Segment], period_s: float) -> Floats:
-    """Return position and velocity of each tick (N, 4), both in units of their spread."""
-    places = np.concatenate([segment.positions for segment in segments])
-    moves = np.concatenate([velocities(segment.positions, period_s) for segment in segments])
+def _motion(train: TrainSplit) -> Floats:
+    """
+    Return position and velocity of each tick (N, 4), both in units of their spread.
+
+    The velocity weighs half as much as the position, so that crossing roads become different
+    states.
+    """
+    places = train.positions
+    moves = np.concatenate(
+        [velocities(segment.positions, train.period_s) for segment in train.dataset.segments]
+    )
     if not np.isfinite(moves).all(axis=1).any():
         msg = 'no velocity is known at any training tick; record positions without holes'
         raise InputError(msg)
     spread = np.sqrt(np.nanvar(places, axis=0).sum())
     speed = np.sqrt(np.nanmean(np.square(moves), axis=0).sum())
-    scales = (max(spread, TINY), max(speed, TINY) / HEADING_SHARE)
-    return np.hstack([places / scales[0], moves / scales[1]])
-
-
-PASSES = (5, 0, 20)
-"""At most, of EM. With 0 the states stay the places that they were counted from."""
-
-SHARPNESSES = (0.25, 0.5, 0.12, 1.0)
-
-READOUTS = ('ridge', 'mean')
-
-WIDTH = 4.0
-"""How far emissions are shared with alike symbols; see ``Codebook.nearness``."""
+    # Of a vehicle that stands neither spreads.
+    return np.hstack([places / max(spread, 1e-9), moves / (max(speed, 1e-9) / 0.5)])
 
 
 @dataclass(frozen=True)
 class MarkovSettings:
     """
-    What there is to choose.
+    Settings that are chosen on held-out blocks.
 
     Parameters
     ----------
-    states
-        How many at most.
-    passes
-        Of EM at most.
+    states, passes
+        Of the model and of EM, at most. With 0 passes the states stay the places that they were
+        counted from.
     sharpness
         Power to which likelihoods are raised: below 1 where the noise of neighbouring ticks is
         alike, so that many of them tell less than as many independent ones.
     readout
-        One of ``READOUTS``.
+        ``'ridge'``, or ``'mean'`` for the mean position of each state.
 
     """
 
@@ -436,35 +398,36 @@ class FittedHiddenMarkov:
 
     Parameters
     ----------
-    learning
-        Of the lesson.
-    settings
-        How many states, and so on.
+    learning, settings
+        Of the training part.
+    width
+        How far emissions are shared with alike symbols; see ``Codebook.nearness``.
+
+    Attributes
+    ----------
+    tables
+        That the filter runs with.
 
     """
 
-    def __init__(self, learning: Learning, settings: MarkovSettings) -> None:
+    def __init__(self, learning: Learning, settings: MarkovSettings, width: float = 4.0) -> None:
         tables = learning.tables(settings.states, settings.passes)
-        likelihoods = tables.shared(learning.codebook.nearness(WIDTH)).emission
+        likelihoods = tables.shared(learning.codebook.nearness(width)).emission
         softened = replace(tables, emission=likelihoods**settings.sharpness)
-        self._tables = softened.begun_anywhere(learning.stretches)
+        self.tables = softened.with_mean_start(learning.stretches)
         self._codebook = learning.codebook
         self._channels = learning.channels
-        found = {'states': len(self._tables.start), 'symbols': len(self._codebook)}
+        found = {'states': len(self.tables.start), 'symbols': len(self._codebook)}
         self.chosen: dict[str, Any] = asdict(settings) | found
-        states, _ = self._tables.filter_all(learning.stretches)
-        self._coefficients = _fit(settings.readout, _with_constant(states), learning.targets)
+        states, _ = self.tables.filter_all(learning.stretches)
+        self._coefficients = _fit(settings.readout, with_constant(states), learning.targets)
 
-    def follow(self, segment: Segment) -> Course:
-        """Filter from the mean distribution of training; every tick is told a position."""
+    def predict(self, segment: Segment) -> Predictions:
+        """Filter from the mean distribution of training; every tick has a position."""
         symbols = self._codebook.symbols(self._channels.standardise(segment.values))
-        states, _ = self._tables.filter(symbols)
-        positions = np.einsum('hck,tk->thc', self._coefficients, _with_constant(states))
-        return Course(positions, states)
-
-
-def _with_constant(states: Floats) -> Floats:
-    return np.hstack([np.ones((len(states), 1)), states])
+        states, _ = self.tables.filter(symbols)
+        positions = np.einsum('hck,tk->thc', self._coefficients, with_constant(states))
+        return Predictions(positions, states)
 
 
 def _fit(readout: str, states: Floats, targets: Floats) -> Floats:
@@ -504,9 +467,9 @@ class HiddenMarkov:
     title = 'HMM (EM)'
     told = False
 
-    def fit(self, lesson: Lesson) -> FittedHiddenMarkov:
+    def fit(self, train: TrainSplit) -> FittedHiddenMarkov:
         """
-        Choose on held-out blocks, then learn from the whole lesson.
+        Choose on held-out blocks, then learn from the whole training part.
 
         Raises
         ------
@@ -514,19 +477,16 @@ class HiddenMarkov:
             If hmmlearn is missing, or no velocity is known at any tick.
 
         """
-        candidates = [
-            MarkovSettings(states, passes, sharpness, readout)
-            for states in self.states
-            for passes in PASSES
-            for sharpness in SHARPNESSES
-            for readout in READOUTS
-        ]
+        grid = itertools.product(
+            self.states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean')
+        )
+        candidates = [MarkovSettings(*values) for values in grid]
         parts: list[Learning] = []
 
-        def fit(part: Lesson, settings: MarkovSettings) -> FittedHiddenMarkov:
+        def fit(part: TrainSplit, settings: MarkovSettings) -> FittedHiddenMarkov:
             if not parts:
                 parts.append(Learning(part))
             return FittedHiddenMarkov(parts[0], settings)
 
-        settings, _ = choose(candidates, lesson, fit)
-        return FittedHiddenMarkov(Learning(lesson), settings)
+        settings, _ = choose(candidates, train, fit)
+        return FittedHiddenMarkov(Learning(train), settings)

@@ -8,6 +8,7 @@ P. Van Overschee, B. De Moor: Subspace Identification for Linear Systems, Kluwer
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 import itertools
 from typing import Any, TYPE_CHECKING
@@ -16,24 +17,26 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import qr, schur, solve_discrete_are, solve_discrete_lyapunov
 
-from two_manifold_ros.comparison.method import Course
+from two_manifold_ros.comparison.method import Predictions, with_constant
 from two_manifold_ros.comparison.protocol import choose
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import fit_ridge, segment_targets
+from two_manifold_ros.hse_hmm.readout import fit_ridge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.ticks.segments import Channels, Segment
     from two_manifold_ros.typing import Floats
 
 
 SLOWEST = 1.0 - 1e-4
-"""Largest modulus of an eigenvalue of A; rounding can push one over the circle from nearer it."""
+"""
+Largest modulus of an eigenvalue of A.
 
-STEPS = 1000
-STILL = 1e-12
+Rounding can push one over the unit circle from nearer it; twice as far from it halves the longest
+memory, ten thousand ticks.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,8 @@ class InnovationForm:
 
     Parameters
     ----------
-    transition : (k, k)
-        A.
-    output : (d, k)
-        C.
-    gain : (k, d)
-        K.
+    transition : (k, k), output : (d, k), gain : (k, d)
+        A, C and K.
     innovation : (d, d)
         Covariance of e.
 
@@ -77,21 +76,15 @@ def stabilised(transition: Floats) -> Floats:
     if np.abs(np.linalg.eigvals(transition)).max() <= SLOWEST:
         return transition
     triangle, basis = schur(transition)
-    for start, stop in _diagonal_blocks(triangle):
-        block = triangle[start:stop, start:stop]
-        block *= min(1.0, SLOWEST / max(np.abs(np.linalg.eigvals(block)).max(), SLOWEST))
-    stable: Floats = basis @ triangle @ basis.T
-    return stable
-
-
-def _diagonal_blocks(triangle: Floats) -> Iterator[tuple[int, int]]:
-    """Yield where the blocks of a real Schur form begin and end: a pair of eigenvalues has two."""
     start = 0
     while start < len(triangle):
-        paired = start + 1 < len(triangle) and triangle[start + 1, start] != 0.0
-        stop = start + 1 + paired
-        yield start, stop
+        # In a real Schur form a pair of eigenvalues has a block of two rows.
+        stop = start + 1 + bool(triangle[start + 1 : start + 2, start].any())
+        block = triangle[start:stop, start:stop]
+        block *= min(1.0, SLOWEST / max(np.abs(np.linalg.eigvals(block)).max(), SLOWEST))
         start = stop
+    stable: Floats = basis @ triangle @ basis.T
+    return stable
 
 
 def innovation_form(transition: Floats, output: Floats, noise: Floats) -> InnovationForm:
@@ -115,36 +108,36 @@ def prediction_covariance(transition: Floats, output: Floats, noise: Floats) -> 
     """
     Solve the Riccati equation for the covariance (k, k) of the predicted state.
 
-    Where the solver fails, or what it finds does not make a stable filter, the filter's own
-    recursion is run until it stands still.
+    Where the solver fails, or its solution does not make a stable filter, the recursion of the
+    filter is run until it stands still.
     """
     k = len(transition)
-    try:
+    with suppress(np.linalg.LinAlgError):
         spread: Floats = solve_discrete_are(
             transition.T, output.T, noise[:k, :k], noise[k:, k:], s=noise[:k, k:]
         )
-    except np.linalg.LinAlgError:
-        return settled_covariance(transition, output, noise)
-    gain, _ = kalman_gain(transition, output, noise, spread)
-    if np.abs(np.linalg.eigvals(transition - gain @ output)).max() >= 1.0:
-        return settled_covariance(transition, output, noise)
-    return spread
+        gain, _ = kalman_gain(transition, output, noise, spread)
+        if np.abs(np.linalg.eigvals(transition - gain @ output)).max() < 1.0:
+            return spread
+    return settled_covariance(transition, output, noise)
 
 
-def settled_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
+def settled_covariance(
+    transition: Floats, output: Floats, noise: Floats, steps: int = 1000
+) -> Floats:
     """
     Run the recursion of a filter that at first knows nothing, until it stands still.
 
     It can only sink from the covariance of the state itself, and so each of its gains makes a
-    stable filter.
+    stable filter, whatever the most ``steps``.
     """
     k = len(transition)
     spread: Floats = solve_discrete_lyapunov(transition, noise[:k, :k])
-    for _ in range(STEPS):
+    for _ in range(steps):
         gain, innovation = kalman_gain(transition, output, noise, spread)
         last = spread
         spread = transition @ last @ transition.T + noise[:k, :k] - gain @ innovation @ gain.T
-        if np.abs(spread - last).max() <= STILL * np.abs(last).max():
+        if np.abs(spread - last).max() <= 1e-12 * np.abs(last).max():
             break
     return spread
 
@@ -159,25 +152,15 @@ def kalman_gain(
     return crossed @ np.linalg.pinv(innovation, hermitian=True), innovation
 
 
-WEIGHTINGS = ('unweighted', 'principal')
-
-CHUNK = 4096
-"""Windows laid out in memory at a time."""
-
-FAINTEST = 1e-9
-"""Directions weaker than this, against the strongest, are rounding."""
-
-
 @dataclass(frozen=True)
 class Hankel:
     """
-    What identification needs to know of a Hankel matrix.
+    LQ decomposition of a block Hankel matrix.
 
     Parameters
     ----------
     factor : (2 i d, 2 i d)
-        Lower triangular L of its LQ decomposition, pasts above futures, divided by the root of
-        the number of its columns.
+        Lower triangular L, pasts above futures, divided by the root of the number of its columns.
     block_rows
         Ticks i in a past and in a future.
     outputs
@@ -229,7 +212,7 @@ def needed_windows(outputs: int, block_rows: int) -> int:
     return (block_rows + 1) * outputs + 1
 
 
-def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
+def decompose_hankel(segments: Sequence[Floats], block_rows: int, chunk: int = 4096) -> Hankel:
     """
     Decompose the block Hankel matrix of outputs, a chunk of its columns at a time.
 
@@ -239,6 +222,8 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
         Outputs (T, d) of mean zero of stretches without a gap; no window crosses a seam.
     block_rows
         Ticks in a past and in a future, at least 2.
+    chunk
+        Windows laid out in memory at a time.
 
     Raises
     ------
@@ -257,21 +242,17 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
         raise InputError(msg)
     width = 2 * block_rows * outputs
     upper = np.empty((0, width))
-    for rows in _windows_as_rows(segments, 2 * block_rows):
-        upper = qr(np.concatenate([upper, rows]), mode='r', overwrite_a=True)[0][:width]
+    for segment in segments:
+        if len(segment) < 2 * block_rows:
+            continue
+        every = sliding_window_view(segment, 2 * block_rows, axis=0)
+        for begin in range(0, len(every), chunk):
+            # One window a row, oldest tick first.
+            rows = every[begin : begin + chunk].transpose(0, 2, 1).reshape(-1, width)
+            upper = qr(np.concatenate([upper, rows]), mode='r', overwrite_a=True)[0][:width]
     factor = np.zeros((width, width))
     factor[:, : len(upper)] = upper.T / np.sqrt(windows)
     return Hankel(factor, block_rows, outputs)
-
-
-def _windows_as_rows(segments: Sequence[Floats], width: int) -> Iterator[Floats]:
-    """Yield flat windows, oldest tick first: (up to ``CHUNK``, width d)."""
-    for segment in segments:
-        if len(segment) >= width:
-            windows = sliding_window_view(segment, width, axis=0)
-            for begin in range(0, len(windows), CHUNK):
-                chunk = windows[begin : begin + CHUNK]
-                yield chunk.transpose(0, 2, 1).reshape(len(chunk), -1)
 
 
 def find_directions(hankel: Hankel, weighting: str) -> Directions:
@@ -283,15 +264,16 @@ def find_directions(hankel: Hankel, weighting: str) -> Directions:
     hankel
         From ``decompose_hankel``.
     weighting
-        One of ``WEIGHTINGS``: as it is, or (``principal``) by the covariance with the past, where
-        faint directions of the past count less.
+        ``'unweighted'``, or ``'principal'``: by the covariance with the past, where faint
+        directions of the past count less.
 
     """
     matrix = hankel.projection
     if weighting == 'principal':
         matrix = matrix @ hankel.factor[: hankel.past, : hankel.past].T
     vectors, strengths, _ = np.linalg.svd(matrix)
-    rank = max(1, int(np.count_nonzero(strengths > FAINTEST * strengths[0])))
+    # Directions weaker than this, against the strongest, are rounding.
+    rank = max(1, int(np.count_nonzero(strengths > 1e-9 * strengths[0])))
     return Directions(hankel, vectors[:, :rank], strengths[:rank])
 
 
@@ -318,29 +300,17 @@ def identify(directions: Directions, order: int) -> InnovationForm:
     return innovation_form(transition, output, residuals @ residuals.T)
 
 
-STATES = (20, 40, 80, 160)
-"""The first is the paper's."""
-
-WINDOW_SHARES = (1.0, 0.5, 0.75, 1.5, 2.0)
-"""Block rows to compare, in windows of the lesson; the first is the paper's."""
-
-MOST_ROWS = 1000
-"""Block rows times channels beyond which more are not tried: the cost grows with the cube."""
-
-
 @dataclass(frozen=True)
 class Settings:
     """
-    What is chosen on held-out blocks.
+    Settings that are chosen on held-out blocks.
 
     Parameters
     ----------
     states
         Order of the system; fewer where the data supports fewer.
-    block_rows
-        Ticks in a past and in a future of the Hankel matrix.
-    weighting
-        One of ``WEIGHTINGS``.
+    block_rows, weighting
+        See ``decompose_hankel`` and ``find_directions``.
 
     """
 
@@ -372,14 +342,15 @@ class FittedKalmanFilter:
     coefficients: Floats
     chosen: dict[str, Any]
 
-    def follow(self, segment: Segment) -> Course:
+    def predict(self, segment: Segment) -> Predictions:
         """Filter one segment from the mean state; a state is what is predicted for the next."""
         states = self.system.filter(self.channels.standardise(segment.values))
         horizons, _, width = self.coefficients.shape
-        positions = _with_constant(states) @ self.coefficients.reshape(-1, width).T
-        return Course(positions.reshape(len(states), horizons, 2), states)
+        positions = with_constant(states) @ self.coefficients.reshape(-1, width).T
+        return Predictions(positions.reshape(len(states), horizons, 2), states)
 
 
+@dataclass(frozen=True)
 class KalmanFilter:
     """
     Steady-state Kalman filter of a linear system identified by stochastic N4SID.
@@ -391,99 +362,81 @@ class KalmanFilter:
     block_rows
         Ticks in a past and in a future of the Hankel matrix, at least 2; ``None`` to choose
         likewise.
+    most_rows
+        Block rows times channels beyond which more are not tried: the cost grows with the cube.
 
     """
+
+    states: int | None = None
+    block_rows: int | None = None
+    most_rows: int = 1000
 
     name = 'kalman'
     title = 'Kalman filter (N4SID)'
     told = False
 
-    def __init__(self, states: int | None = None, block_rows: int | None = None) -> None:
-        self.states = states
-        self.block_rows = block_rows
-
-    def fit(self, lesson: Lesson) -> FittedKalmanFilter:
+    def fit(self, train: TrainSplit) -> FittedKalmanFilter:
         """
         Identify the system and regress the positions on its filtered states.
 
         Raises
         ------
         InputError
-            If the lesson is too short for the Hankel matrix.
+            If the training part is too short for the Hankel matrix.
 
         """
-        candidates = self._candidates(lesson)
+        every_rows = [self.block_rows] if self.block_rows else self._possible_rows(train)
+        # The first of each is the paper's.
+        every_states = [self.states] if self.states else [20, 40, 80, 160]
+        candidates = [
+            Settings(states, block_rows, weighting)
+            for block_rows, weighting, states in itertools.product(
+                every_rows, ('unweighted', 'principal'), every_states
+            )
+        ]
         try:
-            best, _ = choose(candidates, lesson, _Identification().fit)
+            best, _ = choose(candidates, train, _cached_fit())
         except InputError:
             # Too short for any once blocks are held out of it, but perhaps not as a whole.
             best = candidates[0]
-        return _Identification().fit(lesson, best)
+        return _cached_fit()(train, best)
 
-    def _candidates(self, lesson: Lesson) -> list[Settings]:
-        """List what the lesson is long enough for; what was asked for is not questioned."""
-        every_rows = [self.block_rows] if self.block_rows else _possible_rows(lesson)
-        every_states = [self.states] if self.states else STATES
-        return [
-            Settings(states, block_rows, weighting)
-            for block_rows, weighting, states in itertools.product(
-                every_rows, WEIGHTINGS, every_states
-            )
+    def _possible_rows(self, train: TrainSplit) -> list[int]:
+        """Return the block rows that the training part is long enough for."""
+        observations, window = train.observations, train.dataset.window
+        outputs = observations[0].shape[1]
+        possible = [
+            rows
+            for rows in (max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0))
+            if rows * outputs <= self.most_rows
+            and count_windows(observations, rows) >= needed_windows(outputs, rows)
         ]
+        # Where not one will do, the first says why.
+        return possible or [window]
 
 
-def _possible_rows(lesson: Lesson) -> list[int]:
-    observations = _observations(lesson)
-    outputs = observations[0].shape[1]
-    possible = [
-        rows
-        for rows in (max(2, round(share * lesson.dataset.window)) for share in WINDOW_SHARES)
-        if rows * outputs <= MOST_ROWS
-        and count_windows(observations, rows) >= needed_windows(outputs, rows)
-    ]
-    # Where not one will do, the first says why.
-    return possible or [lesson.dataset.window]
+def _cached_fit() -> Callable[[TrainSplit, Settings], FittedKalmanFilter]:
+    """Return a function that fits candidates to one training part; what they share is kept."""
+    hankels: dict[int, Hankel] = {}
+    directions: dict[tuple[int, str], Directions] = {}
 
-
-class _Identification:
-    """Fits one candidate after the other to the same lesson; what they share is kept."""
-
-    def __init__(self) -> None:
-        self._hankels: dict[int, Hankel] = {}
-        self._directions: dict[tuple[int, str], Directions] = {}
-
-    def fit(self, lesson: Lesson, settings: Settings) -> FittedKalmanFilter:
-        """Identify a system and fit its read-out."""
-        system = identify(self._find(lesson, settings), settings.states)
-        coefficients = fit_readout(system, lesson)
+    def fit(train: TrainSplit, settings: Settings) -> FittedKalmanFilter:
+        rows, key = settings.block_rows, (settings.block_rows, settings.weighting)
+        if rows not in hankels:
+            hankels[rows] = decompose_hankel(train.observations, rows)
+        if key not in directions:
+            directions[key] = find_directions(hankels[rows], settings.weighting)
+        system = identify(directions[key], settings.states)
         chosen = asdict(settings) | {'states': len(system.transition)}
-        return FittedKalmanFilter(lesson.dataset.channels, system, coefficients, chosen)
+        coefficients = fit_readout(system, train)
+        return FittedKalmanFilter(train.dataset.channels, system, coefficients, chosen)
 
-    def _find(self, lesson: Lesson, settings: Settings) -> Directions:
-        rows, weighting = settings.block_rows, settings.weighting
-        if rows not in self._hankels:
-            self._hankels[rows] = decompose_hankel(_observations(lesson), rows)
-        if (rows, weighting) not in self._directions:
-            self._directions[rows, weighting] = find_directions(self._hankels[rows], weighting)
-        return self._directions[rows, weighting]
+    return fit
 
 
-def fit_readout(system: InnovationForm, lesson: Lesson) -> Floats:
+def fit_readout(system: InnovationForm, train: TrainSplit) -> Floats:
     """Regress the position at each horizon on the states of full windows: (H, 2, k + 1)."""
-    states, targets = [], []
-    window = lesson.dataset.window
-    for segment, outputs in zip(lesson.dataset.segments, _observations(lesson), strict=True):
-        every = segment_targets(segment.positions, lesson.horizons, lesson.period_s)
-        states.append(system.filter(outputs)[window:])
-        targets.append(every[window:, :-1])
-    rows = _with_constant(np.concatenate(states))
-    return fit_ridge(rows, np.concatenate(targets)).coefficients
-
-
-def _observations(lesson: Lesson) -> list[Floats]:
-    dataset = lesson.dataset
-    return [dataset.channels.standardise(segment.values) for segment in dataset.segments]
-
-
-def _with_constant(states: Floats) -> Floats:
-    return np.concatenate([np.ones((len(states), 1)), states], axis=1)
+    window = train.dataset.window
+    states = [system.filter(outputs)[window:] for outputs in train.observations]
+    targets = [each[window:] for each in train.targets]
+    return fit_ridge(with_constant(np.concatenate(states)), np.concatenate(targets)).coefficients

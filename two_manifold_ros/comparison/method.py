@@ -1,19 +1,20 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a method is, and the methods by name."""
+"""What a method of a comparison is, and the two that learn next to nothing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.hse_hmm.readout import fit_ridge
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.readout import fit_ridge, segment_targets
 from two_manifold_ros.ticks.segments import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.recordings.recording import ImuStream, Recording
     from two_manifold_ros.training.dataset import Dataset
@@ -22,64 +23,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LinearTrack:
+class TrainSplit:
     """
-    A regression of positions on states.
-
-    Parameters
-    ----------
-    mean, scale : (k,)
-        Of the states of the lesson, because a penalty depends on units.
-    coefficients : (2, 1 + k)
-        Of the constant 1 and the standardised state, metres.
-
-    """
-
-    mean: Floats
-    scale: Floats
-    coefficients: Floats
-
-    def read(self, states: Floats) -> Floats:
-        """Return the positions (T, 2) of (T, k) states; NaN where a state is not finite."""
-        positions: Floats = _rows(states, self.mean, self.scale) @ self.coefficients.T
-        return positions
-
-
-def fit_linear_track(states: Floats, positions: Floats) -> LinearTrack | None:
-    """
-    Regress positions on states by ridge.
-
-    Parameters
-    ----------
-    states : (N, k)
-        Rows with numbers that are not finite are passed over.
-    positions : (N, 2)
-        Metres, NaN where unknown.
-
-    Returns
-    -------
-    track
-        ``None`` if there is no finite state at a known position.
-
-    """
-    known: Bools = np.asarray(np.isfinite(states).all(axis=1) & np.isfinite(positions).all(axis=1))
-    if not known.any():
-        return None
-    mean, scale = states[known].mean(axis=0), states[known].std(axis=0)
-    # A constant, such as the first coordinate of some states, is no number to divide by.
-    scale = np.where(scale > 1e-9 * np.maximum(1.0, np.abs(mean)), scale, np.inf)
-    readout = fit_ridge(_rows(states[known], mean, scale), positions[known][:, None])
-    return LinearTrack(mean, scale, readout.coefficients[0])
-
-
-def _rows(states: Floats, mean: Floats, scale: Floats) -> Floats:
-    return np.concatenate([np.ones((len(states), 1)), (states - mean) / scale], axis=1)
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """
-    What every method is given to learn from.
+    What every method learns from.
 
     Parameters
     ----------
@@ -106,18 +52,56 @@ class Lesson:
         """Length of a tick in seconds."""
         return self.dataset.period_ns * 1e-9
 
-    def of(self, segments: Sequence[Segment]) -> Lesson:
-        """Return the lesson of some of the segments only; the recordings stay whole."""
+    @property
+    def observations(self) -> list[Floats]:
+        """Standardised live channels (T, d) of each segment."""
+        channels = self.dataset.channels
+        return [channels.standardise(segment.values) for segment in self.dataset.segments]
+
+    @property
+    def positions(self) -> Floats:
+        """Positions of all ticks (N, 2), metres, NaN where unknown."""
+        return np.concatenate([segment.positions for segment in self.dataset.segments])
+
+    @property
+    def targets(self) -> list[Floats]:
+        """Positions at the horizons (T, H, 2) of the ticks of each segment, NaN where unknown."""
+        return [self.targets_of(segment) for segment in self.dataset.segments]
+
+    def targets_of(self, segment: Segment) -> Floats:
+        """Return the positions at the horizons (T, H, 2) of any segment, NaN where unknown."""
+        return segment_targets(segment.positions, self.horizons, self.period_s)[:, :-1]
+
+    def of(self, segments: Sequence[Segment]) -> TrainSplit:
+        """Return the split with some of its segments only; the recordings stay whole."""
         return replace(self, dataset=replace(self.dataset, segments=tuple(segments)))
+
+    def mean_position(self) -> Floats:
+        """
+        Return the mean of the known positions: (2,), metres.
+
+        Raises
+        ------
+        InputError
+            If no position is known.
+
+        """
+        positions = self.positions
+        known: Bools = np.all(np.isfinite(positions), axis=1)
+        if not known.any():
+            msg = 'no training position is known, so there is no mean; record positions as well'
+            raise InputError(msg)
+        mean: Floats = positions[known].mean(axis=0)
+        return mean
 
 
 @dataclass(frozen=True)
 class SampledSegment(Segment):
     """
-    A segment to follow, and the samples that its ticks are the means of.
+    A segment of ticks with the samples that they are the means of.
 
-    A method that filters samples, as on the vehicle, needs those before the segment as well: they
-    decide what it thinks of the input.
+    A filter of samples, as on the vehicle, needs those before the segment as well: they decide
+    how it grades its input.
 
     Parameters
     ----------
@@ -130,19 +114,19 @@ class SampledSegment(Segment):
 
 
 @dataclass(frozen=True)
-class Course:
+class Predictions:
     """
-    What a method told along a segment of T ticks.
+    What a method predicts along a segment of T ticks.
 
     Parameters
     ----------
     positions : (T, H, 2)
-        Predicted at each horizon, metres; NaN where the method cannot tell yet. Row t depends on
-        the ticks up to t alone.
+        At each horizon, metres; NaN where the method has none yet. Row t depends on the ticks up
+        to t alone.
     states : (T, k), optional
         State of the method after each tick, where it has one.
     valid : (T,) bool, optional
-        Whether the method would have published what it tells; ``None`` if it always would.
+        Whether the method would publish its position; ``None`` if it always would.
 
     """
 
@@ -158,13 +142,13 @@ class FittedMethod(Protocol):
     Attributes
     ----------
     chosen
-        What was settled while fitting, JSON values by name, for the reader of the table.
+        Settings chosen while fitting, JSON values by name.
 
     """
 
     chosen: dict[str, Any]
 
-    def follow(self, segment: Segment) -> Course:
+    def predict(self, segment: Segment) -> Predictions:
         """Filter one segment from a cold start."""
 
 
@@ -174,12 +158,10 @@ class Method(Protocol):
 
     Attributes
     ----------
-    name
-        As on the command line.
-    title
-        As in tables and figures.
+    name, title
+        On the command line, and in tables and figures.
     told
-        Whether it is told positions of the segments it follows (a start, or the previous one);
+        Whether it is given positions of the segments it filters (a start, or the previous one);
         from all other methods they are hidden.
 
     """
@@ -188,9 +170,9 @@ class Method(Protocol):
     title: str
     told: bool
 
-    def fit(self, lesson: Lesson) -> FittedMethod:
+    def fit(self, train: TrainSplit) -> FittedMethod:
         """
-        Learn from a lesson.
+        Learn from the training part.
 
         Raises
         ------
@@ -198,3 +180,97 @@ class Method(Protocol):
             If the method cannot be fitted; the message says why.
 
         """
+
+
+@dataclass(frozen=True)
+class StatelessFilter:
+    """A fitted method that computes the positions (T, H, 2) of a segment by a function."""
+
+    compute: Callable[[Segment], Floats]
+    chosen: dict[str, Any] = field(default_factory=dict)
+
+    def predict(self, segment: Segment) -> Predictions:
+        """Compute the positions of one segment."""
+        return Predictions(self.compute(segment))
+
+
+class MeanPosition:
+    """The mean of the known training positions, which a method must beat to be of any use."""
+
+    name = 'mean'
+    title = 'mean position'
+    told = False
+
+    def fit(self, train: TrainSplit) -> StatelessFilter:
+        """Take the mean over the training ticks; raise ``InputError`` if none has a position."""
+        mean, horizons = train.mean_position(), len(train.horizons)
+        return StatelessFilter(lambda segment: np.tile(mean, (len(segment), horizons, 1)))
+
+
+class PreviousPosition:
+    """
+    The true position at the tick, which is given to no other method.
+
+    Without error at horizon 0 and unrivalled one tick later; a lap later, without error again.
+    """
+
+    name = 'previous'
+    title = 'previous position'
+    told = True
+
+    def fit(self, train: TrainSplit) -> StatelessFilter:
+        """Learn nothing but the number of horizons; NaN where a segment has no position."""
+        horizons = len(train.horizons)
+        return StatelessFilter(
+            lambda segment: np.repeat(segment.positions[:, None], horizons, axis=1)
+        )
+
+
+@dataclass(frozen=True)
+class LinearTrack:
+    """
+    A linear regression of positions on states.
+
+    Parameters
+    ----------
+    mean, scale : (k,)
+        Of the training states, because a penalty depends on units.
+    coefficients : (2, 1 + k)
+        Of the constant 1 and the standardised state, metres.
+
+    """
+
+    mean: Floats
+    scale: Floats
+    coefficients: Floats
+
+    def read(self, states: Floats) -> Floats:
+        """Return the positions (T, 2) of (T, k) states; NaN where a state is not finite."""
+        rows = with_constant((states - self.mean) / self.scale)
+        positions: Floats = rows @ self.coefficients.T
+        return positions
+
+
+def fit_linear_track(states: Floats, positions: Floats) -> LinearTrack | None:
+    """
+    Regress positions (N, 2), metres, on states (N, k) by ridge, over the rows that are finite.
+
+    Returns
+    -------
+    track
+        ``None`` if there is no finite state at a known position.
+
+    """
+    known: Bools = np.asarray(np.isfinite(states).all(axis=1) & np.isfinite(positions).all(axis=1))
+    if not known.any():
+        return None
+    mean, scale = states[known].mean(axis=0), states[known].std(axis=0)
+    # A constant, such as the first coordinate of some states, is no number to divide by.
+    scale = np.where(scale > 1e-9 * np.maximum(1.0, np.abs(mean)), scale, np.inf)
+    rows = with_constant((states[known] - mean) / scale)
+    return LinearTrack(mean, scale, fit_ridge(rows, positions[known][:, None]).coefficients[0])
+
+
+def with_constant(states: Floats) -> Floats:
+    """Return (T, 1 + k) rows of the constant 1 and (T, k) states."""
+    return np.concatenate([np.ones((len(states), 1)), states], axis=1)

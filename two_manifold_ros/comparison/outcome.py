@@ -1,9 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What a comparison came to.
+What methods predicted, scored on the same ticks: the result of a comparison.
 
-``to_json`` gives one object, without wall times, so that two runs give the same bytes::
+``Comparison.to_json`` gives one object, without wall times, so that two runs give the same bytes::
 
     protocol          "share", "bags" or "slot-car"
     rate_hz, window   ticks per second, ticks in a window
@@ -26,15 +26,53 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.evaluation.scores import score
+from two_manifold_ros.ticks.segments import usable_places
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from two_manifold_ros.comparison.method import Method
+    from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.typing import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Trial:
+    """
+    What one method predicted on the test segments of a plan.
+
+    Parameters
+    ----------
+    positions
+        For each segment (T, H, 2), NaN where the method has none.
+    linear
+        For each segment (T, 2) positions now, read from the method's states by a linear
+        regression on the training part; of a method that is given positions its own, because it
+        has them in its state; ``None`` without states.
+    chosen
+        See ``FittedMethod``.
+    valid
+        For each segment (T,), see ``Predictions``; ``None`` for a method that withholds nothing.
+
+    """
+
+    positions: tuple[Floats, ...]
+    linear: tuple[Floats, ...] | None
+    chosen: dict[str, Any]
+    valid: tuple[Bools, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a method predicted nothing, in one sentence."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
 class Errors:
     """
-    How far predictions at one horizon were off, metres; ``None`` where nothing was scored.
+    Errors of predictions at one horizon, metres; ``None`` where nothing was scored.
 
     Parameters
     ----------
@@ -70,7 +108,7 @@ def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors
     directions : (T, 2)
         True directions of travel, unit vectors.
     valid : (T,) bool
-        See ``Course``.
+        See ``Predictions``.
 
     """
     count = len(errors)
@@ -91,7 +129,7 @@ def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors
 @dataclass(frozen=True)
 class Result:
     """
-    One method.
+    One method of a comparison.
 
     Parameters
     ----------
@@ -99,13 +137,10 @@ class Result:
         See ``Method``.
     failure
         Why there is nothing below, or ``None``.
-    chosen
-        See ``FittedMethod``.
+    chosen, linear
+        See ``Trial``.
     scores
         One for each horizon.
-    linear
-        For each segment that was followed, the positions (T, 2) read linearly from the states;
-        ``None`` for a method without states.
 
     """
 
@@ -119,14 +154,9 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
-        return {
-            'name': self.name,
-            'title': self.title,
-            'told': self.told,
-            'failure': self.failure,
-            'chosen': self.chosen,
-            'scores': None if self.scores is None else [asdict(each) for each in self.scores],
-        }
+        names = ('name', 'title', 'told', 'failure', 'chosen')
+        scores = None if self.scores is None else [asdict(each) for each in self.scores]
+        return {**{name: getattr(self, name) for name in names}, 'scores': scores}
 
 
 @dataclass(frozen=True)
@@ -143,7 +173,7 @@ class Comparison:
     scored
         For each horizon, how many ticks count.
     tracks
-        For each segment that was followed, the true positions (T, 2), NaN where not scored.
+        For each test segment the true positions (T, 2), NaN where not scored.
     results
         In the order asked for.
 
@@ -179,18 +209,88 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object described above; no number is NaN."""
+
+        def named(recordings: tuple[tuple[str, float], ...]) -> list[dict[str, Any]]:
+            return [{'recording': name, 'seconds': round(each, 3)} for name, each in recordings]
+
         return {
             'protocol': self.protocol,
             'rate_hz': self.rate_hz,
             'window': self.window,
             'horizons': list(self.horizons),
-            'learned': [_named(each) for each in self.learned],
-            'followed': [_named(each) for each in self.followed],
+            'learned': named(self.learned),
+            'followed': named(self.followed),
             'scored': list(self.scored),
             'notes': list(self.notes),
             'methods': [result.to_json() for result in self.results],
         }
 
 
-def _named(recording: tuple[str, float]) -> dict[str, Any]:
-    return {'recording': recording[0], 'seconds': round(recording[1], 3)}
+def grade(
+    plan: Plan,
+    methods: Sequence[Method],
+    trials: Mapping[str, Trial | Failure],
+    most_missing: float = 0.5,
+) -> Comparison:
+    """
+    Score trials, one for each method by its name.
+
+    A prediction counts where its truth is known and its tick is scored by the plan, for every
+    method, whether it would have published it or not. Where a method has no usable position the
+    mean training position stands for it; one that has none for more than a share ``most_missing``
+    of its predictions fails, because its errors would be mostly those of the mean position.
+    """
+    truth = np.concatenate([test.truth for test in plan.tests])
+    directions = np.concatenate([test.directions for test in plan.tests])
+    scored = np.concatenate([test.scored for test in plan.tests])
+    wanted = np.isfinite(truth).all(axis=2) & scored[:, None]
+    truth = np.where(wanted[..., None], truth, np.nan)
+    mean, results, notes = plan.train.mean_position(), [], list(plan.notes)
+    for method in methods:
+        about = (method.name, method.title, method.told)
+        trial = trials[method.name]
+        if isinstance(trial, Failure):
+            results.append(Result(*about, failure=trial.reason))
+            continue
+        positions = np.concatenate(trial.positions)
+        missing = wanted & ~usable_places(positions.reshape(-1, 2)).reshape(wanted.shape)
+        if missing.sum() > most_missing * wanted.sum():
+            reason = (
+                f'it has no usable position in {missing.sum()} of the {wanted.sum()} predictions '
+                'asked of it'
+            )
+            results.append(Result(*about, failure=reason))
+            continue
+        if missing.any():
+            notes.append(
+                f'{method.title} has no usable position at {missing.any(axis=1).sum()} of '
+                f'{wanted.any(axis=1).sum()} ticks, for which the mean training position counts'
+            )
+        errors = np.where(missing[..., None], mean, positions) - truth
+        valid = None if trial.valid is None else np.concatenate(trial.valid)
+        scores = tuple(
+            errors_of(errors[:, column], directions[:, column], valid)
+            for column in range(errors.shape[1])
+        )
+        results.append(Result(*about, chosen=trial.chosen, scores=scores, linear=trial.linear))
+    followed: dict[str, float] = {}
+    for test in plan.tests:
+        seconds = len(test.segment) * plan.train.period_s
+        followed[test.recording] = followed.get(test.recording, 0.0) + seconds
+    imus = [(each.name, each.imu) for each in plan.train.recordings]
+    return Comparison(
+        protocol=plan.protocol,
+        rate_hz=plan.train.dataset.rate_hz,
+        window=plan.train.dataset.window,
+        horizons=plan.train.horizons,
+        learned=tuple(
+            (name, int(imu.stamps.max() - imu.first_stamp) * 1e-9) for name, imu in imus
+        ),
+        followed=tuple(followed.items()),
+        scored=tuple(wanted.sum(axis=0).tolist()),
+        notes=tuple(notes),
+        tracks=tuple(
+            np.where(test.scored[:, None], test.truth[:, 0], np.nan) for test in plan.tests
+        ),
+        results=tuple(results),
+    )

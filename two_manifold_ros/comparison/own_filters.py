@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import Course, SampledSegment
+from two_manifold_ros.comparison.method import Predictions, SampledSegment
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tick_estimator import make_tick_filter
@@ -21,7 +21,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.comparison.method import Lesson, Method
+    from two_manifold_ros.comparison.method import Method, TrainSplit
     from two_manifold_ros.comparison.protocol import SlotCarProtocol
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import TrainedModel
@@ -51,40 +51,26 @@ class ManifoldHmm:
     told: bool = False
     paper: bool = False
 
-    def fit(self, lesson: Lesson) -> FittedModel:
-        """
-        Train a model.
-
-        Raises
-        ------
-        InputError
-            See ``train_model``.
-
-        """
-        # What is followed are the ticks of the lesson.
-        asked = replace(lesson.settings, rate_hz=lesson.dataset.rate_hz)
+    def fit(self, train: TrainSplit) -> FittedModel:
+        """Train a model; raise ``InputError`` as ``train_model`` does."""
+        # What is filtered are the ticks of the training part.
+        asked = replace(train.settings, rate_hz=train.dataset.rate_hz)
         settings = replace(asked, **self.changes)
         if self.paper:
-            settings = paper_settings(settings, lesson.recordings)
-        return FittedModel(train_model(lesson.recordings, settings))
+            settings = paper_settings(settings, train.recordings)
+        return FittedModel(train_model(train.recordings, settings))
 
 
 class FittedModel:
     """
-    A model that follows segments as the filter of the nodes does; see ``FittedMethod``.
+    A model that filters segments as the nodes do; see ``FittedMethod``.
 
-    Where the samples are there it is that very filter, which withholds what it does not trust, and
-    goes on over a short gap; of ticks alone there is nothing to withhold.
-
-    Parameters
-    ----------
-    model
-        Any.
-
+    Where the samples are there it is the very filter of the nodes, which withholds what it does
+    not trust, and goes on over a short gap; of ticks alone there is nothing to withhold.
     """
 
     def __init__(self, model: TrainedModel) -> None:
-        self._model = model
+        self.model = model
         self._filtered: tuple[ImuStream, dict[int, Estimate]] | None = None
         self.chosen: dict[str, Any] = {
             **model.summary['chosen'],
@@ -93,41 +79,36 @@ class FittedModel:
             'neighbours': model.summary['neighbours'],
         }
 
-    def follow(self, segment: Segment) -> Course:
+    def predict(self, segment: Segment) -> Predictions:
         """
         Filter one segment; the first tick has a prediction already.
 
         A segment of ticks alone is filtered from a cold start, one with samples from the start of
         its recording.
         """
+        shape = (len(segment), len(self.model.horizons), 2)
+        positions = np.full(shape, np.nan)
+        states = np.full((len(segment), self.model.states), np.nan)
         if isinstance(segment, SampledSegment):
-            return self._follow_samples(segment)
-        tracker = make_tick_filter(self._model)
-        positions = np.empty((len(segment), len(self._model.horizons), 2))
-        states = np.empty((len(segment), self._model.states))
+            estimates = self._estimates(segment.imu)
+            valid = np.zeros(len(segment), dtype=np.bool_)
+            for tick, stamp in enumerate(segment.stamps.tolist()):
+                if stamp in estimates:
+                    estimate = estimates[stamp]
+                    positions[tick], states[tick] = estimate.positions, estimate.state
+                    valid[tick] = estimate.valid
+            return Predictions(positions, states, valid)
+        tracker = make_tick_filter(self.model)
         for tick, values in enumerate(segment.values):
             tracker.update(values)
             positions[tick] = tracker.read()[0][:-1]
             states[tick] = tracker.belief.state
-        return Course(positions, states)
-
-    def _follow_samples(self, segment: SampledSegment) -> Course:
-        estimates = self._estimates(segment.imu)
-        ticks, ahead = len(segment), len(self._model.horizons)
-        positions = np.full((ticks, ahead, 2), np.nan)
-        states = np.full((ticks, self._model.states), np.nan)
-        valid = np.zeros(ticks, dtype=np.bool_)
-        for tick, stamp in enumerate(segment.stamps.tolist()):
-            if stamp in estimates:
-                estimate = estimates[stamp]
-                positions[tick], states[tick] = estimate.positions, estimate.state
-                valid[tick] = estimate.valid
-        return Course(positions, states, valid)
+        return Predictions(positions, states)
 
     def _estimates(self, imu: ImuStream) -> dict[int, Estimate]:
         """Return the estimates by stamp; segments of one recording come one after the other."""
         if self._filtered is None or self._filtered[0] is not imu:
-            live = Filter(self._model)
+            live = Filter(self.model)
             found = [
                 estimate
                 for stamp, sample in zip(imu.stamps.tolist(), imu.samples, strict=True)
@@ -137,63 +118,53 @@ class FittedModel:
         return self._filtered[1]
 
 
-def default() -> ManifoldHmm:
-    """Return what `two-manifold train` makes by default."""
-    return ManifoldHmm('default', 'this package')
+def kernel_hmm(kernel: str, name: str | None = None, title: str | None = None) -> ManifoldHmm:
+    """Return the spectral filter with a kernel, by whose name it goes unless it has another."""
+    changes = {'method': 'spectral', 'kernel': kernel}
+    return ManifoldHmm(name or kernel, title or kernel, changes)
 
 
-def manifold_hmm() -> ManifoldHmm:
-    """Return the spectral filter with the eigenmap."""
-    changes = {'method': 'spectral', 'kernel': 'laplacian-eigenmap'}
-    return ManifoldHmm('manifold', 'manifold HSE-HMM', changes)
+OURS = 'default'
+"""The name of what `two-manifold train` makes by default, with which all others are compared."""
 
-
-def gaussian_hmm() -> ManifoldHmm:
-    """Return the same with Gaussian kernels: an HSE-HMM without manifolds."""
-    changes = {'method': 'spectral', 'kernel': 'gaussian'}
-    return ManifoldHmm('gaussian', 'HSE-HMM, Gaussian', changes)
-
-
-def kernel_hmm(kernel: str) -> ManifoldHmm:
-    """Return the spectral filter with any other kernel, by whose name it goes."""
-    return ManifoldHmm(kernel, kernel, {'method': 'spectral', 'kernel': kernel})
-
-
-def paper_hmm() -> ManifoldHmm:
-    """Return the configuration of the paper."""
-    return ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True)
-
-
-_FOLDER = __package__
-
-_PLACES = {
-    'mean': ('baselines', 'MeanPosition'),
-    'previous': ('baselines', 'PreviousPosition'),
-    'imu-only': ('dead_reckoning', 'DeadReckoning'),
-    'kalman': ('linear_system', 'KalmanFilter'),
-    'hmm': ('hidden_markov', 'HiddenMarkov'),
-    'nearest': ('baselines', 'NearestWindows'),
-    'belief': ('belief_filter', 'BeliefFilter'),
-    'gaussian': ('own_filters', 'gaussian_hmm'),
-    'paper': ('own_filters', 'paper_hmm'),
-    'manifold': ('own_filters', 'manifold_hmm'),
-    'default': ('own_filters', 'default'),
+_MAKERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    'mean': ('method', 'MeanPosition', {}),
+    'previous': ('method', 'PreviousPosition', {}),
+    'imu-only': ('dead_reckoning', 'DeadReckoning', {}),
+    'kalman': ('linear_system', 'KalmanFilter', {}),
+    'hmm': ('hidden_markov', 'HiddenMarkov', {}),
+    'nearest': ('windows', 'NearestWindows', {}),
+    'belief': ('windows', 'BeliefFilter', {}),
+    'gaussian': (
+        'own_filters',
+        'kernel_hmm',
+        {'kernel': 'gaussian', 'title': 'HSE-HMM, Gaussian'},
+    ),
+    'paper': (
+        'own_filters',
+        'ManifoldHmm',
+        {'name': 'paper', 'title': 'HSE-HMM of the paper', 'paper': True},
+    ),
+    'manifold': (
+        'own_filters',
+        'kernel_hmm',
+        {'kernel': 'laplacian-eigenmap', 'name': 'manifold', 'title': 'manifold HSE-HMM'},
+    ),
+    OURS: ('own_filters', 'ManifoldHmm', {'name': OURS, 'title': 'this package'}),
 }
 """For each name the module of this folder, imported only when asked for, and what makes it."""
 
-NAMES = tuple(_PLACES)
+NAMES = tuple(_MAKERS)
 """What runs unless something else is asked for."""
 
-_KERNEL_PLACE = ('own_filters', 'kernel_hmm')
-_KNOWN_AS = {'laplacian-eigenmap': 'manifold'}
-
-GROUPS = {'kernels': tuple(_KNOWN_AS.get(kernel, kernel) for kernel in KERNELS)}
+GROUPS = {
+    'kernels': tuple(
+        'manifold' if kernel == 'laplacian-eigenmap' else kernel for kernel in KERNELS
+    )
+}
 """Names that stand for several: the spectral filter with every kernel."""
 
 EVERY = tuple(dict.fromkeys((*NAMES, *GROUPS['kernels'])))
-
-OURS = 'default'
-"""The one that all others are compared with."""
 
 
 def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
@@ -219,20 +190,16 @@ def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None)
         msg = f'there is no method {", ".join(unknown) or "named"}; choose from {",".join(known)}'
         raise InputError(msg)
     wanted = {each for name in names for each in GROUPS.get(name, (name,))}
-    settled = {} if protocol is None else _settled(protocol)
-    return [_make(name, settled.get(name, {})) for name in EVERY if name in wanted]
-
-
-def _settled(protocol: SlotCarProtocol) -> dict[str, dict[str, Any]]:
-    """Return what the paper settles of methods that otherwise choose for themselves."""
-    return {
-        'kalman': {'states': protocol.states, 'block_rows': protocol.window},
-        'hmm': {'states': (protocol.states,)},
-    }
-
-
-def _make(name: str, settings: dict[str, Any]) -> Method:
-    module, maker = _PLACES.get(name, _KERNEL_PLACE)
-    given = settings if name in _PLACES else {'kernel': name}
-    method: Method = getattr(import_module(f'{_FOLDER}.{module}'), maker)(**given)
-    return method
+    settled: dict[str, dict[str, Any]] = {}
+    if protocol is not None:
+        settled['kalman'] = {'states': protocol.states, 'block_rows': protocol.window}
+        settled['hmm'] = {'states': (protocol.states,)}
+    methods: list[Method] = []
+    for name in EVERY:
+        if name in wanted:
+            module, maker, given = _MAKERS.get(
+                name, ('own_filters', 'kernel_hmm', {'kernel': name})
+            )
+            make = getattr(import_module(f'{__package__}.{module}'), maker)
+            methods.append(make(**given, **settled.get(name, {})))
+    return methods

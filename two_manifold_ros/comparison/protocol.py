@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is learned from and what is followed: the same for every method."""
+"""The train and test splits of a comparison, the same for every method, and sanity checks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from scipy.spatial import cKDTree
 
-from two_manifold_ros.comparison.method import Lesson, SampledSegment
+from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import directions_ahead
-from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.inspection.positions import position_findings
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import (
@@ -39,88 +38,22 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
 
-def lap_doubts(
-    lesson: Lesson, exams: Sequence[Exam], drives: Sequence[PositionReport]
-) -> Iterator[str]:
-    """Yield a sentence for each part that holds too few laps to tell much."""
-    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
-    if not times:
-        yield (
-            'what is learned from never closes a lap, so no place is known under more than one '
-            'drive; record several laps of one route'
-        )
-        return
-    lap_s, laps = float(np.median(times)), count_all_laps(drives)
-    held = _held_s(lesson) / lap_s
-    if laps < FEWEST_LAPS or held < 1.0:
-        yield (
-            f'what is learned from holds {laps:.1f} laps, {held:.1f} of them to choose settings '
-            'on: the methods may have better settings than those chosen; record 10 laps or more'
-        )
-    followed = sum(int(exam.scored.sum()) for exam in exams) * lesson.period_s / lap_s
-    if followed < 1.0:
-        yield (
-            f'what is followed holds {followed:.1f} laps: the errors are those on a part of the '
-            'route; follow a longer part'
-        )
-
-
-def _held_s(lesson: Lesson) -> float:
-    """Return the seconds of the held-out blocks that can be scored."""
-    window = lesson.dataset.window
-    _, held = hold_out(lesson.dataset.segments, window)
-    return sum(len(segment) - window for segment in held) * lesson.period_s
-
-
-FAR = 0.1
-"""Share of the spread of the learned positions beyond which a place counts as unknown."""
-
-MOST_UNKNOWN = 0.25
-"""Share of the positions to follow that may be unknown; on one route next to none are."""
-
-
-def place_doubts(
-    lesson: Lesson, exams: Sequence[Exam], drives: Sequence[PositionReport]
-) -> Iterator[str]:
-    """Yield a sentence for each recording with holes, and one if another route is followed."""
-    located = [each for each in lesson.recordings if each.positions is not None]
-    for recording, drive in zip(located, drives, strict=True):
-        for finding in position_findings(drive, math.inf):
-            if finding.code == 'positions_missing':
-                yield f'{recording.name}: {finding.sentence}'
-    learned = _finite([segment.positions for segment in lesson.dataset.segments])
-    followed = _finite([exam.truth[exam.scored] for exam in exams])
-    far_m = FAR * float(np.sqrt(learned.var(axis=0).sum()))
-    unknown = float(np.mean(cKDTree(learned).query(followed)[0] > far_m))
-    if unknown > MOST_UNKNOWN:
-        yield (
-            f'{unknown:.0%} of the positions to follow are more than {far_m:.2f} m from all that '
-            'are learned from, as on another route or in another map: what is learned serves '
-            'little there; follow the route that is learned from'
-        )
-
-
-def _finite(parts: Sequence[Floats]) -> Floats:
-    places: Floats = np.concatenate([part.reshape(-1, 2) for part in parts])
-    return places[np.isfinite(places).all(axis=1)]
-
-
 Settings = TypeVar('Settings')
 
 
 def choose(
     candidates: Sequence[Settings],
-    lesson: Lesson,
-    fit: Callable[[Lesson, Settings], FittedMethod],
+    train: TrainSplit,
+    fit: Callable[[TrainSplit, Settings], FittedMethod],
 ) -> tuple[Settings, float | None]:
     """
-    Fit every candidate to a part of the lesson and take the one that follows the rest best.
+    Fit every candidate to a part of the training part and take the best one on the rest.
 
     Parameters
     ----------
     candidates
         At least one; the first is taken where no block can be held out.
-    lesson
+    train
         The same blocks are held out of it as in a training.
     fit
         Fits one candidate; one that raises ``InputError`` is passed over.
@@ -136,10 +69,10 @@ def choose(
         If no candidate could be fitted: the first reason.
 
     """
-    seen, held = hold_out(lesson.dataset.segments, lesson.dataset.window)
+    seen, held = hold_out(train.dataset.segments, train.dataset.window)
     if not seen or not held:
         return candidates[0], None
-    part = lesson.of(seen)
+    part = train.of(seen)
     scores: dict[int, float] = {}
     reasons = []
     for index, candidate in enumerate(candidates):
@@ -148,44 +81,38 @@ def choose(
         except InputError as error:
             reasons.append(error)
             continue
-        scores[index] = held_out_error(fitted, held, lesson)
+        scores[index] = held_out_error(fitted, held, train)
     if not scores:
         raise reasons[0]
     best = min(scores, key=scores.__getitem__)
     return candidates[best], scores[best]
 
 
-def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], lesson: Lesson) -> float:
+def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], train: TrainSplit) -> float:
     """
     Return the root mean square error of a fitted method, metres, averaged over the horizons.
 
     It is what the table of a comparison shows. Ticks before the window has filled do not count;
     later ones without a prediction count with the spread of the training positions.
     """
-    spread_m = _spread(lesson)
+    spread_m = float(np.sqrt(np.nanvar(train.positions, axis=0).sum()))
     squares: list[Floats] = []
     for segment in segments:
-        told = fitted.follow(segment).positions
-        truth = segment_targets(segment.positions, lesson.horizons, lesson.period_s)[:, :-1]
+        truth = train.targets_of(segment)
         known: Bools = np.asarray(np.isfinite(truth).all(axis=2))
-        square = np.square(told - truth).sum(axis=2)
+        square = np.square(fitted.predict(segment).positions - truth).sum(axis=2)
         square = np.where(np.isfinite(square), square, spread_m**2)
-        squares.append(np.where(known, square, np.nan)[lesson.dataset.window :])
+        squares.append(np.where(known, square, np.nan)[train.dataset.window :])
     every = np.concatenate(squares)
     counts = np.isfinite(every).sum(axis=0)
     means = np.nansum(every, axis=0)[counts > 0] / counts[counts > 0]
     return float(np.sqrt(means).mean()) if len(means) else spread_m
 
 
-def _spread(lesson: Lesson) -> float:
-    positions = np.concatenate([segment.positions for segment in lesson.dataset.segments])
-    return float(np.sqrt(np.nanvar(positions, axis=0).sum()))
-
-
 @dataclass(frozen=True)
-class Exam:
+class ScoredSegment:
     """
-    A segment to follow, and what is held against the answers.
+    A segment to filter, and the truth to score predictions with.
 
     Parameters
     ----------
@@ -209,48 +136,47 @@ class Exam:
     scored: Bools
 
     @property
-    def answerable(self) -> bool:
+    def has_truth(self) -> bool:
         """Whether any prediction can be scored."""
         return bool(np.isfinite(self.truth[self.scored]).all(axis=2).any())
 
 
-def cut_exams(recording: Recording, lesson: Lesson) -> Iterator[Exam]:
+def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
     """
     Cut a recording at its gaps; every tick counts once the window has filled.
 
     Raises
     ------
     InputError
-        If the recording is not of the kind that the lesson is of.
+        If the recording is not of the kind that the training part is of.
 
     """
-    dataset = lesson.dataset
-    _check_fit(lesson, recording)
+    dataset = train.dataset
+    _check_fit(train, recording)
     # The live filter looks at no dead channel.
     samples = np.where(dataset.channels.live, recording.imu.samples, dataset.channels.mean)
     cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
-    largest = largest_believable([each.imu.samples for each in lesson.recordings])
+    largest = largest_believable([each.imu.samples for each in train.recordings])
     segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, largest)
     for segment in segments:
         truth = [
             # Beyond the last tick of a segment positions may still be known.
             positions_at(recording.positions, segment.stamps + horizon * dataset.period_ns)
-            for horizon in lesson.horizons
+            for horizon in train.horizons
         ]
-        full: Bools = np.arange(len(segment)) >= dataset.window - 1
-        yield Exam(
+        yield ScoredSegment(
             recording.name,
             SampledSegment(segment.stamps, segment.values, segment.positions, recording.imu),
             np.stack(truth, axis=1),
             directions_ahead(
-                recording.positions, segment.stamps, lesson.horizons, dataset.period_ns
+                recording.positions, segment.stamps, train.horizons, dataset.period_ns
             ),
-            full,
+            np.asarray(np.arange(len(segment)) >= dataset.window - 1),
         )
 
 
-def _check_fit(lesson: Lesson, followed: Recording) -> None:
-    dataset, learned = lesson.dataset, lesson.recordings[0]
+def _check_fit(train: TrainSplit, followed: Recording) -> None:
+    dataset, learned = train.dataset, train.recordings[0]
     place = f'{followed.name}: topic {followed.imu.topic}'
     interval = median_interval_ns(followed.imu.stamps)
     if interval > 1.25 * dataset.period_ns:
@@ -259,7 +185,10 @@ def _check_fit(lesson: Lesson, followed: Recording) -> None:
             'the ticks; choose a lower --rate'
         )
         raise InputError(msg)
-    missing = dataset.channels.live & ~_varying(followed)
+    usable, samples = usable_samples(followed.imu.samples)
+    missing = dataset.channels.live.copy()
+    if usable.any():
+        missing &= ~(np.ptp(samples[usable], axis=0) > 0.0)
     if missing.any():
         names = ', '.join(np.array(IMU_CHANNELS)[missing])
         msg = f'{place} has no signal on {names}, which training uses; follow another recording'
@@ -273,84 +202,33 @@ def _check_fit(lesson: Lesson, followed: Recording) -> None:
         raise InputError(msg)
 
 
-def _varying(recording: Recording) -> Bools:
-    """Return which of the six channels are not constant."""
-    usable, samples = usable_samples(recording.imu.samples)
-    if not usable.any():
-        return np.zeros(len(IMU_CHANNELS), dtype=np.bool_)
-    return np.asarray(np.ptp(samples[usable], axis=0) > 0.0)
-
-
-SHARE = 0.3
-"""Of a single recording, at its end, that is followed and not learned from."""
-
-
-@dataclass(frozen=True)
-class SlotCarProtocol:
-    """
-    How a slot car is learned and followed; the numbers of the paper unless others are given.
-
-    Parameters
-    ----------
-    rate_hz, window, states, neighbours
-        See ``TrainingSettings``.
-    farthest
-        Ticks ahead to predict; every fewer number is predicted too.
-    learned_ticks, followed_ticks, all_ticks
-        Learned from at the beginning, followed at the end, and in the whole run.
-    extents
-        Fewest and most ticks that are filtered before it is predicted.
-
-    """
-
-    rate_hz: float = 10.0
-    window: int = 150
-    states: int = 20
-    neighbours: int = 50
-    farthest: int = 100
-    learned_ticks: int = 2_000
-    followed_ticks: int = 500
-    all_ticks: int = 3_000
-    extents: tuple[int, int] = (100, 350)
-
-    @property
-    def settings(self) -> TrainingSettings:
-        """Settings of a training; horizon 0 comes with every one."""
-        return TrainingSettings(
-            rate_hz=self.rate_hz,
-            window=self.window,
-            states=self.states,
-            neighbours=self.neighbours,
-            horizons=tuple(range(self.farthest + 1)),
-        )
-
-
-SLOT_CAR = SlotCarProtocol()
-"""That of the paper."""
-
-
 @dataclass(frozen=True)
 class Plan:
     """
-    Who learns what and is asked what.
+    What every method learns from, and what it is tested on.
 
     Parameters
     ----------
     protocol
         ``'share'``, ``'bags'`` or ``'slot-car'``.
-    lesson
-        What every method learns from.
-    exams
-        What every method then follows, at least one with a tick that counts.
+    train
+        The training part.
+    tests
+        At least one, with a tick that counts.
     notes
         Sentences to know before believing the numbers.
 
     """
 
     protocol: str
-    lesson: Lesson
-    exams: tuple[Exam, ...]
+    train: TrainSplit
+    tests: tuple[ScoredSegment, ...]
     notes: tuple[str, ...] = ()
+
+
+SHARE = 0.3
+"""Of a single recording, at its end, that is followed by default; a share of laps that leaves
+most for learning. Half as much makes errors depend on single laps."""
 
 
 def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:
@@ -366,7 +244,11 @@ def plan_share(recording: Recording, settings: TrainingSettings, share: float = 
     if not 0.0 < share < 1.0:
         msg = f'a share of {share:g} cannot be followed; give a number between 0 and 1'
         raise InputError(msg)
-    cut_s = (1.0 - share) * _seconds(recording)
+    stamps = recording.imu.stamps
+    if len(stamps) < 2:
+        msg = f'{recording.name}: there are no two IMU samples; record longer'
+        raise InputError(msg)
+    cut_s = (1.0 - share) * (int(stamps[-1] - recording.imu.first_stamp) * 1e-9)
     first, last = recording.between(None, cut_s), recording.between(cut_s, None)
     return _plan('share', [first], [last], settings)
 
@@ -398,19 +280,61 @@ def _plan(
     followed: Sequence[Recording],
     settings: TrainingSettings,
 ) -> Plan:
-    lesson = Lesson(tuple(learned), build_dataset(learned, settings), settings)
-    exams = tuple(
-        exam for recording in followed for exam in cut_exams(recording, lesson) if exam.answerable
-    )
-    if not exams:
+    train = TrainSplit(tuple(learned), build_dataset(learned, settings), settings)
+    tests = [test for each in followed for test in cut_tests(each, train) if test.has_truth]
+    if not tests:
         names = ', '.join(dict.fromkeys(recording.name for recording in followed))
         msg = (
             f'{names}: the part to follow has no stretch longer than a window of '
-            f'{lesson.dataset.window * lesson.period_s:.1f} s with positions after it; follow a '
+            f'{train.dataset.window * train.period_s:.1f} s with positions after it; follow a '
             'longer part, or shorten --window'
         )
         raise InputError(msg)
-    return Plan(protocol, lesson, exams, _notes(lesson, exams))
+    return Plan(protocol, train, tuple(tests), tuple(check_sanity(train, tests)))
+
+
+@dataclass(frozen=True)
+class SlotCarProtocol:
+    """
+    How a slot car is learned and followed; the numbers of the paper unless others are given.
+
+    Parameters
+    ----------
+    rate_hz, window, states, neighbours
+        See ``TrainingSettings``.
+    farthest
+        Ticks ahead to predict; every fewer number is predicted too.
+    learned_ticks, followed_ticks, all_ticks
+        Learned from at the beginning, followed at the end, and in the whole run.
+    extents
+        Predictions are made after the fewest to the most of these ticks were filtered.
+
+    """
+
+    rate_hz: float = 10.0
+    window: int = 150
+    states: int = 20
+    neighbours: int = 50
+    farthest: int = 100
+    learned_ticks: int = 2_000
+    followed_ticks: int = 500
+    all_ticks: int = 3_000
+    extents: tuple[int, int] = (100, 350)
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """Settings of a training; horizon 0 comes with every one."""
+        return TrainingSettings(
+            rate_hz=self.rate_hz,
+            window=self.window,
+            states=self.states,
+            neighbours=self.neighbours,
+            horizons=tuple(range(self.farthest + 1)),
+        )
+
+
+SLOT_CAR = SlotCarProtocol()
+"""That of the paper."""
 
 
 def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) -> Plan:
@@ -438,33 +362,88 @@ def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) ->
     followed_s = protocol.followed_ticks / protocol.rate_hz
     learned = recording.between(None, protocol.learned_ticks / protocol.rate_hz)
     followed = recording.between(all_s - followed_s, all_s)
-    lesson = Lesson((learned,), build_dataset([learned], protocol.settings), protocol.settings)
-    exams = list(cut_exams(followed, lesson)) if len(followed.imu.stamps) else []
+    settings = protocol.settings
+    train = TrainSplit((learned,), build_dataset([learned], settings), settings)
+    tests = list(cut_tests(followed, train)) if len(followed.imu.stamps) else []
     needed = most + protocol.farthest
-    if max((len(exam.segment) for exam in exams), default=0) < needed:
+    if max((len(test.segment) for test in tests), default=0) < needed:
         msg = (
             f'{recording.name}: the protocol of the slot car needs {all_s:g} s, '
             f'{needed / protocol.rate_hz:g} s without a gap among the last {followed_s:g} s of '
             'them; record longer, or leave out --protocol'
         )
         raise InputError(msg)
-    longest = max(exams, key=lambda exam: len(exam.segment))
+    longest = max(tests, key=lambda test: len(test.segment))
     filtered = np.arange(1, len(longest.segment) + 1)
-    exam = replace(longest, scored=(filtered >= fewest) & (filtered <= most))
-    if not exam.answerable:
+    test = replace(longest, scored=(filtered >= fewest) & (filtered <= most))
+    if not test.has_truth:
         msg = f'{recording.name}: no position is known where the slot car is followed'
         raise InputError(msg)
-    return Plan('slot-car', lesson, (exam,), _notes(lesson, (exam,)))
+    return Plan('slot-car', train, (test,), tuple(check_sanity(train, [test])))
 
 
-def _notes(lesson: Lesson, exams: tuple[Exam, ...]) -> tuple[str, ...]:
-    drives = measure_drives(lesson.recordings)
-    return (*place_doubts(lesson, exams, drives), *lap_doubts(lesson, exams, drives))
+def check_sanity(train: TrainSplit, tests: Sequence[ScoredSegment]) -> Iterator[str]:
+    """Yield a sentence for each thing that speaks against the numbers of a comparison."""
+    drives = measure_drives(train.recordings)
+    yield from _check_places(train, tests, drives)
+    yield from _check_laps(train, tests, drives)
 
 
-def _seconds(recording: Recording) -> float:
-    stamps = recording.imu.stamps
-    if len(stamps) < 2:
-        msg = f'{recording.name}: there are no two IMU samples; record longer'
-        raise InputError(msg)
-    return int(stamps[-1] - recording.imu.first_stamp) * 1e-9
+def _check_places(
+    train: TrainSplit,
+    tests: Sequence[ScoredSegment],
+    drives: Sequence[PositionReport],
+    far: float = 0.1,
+    most_unknown: float = 0.25,
+) -> Iterator[str]:
+    """
+    Report recordings with holes, and test positions on another route than the training ones.
+
+    A place is unknown further from all training positions than a share ``far`` of their spread;
+    on one route next to none are.
+    """
+    located = [each for each in train.recordings if each.positions is not None]
+    for recording, drive in zip(located, drives, strict=True):
+        for finding in position_findings(drive, math.inf):
+            if finding.code == 'positions_missing':
+                yield f'{recording.name}: {finding.sentence}'
+    learned = train.positions
+    learned = learned[np.isfinite(learned).all(axis=1)]
+    followed = np.concatenate([test.truth[test.scored].reshape(-1, 2) for test in tests])
+    followed = followed[np.isfinite(followed).all(axis=1)]
+    far_m = far * float(np.sqrt(learned.var(axis=0).sum()))
+    unknown = float(np.mean(cKDTree(learned).query(followed)[0] > far_m))
+    if unknown > most_unknown:
+        yield (
+            f'{unknown:.0%} of the positions to follow are more than {far_m:.2f} m from all that '
+            'are learned from, as on another route or in another map: what is learned serves '
+            'little there; follow the route that is learned from'
+        )
+
+
+def _check_laps(
+    train: TrainSplit, tests: Sequence[ScoredSegment], drives: Sequence[PositionReport]
+) -> Iterator[str]:
+    """Report parts that hold too few laps."""
+    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
+    if not times:
+        yield (
+            'what is learned from never closes a lap, so no place is known under more than one '
+            'drive; record several laps of one route'
+        )
+        return
+    lap_s, laps = float(np.median(times)), count_all_laps(drives)
+    window = train.dataset.window
+    _, blocks = hold_out(train.dataset.segments, window)
+    held = sum(len(segment) - window for segment in blocks) * train.period_s / lap_s
+    if laps < FEWEST_LAPS or held < 1.0:
+        yield (
+            f'what is learned from holds {laps:.1f} laps, {held:.1f} of them to choose settings '
+            'on: the methods may have better settings than those chosen; record 10 laps or more'
+        )
+    followed = sum(int(test.scored.sum()) for test in tests) * train.period_s / lap_s
+    if followed < 1.0:
+        yield (
+            f'what is followed holds {followed:.1f} laps: the errors are those on a part of the '
+            'route; follow a longer part'
+        )

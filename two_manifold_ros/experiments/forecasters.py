@@ -88,7 +88,7 @@ def hidden_markov(
     labels = np.full(len(training), -1, dtype=np.int64)
     labels[ticks // 2 :][:count] = shapes.symbols(rows)
     counted = count_labels([labels], [seen], len(shapes), len(codebook))
-    tables = improve(counted, [seen], passes).begun_anywhere([seen])
+    tables = improve(counted, [seen], passes).with_mean_start([seen])
     predicted = tables.emission / tables.emission.sum(axis=1, keepdims=True) @ codebook.codes
     table = []
     for _ in range(horizons):

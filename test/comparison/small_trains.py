@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import Lesson
+from two_manifold_ros.comparison.method import TrainSplit
 from two_manifold_ros.ticks.segments import fit_channels, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.settings import TrainingSettings
@@ -41,17 +41,17 @@ def circle(seed: int, ticks: int, lap: int = 40) -> Segment:
     return segment_of(values + noise, np.stack(harmonics[:2], axis=1))
 
 
-def lesson_of(
+def train_of(
     *segments: Segment, window: int = 5, horizons: tuple[int, ...] = (0, 2, 7)
-) -> Lesson:
+) -> TrainSplit:
     channels = fit_channels(segments, np.full(6, 100.0))
     dataset = Dataset(segments, channels, 10.0, PERIOD_NS, window, 2 * PERIOD_NS, Counter())
-    return Lesson((), dataset, TrainingSettings(window=window, horizons=horizons))
+    return TrainSplit((), dataset, TrainingSettings(window=window, horizons=horizons))
 
 
-def recorded_lesson(recording: Recording, window: int, horizons: tuple[int, ...]) -> Lesson:
+def recorded_train(recording: Recording, window: int, horizons: tuple[int, ...]) -> TrainSplit:
     settings = TrainingSettings(window=window, horizons=horizons)
-    return Lesson((recording,), build_dataset([recording], settings), settings)
+    return TrainSplit((recording,), build_dataset([recording], settings), settings)
 
 
 def without_positions(segment: Segment) -> Segment:
@@ -63,17 +63,17 @@ def check_causal(fitted: FittedMethod, segment: Segment, now: int) -> None:
     values, positions = segment.values.copy(), segment.positions.copy()
     values[now + 1 :] += np.random.default_rng(7).normal(size=values[now + 1 :].shape)
     positions[now + 1 :] += 100.0
-    before = fitted.follow(segment)
-    after = fitted.follow(replace(segment, values=values, positions=positions))
+    before = fitted.predict(segment)
+    after = fitted.predict(replace(segment, values=values, positions=positions))
     np.testing.assert_array_equal(before.positions[: now + 1], after.positions[: now + 1])
     if before.states is not None and after.states is not None:
         np.testing.assert_array_equal(before.states[: now + 1], after.states[: now + 1])
 
 
-def check_repeatable(method: Method, lesson: Lesson, segment: Segment) -> None:
+def check_repeatable(method: Method, train: TrainSplit, segment: Segment) -> None:
     """Fit twice, follow twice: the same settings and the same bits."""
-    first, second = method.fit(lesson), method.fit(lesson)
+    first, second = method.fit(train), method.fit(train)
     assert first.chosen == second.chosen
-    wanted = first.follow(segment).positions.tobytes()
-    assert first.follow(segment).positions.tobytes() == wanted
-    assert second.follow(segment).positions.tobytes() == wanted
+    wanted = first.predict(segment).positions.tobytes()
+    assert first.predict(segment).positions.tobytes() == wanted
+    assert second.predict(segment).positions.tobytes() == wanted

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from stub_methods import Fixed
 
-from two_manifold_ros.comparison.comparing import Failure, grade, Trial
+from two_manifold_ros.comparison.outcome import Failure, grade, Trial
 
 if TYPE_CHECKING:
     from two_manifold_ros.comparison.outcome import Comparison
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def graded(
     plan: Plan, valid: np.ndarray | None = None, **positions: np.ndarray | Failure
 ) -> Comparison:
-    """Grade methods by what they tell along the only exam; all withhold alike."""
+    """Grade methods by what they tell along the only test; all withhold alike."""
     kept = None if valid is None else (valid,)
     trials: dict[str, Trial | Failure] = {
         name: told if isinstance(told, Failure) else Trial((told,), None, {}, kept)
@@ -31,7 +31,7 @@ def graded(
 
 
 def noise(plan: Plan, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=plan.exams[0].truth.shape)
+    return np.random.default_rng(seed).normal(size=plan.tests[0].truth.shape)
 
 
 def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
@@ -41,14 +41,14 @@ def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
     one[40, 1] = np.inf
     one[41, 2] = 1e200
     comparison = graded(ellipse_plan, one=one, other=other)
-    (exam,) = ellipse_plan.exams
-    learned = np.concatenate([each.positions for each in ellipse_plan.lesson.dataset.segments])
+    (test,) = ellipse_plan.tests
+    learned = np.concatenate([each.positions for each in ellipse_plan.train.dataset.segments])
     mean = np.nanmean(learned, axis=0)
     for column in range(3):
         distances: list[list[float]] = [[], []]
         along: list[list[float]] = [[], []]
-        for tick in range(19, len(exam.segment)):
-            true, direction = exam.truth[tick, column], exam.directions[tick, column]
+        for tick in range(19, len(test.segment)):
+            true, direction = test.truth[tick, column], test.directions[tick, column]
             if not np.isfinite(true).all():
                 continue
             for index, told in enumerate((one, other)):
@@ -72,7 +72,7 @@ def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
             assert (scores.told_share, scores.told_rmse_m) == (None, None)
     (note,) = comparison.notes
     assert note == (
-        f'the one has no usable position at 5 of {len(exam.segment) - 19} ticks, for which the '
+        f'the one has no usable position at 5 of {len(test.segment) - 19} ticks, for which the '
         'mean training position counts'
     )
 
@@ -80,8 +80,8 @@ def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
 @pytest.mark.parametrize('share', [0.0, 0.3, 0.9, 1.0])
 def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan: Plan) -> None:
     one, other = noise(ellipse_plan, 1), noise(ellipse_plan, 2)
-    (exam,) = ellipse_plan.exams
-    valid = np.random.default_rng(3).random(len(exam.segment)) < share
+    (test,) = ellipse_plan.tests
+    valid = np.random.default_rng(3).random(len(test.segment)) < share
     wanted = graded(ellipse_plan, one=one, other=other)
     comparison = graded(ellipse_plan, valid, one=one, other=other)
     assert comparison.scored == wanted.scored
@@ -89,9 +89,9 @@ def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan
         for column in range(3):
             found, plain = ((each.scores or ())[column] for each in (mine, its))
             assert replace(found, told_share=None, told_rmse_m=None) == plain
-            known = np.isfinite(exam.truth[:, column, 0]) & exam.scored
+            known = np.isfinite(test.truth[:, column, 0]) & test.scored
             assert found.told_share == pytest.approx(valid[known].mean())
-            squares = np.square(told[:, column] - exam.truth[:, column]).sum(axis=1)
+            squares = np.square(told[:, column] - test.truth[:, column]).sum(axis=1)
             left = squares[known & valid]
             rmse_m = np.sqrt(left.mean()) if len(left) else None
             assert found.told_rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
@@ -120,10 +120,10 @@ def test_a_failed_method_keeps_its_reason(ellipse_plan: Plan) -> None:
 
 
 def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
-    (exam,) = ellipse_plan.exams
-    truth = exam.truth.copy()
+    (test,) = ellipse_plan.tests
+    truth = test.truth.copy()
     truth[:, 2] = np.nan
-    plan = replace(ellipse_plan, exams=(replace(exam, truth=truth),))
+    plan = replace(ellipse_plan, tests=(replace(test, truth=truth),))
     comparison = graded(plan, one=noise(plan, 1))
     (result,) = comparison.results
     assert result.scores is not None
@@ -138,8 +138,8 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
 
 
 def test_what_was_learned_from_and_followed(ellipse_plan: Plan) -> None:
-    (exam,) = ellipse_plan.exams
-    plan = replace(ellipse_plan, exams=(exam, exam), notes=('a note to know',))
+    (test,) = ellipse_plan.tests
+    plan = replace(ellipse_plan, tests=(test, test), notes=('a note to know',))
     told = noise(plan, 1)
     trials: dict[str, Trial | Failure] = {'one': Trial((told, told), None, {})}
     comparison = grade(plan, [Fixed('one')], trials)
@@ -150,4 +150,4 @@ def test_what_was_learned_from_and_followed(ellipse_plan: Plan) -> None:
     assert content['followed'] == [{'recording': 'ellipse', 'seconds': pytest.approx(28.6)}]
     for track in comparison.tracks:
         assert np.isnan(track[:19]).all()
-        np.testing.assert_array_equal(track[19:], exam.truth[19:, 0])
+        np.testing.assert_array_equal(track[19:], test.truth[19:, 0])

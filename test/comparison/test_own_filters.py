@@ -1,37 +1,91 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter of this package among the compared methods."""
+"""The filters of this package among the compared methods, and all methods by name."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.comparing import compare, grade, Trial
+from two_manifold_ros.comparison.comparing import compare, Failure, grade, Trial, try_method
+from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
+from two_manifold_ros.comparison.linear_system import KalmanFilter
 from two_manifold_ros.comparison.outcome import Errors
-from two_manifold_ros.comparison.own_filters import (
-    default,
-    FittedModel,
-    gaussian_hmm,
-    manifold_hmm,
-    ManifoldHmm,
-    paper_hmm,
-)
-from two_manifold_ros.comparison.protocol import plan_bags
+from two_manifold_ros.comparison.own_filters import EVERY, FittedModel, ManifoldHmm, methods_named
+from two_manifold_ros.comparison.protocol import plan_bags, SLOT_CAR
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import Lesson
+    from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.comparison.outcome import Result
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.recordings.recording import Recording
+
+
+@pytest.mark.parametrize('name', EVERY)
+def test_every_name_is_that_of_a_method(name: str) -> None:
+    (method,) = methods_named([name])
+    assert method.name == name
+    assert method.title
+    assert method.told == (name in {'previous', 'imu-only'})
+
+
+def test_they_come_in_one_order() -> None:
+    assert [method.name for method in methods_named(['manifold', 'mean'])] == ['mean', 'manifold']
+
+
+def test_the_kernels_in_one_word() -> None:
+    methods = methods_named(['kernels', 'manifold', 'mean'])
+    assert [method.name for method in methods[:3]] == ['mean', 'gaussian', 'manifold']
+    changes = [method.changes for method in methods[1:] if isinstance(method, ManifoldHmm)]
+    assert sorted(each['kernel'] for each in changes) == sorted(KERNELS)
+    assert {each['method'] for each in changes} == {'spectral'}
+
+
+@pytest.mark.parametrize('names', [['mean', 'magic'], [''], []])
+def test_an_unknown_name_is_refused(names: list[str]) -> None:
+    with pytest.raises(InputError, match=r'there is no method .*; choose from mean,previous,'):
+        methods_named(names)
+
+
+def test_the_opponents_are_as_in_the_paper_on_its_slot_car() -> None:
+    kalman, hmm = methods_named(['kalman', 'hmm'], SLOT_CAR)
+    assert kalman == KalmanFilter(states=20, block_rows=150)
+    assert hmm == HiddenMarkov(states=(20,))
+
+
+def test_only_what_is_asked_for_is_imported() -> None:
+    code = (
+        'import sys; from two_manifold_ros.comparison.own_filters import methods_named; '
+        'methods_named(["nearest"]); print(*sys.modules)'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    modules = done.stdout.split()
+    assert 'two_manifold_ros.comparison.windows' in modules
+    assert 'two_manifold_ros.comparison.hidden_markov' not in modules
+
+
+def test_a_missing_package_is_the_failure_of_one_method(
+    ellipse_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, 'hmmlearn', None)
+    monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
+    (method,) = methods_named(['hmm'])
+    failure = try_method(method, ellipse_plan.train, [])
+    assert isinstance(failure, Failure)
+    assert 'hmmlearn' in failure.reason
+
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
@@ -44,16 +98,16 @@ def slot_car_plan(slot_car_laps: tuple[Recording, Recording]) -> Plan:
 
 
 @pytest.fixture(scope='module')
-def lesson(slot_car_laps: tuple[Recording, Recording]) -> Lesson:
-    """Return a lesson of half the laps."""
+def train(slot_car_laps: tuple[Recording, Recording]) -> TrainSplit:
+    """Return a train of half the laps."""
     half = slot_car_laps[0].between(None, 75.0)
-    return plan_bags([half], [replace(slot_car_laps[1], name='the rest')], SETTINGS).lesson
+    return plan_bags([half], [replace(slot_car_laps[1], name='the rest')], SETTINGS).train
 
 
 @pytest.fixture(scope='module')
 def usual(slot_car_plan: Plan) -> FittedModel:
     """Return what the default method learns."""
-    return default().fit(slot_car_plan.lesson)
+    return methods_named(['default'])[0].fit(slot_car_plan.train)
 
 
 def check_alike(result: Result, wanted: Evaluation) -> None:
@@ -81,7 +135,7 @@ def test_the_scores_are_those_of_evaluate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ManifoldHmm, 'fit', lambda *_: usual)
-    (result,) = compare(slot_car_plan, [default()]).results
+    (result,) = compare(slot_car_plan, [methods_named(['default'])[0]]).results
     check_alike(result, evaluate(slot_car_model, [slot_car_laps[1]]))
     assert result.chosen is not None
     assert result.chosen['states'] == slot_car_model.states
@@ -100,11 +154,11 @@ def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
     plan = plan_bags([slot_car_laps[0]], [spoilt], SETTINGS)
     wanted = evaluate(slot_car_model, [spoilt])
     assert 0.5 < wanted.told / wanted.ticks < 0.95
-    (exam,) = plan.exams
-    course = FittedModel(slot_car_model).follow(exam.segment)
-    assert course.valid is not None
-    trial = Trial((course.positions,), None, {}, (course.valid,))
-    (result,) = grade(plan, [default()], {'default': trial}).results
+    (test,) = plan.tests
+    predicted = FittedModel(slot_car_model).predict(test.segment)
+    assert predicted.valid is not None
+    trial = Trial((predicted.positions,), None, {}, (predicted.valid,))
+    (result,) = grade(plan, [methods_named(['default'])[0]], {'default': trial}).results
     check_alike(result, wanted)
 
 
@@ -117,70 +171,70 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(
     plan = plan_bags([slot_car_laps[0]], [replace(parted, name='the rest')], SETTINGS)
     fitted = FittedModel(slot_car_model)
     (run,) = evaluate(slot_car_model, [parted]).runs
-    for exam in plan.exams:
-        course = fitted.follow(exam.segment)
-        assert course.valid is not None
-        rows = np.searchsorted(run.stamps, exam.segment.stamps[exam.scored])
-        assert course.positions[exam.scored].tobytes() == run.positions[rows].tobytes()
-        assert course.valid[exam.scored].tolist() == run.told[rows].tolist()
-    assert len(plan.exams) == 2
+    for test in plan.tests:
+        predicted = fitted.predict(test.segment)
+        assert predicted.valid is not None
+        rows = np.searchsorted(run.stamps, test.segment.stamps[test.scored])
+        assert predicted.positions[test.scored].tobytes() == run.positions[rows].tobytes()
+        assert predicted.valid[test.scored].tolist() == run.told[rows].tolist()
+    assert len(plan.tests) == 2
 
 
 def test_a_tick_that_the_filter_never_saw_has_no_position(
     slot_car_plan: Plan, slot_car_model: RouteModel
 ) -> None:
-    (exam,) = slot_car_plan.exams
-    segment, stamps = exam.segment, exam.segment.stamps.copy()
+    (test,) = slot_car_plan.tests
+    segment, stamps = test.segment, test.segment.stamps.copy()
     stamps[7] += 1
-    course = FittedModel(slot_car_model).follow(replace(segment, stamps=stamps))
-    assert course.valid is not None
-    assert not course.valid[7]
-    assert np.isnan(course.positions[7]).all()
-    assert np.isfinite(np.delete(course.positions, 7, axis=0)).all()
+    predicted = FittedModel(slot_car_model).predict(replace(segment, stamps=stamps))
+    assert predicted.valid is not None
+    assert not predicted.valid[7]
+    assert np.isnan(predicted.positions[7]).all()
+    assert np.isfinite(np.delete(predicted.positions, 7, axis=0)).all()
 
 
 def test_of_ticks_alone_nothing_is_withheld(
     slot_car_plan: Plan, slot_car_model: RouteModel
 ) -> None:
-    (exam,) = slot_car_plan.exams
-    assert FittedModel(slot_car_model).follow(exam.segment.part(0, 30)).valid is None
+    (test,) = slot_car_plan.tests
+    assert FittedModel(slot_car_model).predict(test.segment.part(0, 30)).valid is None
 
 
 def test_it_is_causal_and_starts_at_the_first_tick(
     slot_car_plan: Plan, slot_car_model: RouteModel
 ) -> None:
     fitted = FittedModel(slot_car_model)
-    (exam,) = slot_car_plan.exams
-    whole = fitted.follow(exam.segment)
-    part = fitted.follow(exam.segment.part(0, 50))
+    (test,) = slot_car_plan.tests
+    whole = fitted.predict(test.segment)
+    part = fitted.predict(test.segment.part(0, 50))
     assert np.isfinite(whole.positions).all()
     np.testing.assert_array_equal(whole.positions[:50], part.positions)
     assert whole.states is not None
     assert part.states is not None
-    assert whole.states.shape == (len(exam.segment), slot_car_model.states)
+    assert whole.states.shape == (len(test.segment), slot_car_model.states)
     np.testing.assert_array_equal(whole.states[:50], part.states)
-    assert len(np.unique(whole.states[:, 1])) == len(exam.segment)
+    assert len(np.unique(whole.states[:, 1])) == len(test.segment)
 
 
 @pytest.mark.parametrize(
     ('method', 'filtering', 'kernel', 'readout', 'coupling'),
     [
-        (default(), 'route', 'laplacian-eigenmap', None, 'cross-covariance'),
-        (manifold_hmm(), 'spectral', 'laplacian-eigenmap', 'sharpened', 'cross-covariance'),
-        (gaussian_hmm(), 'spectral', 'gaussian', 'sharpened', 'cross-covariance'),
-        (paper_hmm(), 'spectral', 'laplacian-eigenmap', 'ridge', 'gram-product'),
+        ('default', 'route', 'laplacian-eigenmap', None, 'cross-covariance'),
+        ('manifold', 'spectral', 'laplacian-eigenmap', 'sharpened', 'cross-covariance'),
+        ('gaussian', 'spectral', 'gaussian', 'sharpened', 'cross-covariance'),
+        ('paper', 'spectral', 'laplacian-eigenmap', 'ridge', 'gram-product'),
     ],
 )
 def test_each_is_trained_with_its_changes(
-    method: ManifoldHmm,
+    method: str,
     filtering: str,
     kernel: str,
     readout: str | None,
     coupling: str,
-    lesson: Lesson,
+    train: TrainSplit,
     usual: FittedModel,
 ) -> None:
-    model = (usual if method == default() else method.fit(lesson))._model
+    model = (usual if method == 'default' else methods_named([method])[0].fit(train)).model
     assert model.kernel == kernel
     assert model.summary['method'] == filtering
     assert isinstance(model, RouteModel) == (filtering == 'route')
@@ -188,7 +242,7 @@ def test_each_is_trained_with_its_changes(
     assert model.summary['coupling'] == coupling
     assert model.horizons == (0, 5, 20)
     assert model.window == 20
-    if method.name == 'paper':
+    if method == 'paper':
         assert (model.states, model.summary['neighbours']) == (20, 50)
 
 

@@ -1,0 +1,402 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""N4SID and its Kalman filter against known systems, a naive one and another library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nfoursid.nfoursid import NFourSID
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.linalg import solve_discrete_are
+from small_trains import (
+    circle,
+    segment_of,
+    train_of,
+    wander,
+    without_positions,
+)
+
+from two_manifold_ros.comparison import linear_system as module
+from two_manifold_ros.comparison.linear_system import (
+    count_windows,
+    decompose_hankel,
+    find_directions,
+    fit_readout,
+    identify,
+    innovation_form,
+    InnovationForm,
+    KalmanFilter,
+    needed_windows,
+    prediction_covariance,
+    settled_covariance,
+    SLOWEST,
+    stabilised,
+)
+from two_manifold_ros.comparison.protocol import held_out_error
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.readout import segment_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.comparison.method import FittedMethod, TrainSplit
+    from two_manifold_ros.ticks.segments import Segment
+
+
+def random_system(seed: int, k: int = 5, d: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return A, C and a joint noise covariance with correlated parts."""
+    rng = np.random.default_rng(seed)
+    transition = rng.normal(size=(k, k))
+    transition *= 0.95 / np.abs(np.linalg.eigvals(transition)).max()
+    root = rng.normal(size=(k + d, k + d))
+    return transition, rng.normal(size=(d, k)), root @ root.T
+
+
+def spectral_radius(matrix: np.ndarray) -> float:
+    return float(np.abs(np.linalg.eigvals(matrix)).max())
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_gain_is_the_limit_of_a_filter_that_corrects_then_predicts(seed: int) -> None:
+    transition, output, noise = random_system(seed)
+    k = len(transition)
+    q, s, r = noise[:k, :k], noise[:k, k:], noise[k:, k:]
+    # Without correlation between the noises: the usual way to take S out.
+    free = transition - s @ np.linalg.solve(r, output)
+    rest = q - s @ np.linalg.solve(r, s.T)
+    spread = np.eye(k)
+    for _ in range(3000):
+        information = np.linalg.inv(spread) + output.T @ np.linalg.solve(r, output)
+        corrected = np.linalg.inv(information)
+        spread = free @ corrected @ free.T + rest
+    form = innovation_form(transition, output, noise)
+    innovation = output @ spread @ output.T + r
+    np.testing.assert_allclose(form.innovation, innovation, rtol=1e-8)
+    wanted = (transition @ spread @ output.T + s) @ np.linalg.inv(innovation)
+    np.testing.assert_allclose(form.gain, wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_own_recursion_settles_where_the_solver_says(seed: int) -> None:
+    system = random_system(seed)
+    np.testing.assert_allclose(
+        settled_covariance(*system), prediction_covariance(*system), atol=1e-8
+    )
+
+
+def test_without_a_solution_the_recursion_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = random_system(0)
+    wanted = innovation_form(*system)
+
+    def refuse(*_: object, **__: object) -> None:
+        msg = 'no solution'
+        raise np.linalg.LinAlgError(msg)
+
+    monkeypatch.setattr(module, 'solve_discrete_are', refuse)
+    np.testing.assert_allclose(innovation_form(*system).gain, wanted.gain, atol=1e-8)
+
+
+def test_a_solution_that_leaves_the_filter_unstable_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system = transition, output, _ = random_system(1)
+    wanted = innovation_form(*system)
+    wrong = np.zeros((5, 5))
+    gain, _ = module.kalman_gain(*system, wrong)
+    assert spectral_radius(transition - gain @ output) > 1.0
+    monkeypatch.setattr(module, 'solve_discrete_are', lambda *_, **__: wrong)
+    np.testing.assert_allclose(innovation_form(*system).gain, wanted.gain, atol=1e-8)
+
+
+def test_an_output_measured_twice_tells_nothing_more() -> None:
+    transition, output, noise = random_system(3)
+    once = innovation_form(transition, output, noise)
+    again = [*range(5 + 2), *range(5, 5 + 2)]
+    twice = innovation_form(transition, np.tile(output, (2, 1)), noise[np.ix_(again, again)])
+    outputs = np.random.default_rng(0).normal(size=(50, 2))
+    np.testing.assert_allclose(twice.filter(np.tile(outputs, 2)), once.filter(outputs), atol=1e-6)
+
+
+@pytest.mark.parametrize('steps', [1, 3, 30])
+def test_every_stage_of_the_recursion_makes_a_stable_filter(steps: int) -> None:
+    transition, output, noise = random_system(4)
+    transition *= 0.9999 / 0.95
+    spread = settled_covariance(transition, output, noise, steps)
+    gain, _ = module.kalman_gain(transition, output, noise, spread)
+    assert spectral_radius(transition - gain @ output) < 1.0
+
+
+def test_only_what_is_unstable_is_pulled_in() -> None:
+    turn = 1.2 * np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    diagonal = np.zeros((5, 5))
+    diagonal[:2, :2] = turn
+    diagonal[2:, 2:] = np.diag([0.7, -1.5, 0.2])
+    basis = np.random.default_rng(0).normal(size=(5, 5))
+    stable = stabilised(basis @ diagonal @ np.linalg.inv(basis))
+    pair = SLOWEST * np.exp(np.array([0.3j, -0.3j]))
+    wanted = np.sort_complex(np.array([*pair, 0.7, -SLOWEST, 0.2]))
+    np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(stable)), wanted, atol=1e-8)
+
+
+def test_equal_unstable_eigenvalues_are_pulled_in() -> None:
+    jordan = np.eye(3) + np.eye(3, k=1)
+    basis = np.random.default_rng(0).normal(size=(3, 3))
+    assert spectral_radius(stabilised(basis @ jordan @ np.linalg.inv(basis))) < 1.0
+
+
+A = np.array(
+    [
+        [0.9 * np.cos(0.4), -0.9 * np.sin(0.4), 0.0, 0.0],
+        [0.9 * np.sin(0.4), 0.9 * np.cos(0.4), 0.0, 0.0],
+        [0.0, 0.0, 0.95, 0.0],
+        [0.0, 0.0, 0.3, -0.8],
+    ]
+)
+C = np.array([[1.0, 0.0, 0.5, 0.3], [0.0, 1.0, -0.5, 1.0]])
+Q = 0.2 * np.eye(4)
+R = np.array([[0.5, 0.2], [0.2, 0.3]])
+
+
+def simulate(ticks: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    outputs = np.empty((ticks, 2))
+    state = np.zeros(4)
+    measured = rng.multivariate_normal(np.zeros(2), R, ticks)
+    pushed = rng.multivariate_normal(np.zeros(4), Q, ticks)
+    for tick in range(ticks):
+        outputs[tick] = C @ state + measured[tick]
+        state = A @ state + pushed[tick]
+    return outputs
+
+
+def identified(
+    segments: Sequence[np.ndarray], block_rows: int, order: int, weighting: str = 'unweighted'
+) -> InnovationForm:
+    return identify(find_directions(decompose_hankel(segments, block_rows), weighting), order)
+
+
+def responses(form: InnovationForm, steps: int = 8) -> np.ndarray:
+    """Return C A^j K, which no choice of the state's basis changes."""
+    powers = [np.linalg.matrix_power(form.transition, step) for step in range(steps)]
+    return np.array([form.output @ power @ form.gain for power in powers])
+
+
+def eigenvalues(transition: np.ndarray) -> np.ndarray:
+    return np.sort_complex(np.linalg.eigvals(transition))
+
+
+def naive(
+    segments: Sequence[np.ndarray], block_rows: int, order: int, weighting: str
+) -> InnovationForm:
+    """Write the Hankel matrices out and regress, one column a window."""
+    i, d = block_rows, segments[0].shape[1]
+    columns = [
+        segment[begin : begin + 2 * i].ravel()
+        for segment in segments
+        for begin in range(len(segment) - 2 * i + 1)
+    ]
+    hankel = np.array(columns).T / np.sqrt(len(columns))
+
+    def project(what: np.ndarray, on: np.ndarray) -> np.ndarray:
+        return what @ on.T @ np.linalg.inv(on @ on.T) @ on
+
+    past, future = hankel[: i * d], hankel[i * d :]
+    told = project(future, past)
+    weight = past.T if weighting == 'principal' else np.eye(len(columns))
+    vectors, strengths, _ = np.linalg.svd(told @ weight, full_matrices=False)
+    observability = vectors[:, :order] * np.sqrt(strengths[:order])
+    before = np.linalg.pinv(observability) @ told
+    told_later = project(hankel[(i + 1) * d :], hankel[: (i + 1) * d])
+    after = np.linalg.pinv(observability[:-d]) @ told_later
+    wanted = np.concatenate([after, future[:d]])
+    system = wanted @ before.T @ np.linalg.inv(before @ before.T)
+    system[:order] = stabilised(system[:order])
+    residuals = wanted - system @ before
+    return innovation_form(system[:order], system[order:], residuals @ residuals.T)
+
+
+@pytest.fixture(scope='module')
+def outputs() -> np.ndarray:
+    return simulate(20_000)
+
+
+@pytest.mark.parametrize('weighting', ['unweighted', 'principal'])
+def test_known_system_is_recovered(outputs: np.ndarray, weighting: str) -> None:
+    spread = solve_discrete_are(A.T, C.T, Q, R)
+    innovation = C @ spread @ C.T + R
+    gain = A @ spread @ C.T @ np.linalg.inv(innovation)
+    form = identified([outputs], 15, 4, weighting)
+    np.testing.assert_allclose(eigenvalues(form.transition), eigenvalues(A), atol=0.02)
+    np.testing.assert_allclose(form.innovation, innovation, rtol=0.03, atol=0.02)
+    true = [C @ np.linalg.matrix_power(A, step) @ gain for step in range(8)]
+    np.testing.assert_allclose(responses(form), true, atol=0.04)
+
+
+@pytest.mark.parametrize('weighting', ['unweighted', 'principal'])
+@pytest.mark.parametrize('order', [2, 4, 7])
+def test_as_written_out(order: int, weighting: str) -> None:
+    segments = [simulate(900, seed) for seed in range(2)] + [simulate(9), simulate(40, 5)]
+    form = identified(segments, 5, order, weighting)
+    wanted = naive(segments, 5, order, weighting)
+    np.testing.assert_allclose(
+        eigenvalues(form.transition), eigenvalues(wanted.transition), atol=1e-8
+    )
+    np.testing.assert_allclose(form.innovation, wanted.innovation, atol=1e-8)
+    np.testing.assert_allclose(responses(form), responses(wanted), atol=1e-8)
+
+
+def test_as_another_library_says() -> None:
+    measured = simulate(1500)
+    frame = pd.DataFrame(measured, columns=['first', 'second'])
+    other = NFourSID(frame, output_columns=['first', 'second'], num_block_rows=20)
+    other.subspace_identification()
+    system, noise = other.system_identification(rank=4)
+    directions = find_directions(decompose_hankel([measured], 20), 'unweighted')
+    theirs = np.diag(other.R32_decomposition.eigenvalues) / np.sqrt(count_windows([measured], 20))
+    np.testing.assert_allclose(directions.strengths, theirs, atol=1e-10)
+    # It regresses the states of successive windows; here the later one has seen a tick more.
+    form = identify(directions, 4)
+    np.testing.assert_allclose(eigenvalues(form.transition), eigenvalues(system.a), atol=0.01)
+    # Its covariance has the noise of the outputs first.
+    order = [*range(2, 6), *range(2)]
+    their_form = innovation_form(system.a, system.c, noise[np.ix_(order, order)])
+    np.testing.assert_allclose(form.innovation, their_form.innovation, atol=0.02)
+    told = form.filter(measured) @ form.output.T
+    told_by_other = their_form.filter(measured) @ their_form.output.T
+    assert np.std(told - told_by_other) < 0.02 * np.std(told)
+
+
+def test_columns_may_come_in_chunks() -> None:
+    segments = [simulate(300), simulate(100, 1)]
+    whole = decompose_hankel(segments, 4).factor
+    factor = decompose_hankel(segments, 4, chunk=7).factor
+    np.testing.assert_allclose(factor @ factor.T, whole @ whole.T, atol=1e-12)
+
+
+def test_just_long_enough_and_too_short() -> None:
+    enough = needed_windows(2, 5) + 9
+    decompose_hankel([simulate(enough)], 5)
+    with pytest.raises(InputError, match=r'needs 13 windows of 10 ticks .* has 12; record longer'):
+        decompose_hankel([simulate(enough - 1)], 5)
+
+
+def test_no_more_states_than_the_data_has() -> None:
+    ticks = np.arange(600)
+    waves = np.stack([np.sin(0.1 * ticks), np.cos(0.23 * ticks)], axis=1)
+    form = identified([waves], 10, 20)
+    assert form.transition.shape == (4, 4)
+    turns = np.sort(np.abs(np.angle(np.linalg.eigvals(form.transition))))
+    np.testing.assert_allclose(turns, [0.1, 0.1, 0.23, 0.23], atol=1e-6)
+
+
+def test_no_more_states_than_block_rows_can_tell_apart() -> None:
+    assert len(identified([simulate(300)], 3, 20).transition) == 4
+
+
+def test_a_channel_that_is_there_twice_does_no_harm() -> None:
+    measured = simulate(3000)
+    once = identified([measured], 6, 4)
+    twice = identified([np.tile(measured, 2)], 6, 4)
+    told = once.filter(measured) @ once.output.T
+    again = (twice.filter(np.tile(measured, 2)) @ twice.output.T)[:, :2]
+    np.testing.assert_allclose(again, told, atol=0.05)
+
+
+TURN = 0.98 * np.array([[np.cos(0.2), -np.sin(0.2)], [np.sin(0.2), np.cos(0.2)]])
+SEEN = np.random.default_rng(5).normal(size=(6, 2))
+
+
+def swinging(seed: int, ticks: int) -> Segment:
+    """Return a noisy oscillator: its state is the position, the channels are mixtures of it."""
+    rng = np.random.default_rng(seed)
+    state = np.zeros((ticks, 2))
+    for tick in range(1, ticks):
+        state[tick] = TURN @ state[tick - 1] + rng.normal(scale=0.3, size=2)
+    return segment_of(state @ SEEN.T + rng.normal(scale=2.0, size=(ticks, 6)), state)
+
+
+def root_mean_square(fitted: FittedMethod, segment: Segment, train: TrainSplit) -> np.ndarray:
+    truth = segment_targets(segment.positions, train.horizons, train.period_s)[:, :-1]
+    errors = fitted.predict(without_positions(segment)).positions - truth
+    return np.sqrt(np.nanmean(np.square(errors[20:]).sum(axis=2), axis=0))
+
+
+def test_nearly_as_good_as_the_best_possible_filter() -> None:
+    train = train_of(swinging(0, 3000), swinging(1, 2000), window=10)
+    fitted = KalmanFilter(states=2, block_rows=10).fit(train)
+    segment = swinging(2, 3000)
+    noise = np.diag([0.09] * 2 + [4.0] * 6)
+    states = innovation_form(TURN, SEEN, noise).filter(segment.values)
+    for column, horizon in enumerate(train.horizons):
+        # The state after a tick is that of the next one.
+        best = states @ (np.linalg.matrix_power(TURN, horizon) @ np.linalg.inv(TURN)).T
+        errors = best[20 : len(best) - horizon] - segment.positions[20 + horizon :]
+        reached = root_mean_square(fitted, segment, train)[column]
+        assert reached < 1.05 * np.sqrt(np.square(errors).sum(axis=1).mean())
+
+
+def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions() -> None:
+    first, second = swinging(0, 80), swinging(1, 60)
+    first.positions[30:40] = np.nan
+    train = train_of(first, second, window=6, horizons=(0, 3))
+    system = InnovationForm(TURN, SEEN, 0.1 * SEEN.T, np.eye(6))
+    coefficients = fit_readout(system, train)
+    for column, horizon in enumerate(train.horizons):
+        rows, wanted = [], []
+        for segment in (first, second):
+            states = system.filter(train.dataset.channels.standardise(segment.values))
+            for tick in range(6, len(segment) - horizon):
+                if np.isfinite(segment.positions[tick + horizon]).all():
+                    rows.append([1.0, *states[tick]])
+                    wanted.append(segment.positions[tick + horizon])
+        plain = np.linalg.lstsq(np.array(rows), np.array(wanted), rcond=None)[0].T
+        np.testing.assert_allclose(coefficients[column], plain, rtol=0.01, atol=0.005)
+
+
+def test_laps_are_followed() -> None:
+    train = train_of(circle(0, 400), window=20)
+    fitted = KalmanFilter(states=20).fit(train)
+    assert held_out_error(fitted, [circle(1, 200)], train) < 0.05
+
+
+def test_what_was_asked_for_is_taken_and_the_rest_chosen() -> None:
+    train = train_of(circle(0, 400), window=8)
+    chosen = KalmanFilter(states=3, block_rows=9).fit(train).chosen
+    assert (chosen['states'], chosen['block_rows']) == (3, 9)
+    fitted = KalmanFilter(block_rows=9).fit(train)
+    assert fitted.chosen['states'] in {20, 40, 80, 160}
+    assert len(fitted.system.transition) == fitted.chosen['states']
+    assert KalmanFilter(states=3).fit(train).chosen['block_rows'] in {4, 6, 8, 12, 16}
+
+
+def test_states_that_are_not_there_are_not_reported() -> None:
+    train = train_of(circle(0, 400), window=5)
+    assert KalmanFilter(states=20, block_rows=3).fit(train).chosen['states'] == 12
+
+
+def test_longer_block_rows_than_the_lesson_has_windows_for_are_not_tried() -> None:
+    train = train_of(wander(0, 100), window=16)
+    assert KalmanFilter(states=5).fit(train).chosen['block_rows'] == 8
+
+
+def test_hankel_matrices_stay_within_bounds() -> None:
+    train = train_of(circle(0, 400), window=10)
+    assert KalmanFilter(states=3, most_rows=30).fit(train).chosen['block_rows'] == 5
+
+
+def test_long_enough_only_as_a_whole() -> None:
+    train = train_of(wander(0, 130), window=12)
+    chosen = KalmanFilter(block_rows=12).fit(train).chosen
+    assert chosen == {'states': 20, 'block_rows': 12, 'weighting': 'unweighted'}
+
+
+def test_too_short_is_refused() -> None:
+    train = train_of(wander(0, 60), window=20)
+    with pytest.raises(InputError, match=r'20 block rows of 6 channels .* record longer'):
+        KalmanFilter(block_rows=20).fit(train)
+    train = train_of(*(wander(seed, 11) for seed in range(3)), window=20)
+    with pytest.raises(InputError, match='20 block rows'):
+        KalmanFilter().fit(train)

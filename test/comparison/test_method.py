@@ -1,0 +1,140 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that every method keeps, and the two that learn next to nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from driven_paths import varied
+import numpy as np
+import pytest
+from small_trains import (
+    check_causal,
+    check_repeatable,
+    circle,
+    recorded_train,
+    train_of,
+    wander,
+    without_positions,
+)
+
+from two_manifold_ros.comparison.dead_reckoning import DeadReckoning
+from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
+from two_manifold_ros.comparison.linear_system import KalmanFilter
+from two_manifold_ros.comparison.method import fit_linear_track, MeanPosition, PreviousPosition
+from two_manifold_ros.comparison.protocol import held_out_error
+from two_manifold_ros.comparison.windows import BeliefFilter, NearestWindows
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.training.dataset import build_dataset
+
+if TYPE_CHECKING:
+    from two_manifold_ros.comparison.method import Method
+    from two_manifold_ros.recordings.recording import Recording
+
+
+CHANGING = {
+    'mean': (MeanPosition(), 8),
+    'previous': (PreviousPosition(), 8),
+    'imu-only': (DeadReckoning(), 8),
+    'nearest': (NearestWindows(), 8),
+    'belief': (BeliefFilter(), 8),
+    'kalman': (KalmanFilter(), 8),
+    'hmm': (HiddenMarkov(states=(6,)), 10),
+}
+"""Methods with the window of what they learn from."""
+
+
+@pytest.mark.parametrize('name', CHANGING)
+def test_every_method_is_causal_and_repeatable(name: str) -> None:
+    method, window = CHANGING[name]
+    if name == 'hmm':
+        pytest.importorskip('hmmlearn')
+    parts = [varied(300)] if name == 'imu-only' else [circle(0, 300)]
+    live = varied(80) if name == 'imu-only' else circle(1, 80)
+    train = train_of(*parts, window=window)
+    fitted = method.fit(train)
+    for now in (0, 7, 15, 40):
+        check_causal(fitted, live, now)
+    check_repeatable(method, train, live)
+    if not method.told:
+        hidden = fitted.predict(without_positions(live)).positions
+        np.testing.assert_array_equal(hidden, fitted.predict(live).positions)
+
+
+@pytest.mark.parametrize(
+    ('method', 'share'),
+    [
+        (NearestWindows(), 0.5),
+        (BeliefFilter(), 0.3),
+        (KalmanFilter(states=40), 0.6),
+        (HiddenMarkov(states=(20,)), 0.7),
+    ],
+    ids=lambda each: getattr(each, 'name', None),
+)
+def test_a_slot_car_is_followed_better_than_by_its_mean(
+    method: Method, share: float, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    if method.name == 'hmm':
+        pytest.importorskip('hmmlearn')
+    train = recorded_train(slot_car_laps[0], window=20, horizons=(0, 10))
+    rest = build_dataset([slot_car_laps[1]], train.settings).segments
+    error = held_out_error(method.fit(train), rest, train)
+    assert error < share * held_out_error(MeanPosition().fit(train), rest, train)
+
+
+def test_the_mean_of_the_known_ticks_at_every_horizon() -> None:
+    first, second = wander(0, 20), wander(1, 30)
+    first.positions[3:9] = np.nan
+    told = MeanPosition().fit(train_of(first, second)).predict(wander(2, 4)).positions
+    known = [*first.positions[:3], *first.positions[9:], *second.positions]
+    mean = sum(known) / len(known)
+    assert told.shape == (4, 3, 2)
+    np.testing.assert_allclose(told, np.broadcast_to(mean, (4, 3, 2)))
+
+
+def test_no_training_position_at_all() -> None:
+    segment = without_positions(wander(0, 20))
+    half = replace(segment, positions=segment.positions.copy())
+    half.positions[:, 0] = 1.0
+    with pytest.raises(InputError, match='no training position is known'):
+        MeanPosition().fit(train_of(segment, half))
+
+
+def test_the_position_at_the_tick_for_every_horizon() -> None:
+    segment = wander(1, 10)
+    segment.positions[4] = np.nan
+    told = PreviousPosition().fit(train_of(wander(0, 20))).predict(segment).positions
+    assert told.shape == (10, 3, 2)
+    for horizon in range(3):
+        np.testing.assert_array_equal(told[:, horizon], segment.positions)
+
+
+RNG = np.random.default_rng(1)
+STATES = RNG.normal(size=(400, 4)) * [1.0, 1e-6, 1e5, 1.0] + [0.0, 1.0, 0.0, 3.0]
+MAP = np.array([[1.0, 2.0], [1e6, 0.0], [1e-5, -1e-5], [0.5, 0.0]])
+POSITIONS = STATES @ MAP + [10.0, -20.0]
+
+
+def test_a_linear_map_is_found_whatever_the_units_of_the_states() -> None:
+    track = fit_linear_track(STATES, POSITIONS)
+    assert track is not None
+    np.testing.assert_allclose(track.read(STATES), POSITIONS, atol=0.02)
+
+
+def test_a_constant_coordinate_and_unknown_numbers_do_no_harm() -> None:
+    states = np.column_stack([np.ones(400), STATES])
+    states[5], positions = np.nan, POSITIONS.copy()
+    positions[9] = np.nan
+    track = fit_linear_track(states, positions)
+    assert track is not None
+    read = track.read(states)
+    assert np.isnan(read[5]).all()
+    rest = np.arange(400) != 5
+    np.testing.assert_allclose(read[rest], POSITIONS[rest], atol=0.02)
+
+
+def test_nothing_known_is_no_track() -> None:
+    assert fit_linear_track(STATES, np.full_like(POSITIONS, np.nan)) is None
+    assert fit_linear_track(np.full_like(STATES, np.nan), POSITIONS) is None
