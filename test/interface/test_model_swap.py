@@ -85,6 +85,13 @@ def other_path(other: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope='module')
+def slower_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('slower') / 'slower.npz'
+    save_model(tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), path)
+    return path
+
+
 @pytest.fixture
 def bench(drive: SlotCarRun, model_path: Path) -> Bench:
     return Bench(drive, model_path)
@@ -145,14 +152,9 @@ def test_what_comes_while_it_loads_is_not_missed(
     assert bench.gaps().max() < 2.0
 
 
-def test_it_waits_until_the_other_one_has_seen_a_window(
-    bench: Bench, tmp_path: Path, drive: SlotCarRun
-) -> None:
-    save_model(
-        tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), tmp_path / 'slower.npz'
-    )
+def test_it_waits_until_the_other_one_has_seen_a_window(bench: Bench, slower_path: Path) -> None:
     bench.go(150)
-    bench.swap.start(str(tmp_path / 'slower.npz'))
+    bench.swap.start(str(slower_path))
     bench.join()
     bench.go(100)
     assert bench.swap.state == 'waiting'
@@ -264,13 +266,10 @@ def test_what_comes_when_the_thread_ends_is_not_lost(
 
 
 def test_a_bug_in_running_it_does_not_stop_the_one_in_use(
-    bench: Bench, drive: SlotCarRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, slower_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_model(
-        tolerant(small_tpsr(run_to_recording(drive), HORIZONS, 5.0, 30)), tmp_path / 'slower.npz'
-    )
     bench.go(150)
-    bench.swap.start(str(tmp_path / 'slower.npz'))
+    bench.swap.start(str(slower_path))
     bench.join()
     successor = bench.session.successor
     assert successor is not None

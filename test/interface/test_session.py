@@ -9,89 +9,76 @@ from time import perf_counter_ns
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 import numpy as np
 from odd_stream import odd_stream, unaccounted
-from rclpy.serialization import serialize_message
+import pytest
+from raw_imu import raw_imu
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.session import Arrivals, Durations, Session
 from two_manifold_ros.interface.snapshot import REJECTIONS
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.publishing import to_message
-from two_manifold_ros.simulation.slot_car_run import imu_message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-
-def raw(stamp_ns: int, sample: np.ndarray) -> bytes:
-    fields = imu_message(stamp_ns, sample, np.zeros(6))
-    return serialize_message(to_message('sensor_msgs/msg/Imu', fields))
+    Rows = list[tuple[int, np.ndarray]]
 
 
-def test_counts_what_it_takes_and_what_it_cannot(drive: SlotCarRun, model_path: Path) -> None:
-    session = Session(load_model(model_path))
-    published: list[Estimate] = []
-    for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True):
-        published += session.take(raw(stamp, sample)) or []
+@pytest.fixture
+def model(model_path: Path) -> ModelHead:
+    return load_model(model_path)
+
+
+@pytest.fixture
+def rows(drive: SlotCarRun) -> Rows:
+    """Stamps and samples."""
+    return list(zip(drive.stamps_ns[:400].tolist(), drive.imu[:400], strict=True))
+
+
+def feed(session: Session, rows: Iterable[tuple[int, np.ndarray]]) -> list[Estimate]:
+    """Return what is to be published."""
+    return [each for row in rows for each in session.take(raw_imu(*row)) or []]
+
+
+def test_counts_what_it_takes_and_what_it_cannot_and_a_reset_forgets(
+    rows: Rows, model: ModelHead
+) -> None:
+    session = Session(model)
+    published = feed(session, rows[:150])
     session.take(b'garbage')
-    session.take(raw(0, drive.imu[0]))
+    session.take(raw_imu(0, rows[0][1]))
     counts = session.counts()
-    assert counts['received'] == 152
-    assert counts['used'] == 150
-    assert {cause: counts[cause] for cause in REJECTIONS if counts[cause]} == {
-        'malformed': 1,
-        'zero_stamp': 1,
-    }
+    assert (counts['received'], counts['used']) == (152, 150)
+    rejected = {cause: counts[cause] for cause in REJECTIONS if counts[cause]}
+    assert rejected == {'malformed': 1, 'zero_stamp': 1}
     assert len(published) == counts['published'] == 10
     assert session.latest is published[-1]
-
-
-def test_reset_forgets_the_latest_estimate(drive: SlotCarRun, model_path: Path) -> None:
-    session = Session(load_model(model_path))
-    for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True):
-        session.take(raw(stamp, sample))
     session.reset('a test')
-    assert session.latest is None
-    assert session.filter.why == 'reset: a test'
+    assert (session.latest, session.filter.why) == (None, 'reset: a test')
 
 
-def test_a_clock_gives_the_stamps_where_that_is_asked_for(
-    drive: SlotCarRun, model_path: Path
-) -> None:
+def test_a_clock_gives_the_stamps_where_that_is_asked_for(rows: Rows, model: ModelHead) -> None:
     now = iter(range(10**9, 10**12, 20_000_000))
-    session = Session(load_model(model_path), lambda: next(now))
-    published: list[Estimate] = []
-    for sample in drive.imu[:150]:
-        published += session.take(raw(0, sample)) or []
+    session = Session(model, lambda: next(now))
+    published = feed(session, [(0, sample) for _, sample in rows[:150]])
     assert [each.stamp_ns for each in published[:2]] == [3_000_000_000, 3_100_000_000]
 
 
-def test_waiting_changes_no_estimate(drive: SlotCarRun, model_path: Path) -> None:
+def test_waiting_changes_no_estimate(rows: Rows, model: ModelHead) -> None:
     """Whatever waits for the end of a tick, the filter gets the same samples in the same order."""
-    model = load_model(model_path)
-    stamps, samples = drive.stamps_ns[:300].tolist(), drive.imu[:300]
+    stamps = [stamp for stamp, _ in rows[:300]]
     # A copy, an old stamp, and a jump back in the middle of ticks.
     stamps[103], stamps[141], stamps[222:] = stamps[102], stamps[130], stamps[22:100]
-    alone = Filter(model)
-    wanted = [
-        estimate
-        for stamp, sample in zip(stamps, samples, strict=True)
-        for estimate in alone.push(stamp, sample)
-        if estimate.valid
-    ]
-    session = Session(model)
-    published: list[Estimate] = []
-    for stamp, sample in zip(stamps, samples, strict=True):
-        published += session.take(raw(stamp, sample)) or []
+    odd = [(stamp, sample) for stamp, (_, sample) in zip(stamps, rows, strict=False)]
+    alone, session = Filter(model), Session(model)
+    wanted = [each for row in odd for each in alone.push(*row) if each.valid]
+    published = feed(session, odd)
     assert [each.stamp_ns for each in published] == [each.stamp_ns for each in wanted]
     for ours, theirs in zip(published, wanted, strict=True):
         np.testing.assert_array_equal(ours.positions, theirs.positions)
@@ -101,43 +88,30 @@ def test_waiting_changes_no_estimate(drive: SlotCarRun, model_path: Path) -> Non
 
 
 def test_an_estimate_is_published_with_the_sample_that_ends_its_tick(
-    drive: SlotCarRun, model_path: Path
+    rows: Rows, model: ModelHead
 ) -> None:
-    session = Session(load_model(model_path))
-    late = []
-    for stamp, sample in zip(drive.stamps_ns[:400].tolist(), drive.imu[:400], strict=True):
-        late += [stamp - each.stamp_ns for each in session.take(raw(stamp, sample)) or []]
-    period = int(drive.stamps_ns[1] - drive.stamps_ns[0])
+    session = Session(model)
+    late = [row[0] - each.stamp_ns for row in rows for each in feed(session, [row])]
     assert late
-    assert all(0 <= each < period for each in late)
+    assert all(0 <= each < rows[1][0] - rows[0][0] for each in late)
 
 
-def test_a_jump_waits_for_one_message_only(drive: SlotCarRun, model_path: Path) -> None:
+def test_a_jump_waits_for_one_message_only(rows: Rows, model: ModelHead) -> None:
     """Not for the end of a tick that the stream from before it would have had."""
-    session = Session(load_model(model_path))
-    rows = list(zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True))
-    for stamp, sample in rows[50:]:
-        session.take(raw(stamp, sample))
-    for stamp, sample in rows[:2]:
+    session = Session(model)
+    feed(session, rows[50:150])
+    for row in rows[:2]:
         assert session.filter.counters['resets'] == 0
-        session.take(raw(stamp, sample))
+        feed(session, [row])
     assert session.filter.counters['resets'] == 1
 
 
-def test_late_messages_are_sorted_where_that_is_asked_for(
-    drive: SlotCarRun, model_path: Path
-) -> None:
-    model = load_model(model_path)
-    stamps = drive.stamps_ns[:400].tolist()
+def test_late_messages_are_sorted_where_that_is_asked_for(rows: Rows, model: ModelHead) -> None:
     late = np.random.default_rng(0).integers(0, 50_000_000, 400)
-    wanted: list[Estimate] = []
-    found: list[Estimate] = []
-    in_order = Session(model)
+    arrived = np.argsort([stamp for stamp, _ in rows] + late).tolist()
+    wanted = feed(Session(model), rows)
     mixed = Session(model, make=lambda model: Filter(model, reorder_ns=50_000_000))
-    for row in range(400):
-        wanted += in_order.take(raw(stamps[row], drive.imu[row])) or []
-    for row in np.argsort(stamps + late).tolist():
-        found += mixed.take(raw(stamps[row], drive.imu[row])) or []
+    found = feed(mixed, [rows[index] for index in arrived])
     assert len(wanted) - 1 <= len(found)
     for ours, theirs in zip(found, wanted, strict=False):
         assert ours.stamp_ns == theirs.stamp_ns
@@ -148,50 +122,41 @@ def test_late_messages_are_sorted_where_that_is_asked_for(
 
 
 def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(
-    drive: SlotCarRun, model_path: Path, monkeypatch: pytest.MonkeyPatch
+    rows: Rows, model: ModelHead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = Session(load_model(model_path))
-    fed = [
-        session.take(raw(stamp, sample)) is not None
-        for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True)
-    ]
+    session = Session(model)
+    fed = [session.take(raw_imu(*row)) is not None for row in rows[:150]]
     waiting = fed[::-1].index(True)
     assert 0 < waiting < 150
     assert session.counts(at_once=False)['received'] == 150 - waiting
-    late = perf_counter_ns() + session.model.period_ns + 1
+    late = perf_counter_ns() + model.period_ns + 1
     monkeypatch.setattr('two_manifold_ros.interface.session.perf_counter_ns', lambda: late)
     assert session.counts(at_once=False)['received'] == 150
 
 
-def test_no_more_wait_than_may(drive: SlotCarRun, model_path: Path) -> None:
+def test_no_more_wait_than_may(rows: Rows, model: ModelHead) -> None:
     """A driver at 10 kHz is taken in portions, not a whole tick at once."""
-    session = Session(load_model(model_path), most_waiting=30)
-    begin = int(drive.stamps_ns[0])
+    session = Session(model, most_waiting=30)
     for index in range(70):
-        session.take(raw(begin + 100_000 * index, drive.imu[0]))
+        feed(session, [(rows[0][0] + 100_000 * index, rows[0][1])])
         assert session.counts(at_once=False)['received'] > index - 30
 
 
-def test_an_imu_that_slows_down_leaves_no_estimate(drive: SlotCarRun, model_path: Path) -> None:
+def test_an_imu_that_slows_down_leaves_no_estimate(rows: Rows, model: ModelHead) -> None:
     """Each of its samples comes after a gap, so that no tick ever ends."""
-    model = load_model(model_path)
     session = Session(model)
-    for stamp, sample in zip(drive.stamps_ns[:150].tolist(), drive.imu[:150], strict=True):
-        session.take(raw(stamp, sample))
+    feed(session, rows[:150])
     assert session.latest is not None
     for step in range(1, model.window):
-        slow = int(drive.stamps_ns[149]) + step * (model.max_gap_ns + 1)
-        session.take(raw(slow, drive.imu[0]))
+        feed(session, [(rows[149][0] + step * (model.max_gap_ns + 1), rows[0][1])])
     assert session.counts()['resets'] > 0
     assert session.latest is None
 
 
 @pytest.mark.parametrize('reorder_ns', [0, 40_000_000])
 def test_every_message_is_accounted_for_at_any_moment(
-    drive: SlotCarRun, model_path: Path, reorder_ns: int
+    drive: SlotCarRun, model: ModelHead, reorder_ns: int
 ) -> None:
-    model = load_model(model_path)
-
     def make(model: ModelHead) -> Filter:
         return Filter(model, reorder_ns=reorder_ns)
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +13,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from snapshots import snapshot
+
 from two_manifold_ros.filtering.state_machine import EllipseLimits
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import assess
-from two_manifold_ros.interface.snapshot import FilterHealth, InputHealth, Snapshot, TopicHealth
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.interface.topics import Frames
 from two_manifold_ros.nodes import health
@@ -58,16 +58,10 @@ class Bench:
         )
 
     def report(self) -> Report:
-        known = {'rate_hz': 20.0, 'unused_s': 0.26, **self.known}
-        made: dict[str, Any] = {}
-        parts = {'topic': TopicHealth, 'input': InputHealth, 'filter': FilterHealth}
-        for part, kind in parts.items():
-            names = {each.name for each in fields(kind)} & known.keys()
-            made[part] = kind(**{name: known.pop(name) for name in names})
-        snapshot = Snapshot(**made, **known)
+        known = snapshot(**{'rate_hz': 20.0, 'unused_s': 0.26, **self.known})
         durations = {'p50': 1.0, 'p99': 2.0, 'max': 3.0}
         rest = self.counters.copy(), durations, 'imu_link', {'model': 'm'}, {'checkpoint': 'c'}
-        return Report(snapshot, assess(snapshot), *rest)
+        return Report(known, assess(known), *rest)
 
     def look(self, **known: Any) -> None:  # noqa: ANN401 - fields of a snapshot
         self.known |= known

@@ -42,19 +42,15 @@ class Parameter:
 
     Parameters
     ----------
-    name
-        In words, with the unit at the end where there is one.
+    name, description
+        In words, with the unit at the end where there is one, and one sentence.
     default
         Also gives the type. An array of strings holds one empty string where it is empty,
         because neither YAML files nor rclpy know the type of an array without entries.
-    description
-        One sentence.
     settable
         When it may be changed.
-    units
-        Unit of the value, or of each entry.
-    low, high
-        Inclusive range of a number.
+    units, low, high
+        Unit of the value, or of each entry; inclusive range of a number.
     choices
         All words that are allowed; none means any.
 

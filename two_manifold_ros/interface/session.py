@@ -85,14 +85,10 @@ class Arrivals:
 
         Parameters
         ----------
-        stamp_ns, frame
-            Stamp and frame of its header.
-        arrived_ns
-            When it came, by a clock that is never set.
-        used
-            Whether the filter took it.
-        broke
-            Whether the filter restarted or coasted because of its stamp.
+        stamp_ns, frame, arrived_ns
+            Stamp and frame of its header, and when it came by a clock that is never set.
+        used, broke
+            Whether the filter took it, and restarted or coasted because of its stamp.
 
         """
         self.newest_ns = stamp_ns
@@ -143,12 +139,10 @@ class Session:
 
     Parameters
     ----------
-    model
-        Model of the filter.
+    model, make
+        Model, and what makes its filter.
     clock_ns
         Gives the stamp of each message on arrival instead of its header, if not ``None``.
-    make
-        Makes the filter of a model.
     kept
         Newest samples kept for another filter to start with: at 1 kHz those of 20 s, 8 MB.
     most_waiting
@@ -158,12 +152,8 @@ class Session:
     ----------
     latest
         The newest estimate, ``None`` if the filter restarted since.
-    arrivals
-        When messages came, and what their headers say.
-    durations
-        Durations of the node's callback.
-    last_raw
-        The newest message.
+    arrivals, durations
+        When messages came, and how long the node's callback took.
     successor
         Another filter, if there is one, that is fed as well, see `hand_over`.
 

@@ -96,14 +96,10 @@ def play_and_record(
     ----------
     bag
         Open bag that everything received is written to.
-    messages
-        At least one, in order.
-    speed
-        Speed, times real time.
-    alive
-        Returns whether the filter node still runs.
-    progress
-        Called with the share played.
+    messages, speed
+        At least one message, in order, and the speed times real time.
+    alive, progress
+        Returns whether the filter node still runs; called with the share played.
 
     Returns
     -------
@@ -128,15 +124,7 @@ def play_and_record(
 
 
 class BagSession(Node):
-    """
-    A node that plays and records at once.
-
-    Parameters
-    ----------
-    bag
-        Open bag that everything received is written to.
-
-    """
+    """A node that plays, and records what it receives into an open bag."""
 
     def __init__(self, bag: BagWriter) -> None:
         super().__init__('bag_session')

@@ -89,10 +89,8 @@ class SensorTopic:
 
     Parameters
     ----------
-    node
-        Node that subscribes.
-    topic
-        Topic to subscribe.
+    node, topic
+        Node that subscribes, and what.
     sensor
         What publishes it, in a word.
 

@@ -98,10 +98,8 @@ class StatusPublisher:
 
     Parameters
     ----------
-    node
-        Node that reports.
-    prefix
-        Prefix of the name of the status' topic.
+    node, prefix
+        Node that reports, and prefix of the name of the status' topic.
 
     """
 
@@ -255,16 +253,13 @@ def startup_lines(
     ----------
     model, path
         The model and its file.
-    limits
-        Limits of the ellipse.
-    imu_topic
-        Full name of the topic that is subscribed.
-    topics
-        Full names of the topics that are published, by relative name.
+    limits, timeout_s
+        Limits of the ellipse, and the longest silence allowed.
+    imu_topic, topics
+        Full names of the topic that is subscribed, and of those that are published by relative
+        name.
     frames
         Frames of what is published.
-    timeout_s
-        Longest silence allowed.
 
     """
     seconds = ', '.join(f'{horizon * model.period_ns / 1e9:g}' for horizon in model.horizons)

@@ -32,10 +32,8 @@ class Pacing:
 
     Parameters
     ----------
-    period_ns
-        Time between two samples, in their stamps.
-    speed
-        How many times faster than the clock they come.
+    period_ns, speed
+        Time between two samples in their stamps, and how many times faster they come.
     most_at_once
         Samples sent in one go after a stall; what is older is caught up with later.
 
