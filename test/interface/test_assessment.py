@@ -9,7 +9,7 @@ import pytest
 from snapshots import snapshot
 
 from two_manifold_ros.filtering.status import Finding, Status
-from two_manifold_ros.interface.assessment import assess, LEVELS, oddities, REJECTED_IN_A_ROW
+from two_manifold_ros.interface.assessment import assess, InputLimits, LEVELS, oddities
 from two_manifold_ros.interface.snapshot import Interruption, Publisher
 from two_manifold_ros.interface.status import Level
 
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     'zero_stamp': (
         ERROR,
         Status.REFUSED,
-        {'rejected': {'zero_stamp': REJECTED_IN_A_ROW}, 'unused_s': 0.2, **TRACKS},
+        {'rejected': {'zero_stamp': InputLimits.most_in_a_row}, 'unused_s': 0.2, **TRACKS},
     ),
     'non_finite': (
         ERROR,

@@ -25,12 +25,7 @@ from two_manifold_ros.filtering.status import (
     USABLE,
 )
 from two_manifold_ros.filtering.tick_estimator import ERROR_SHARE, WARN_SHARE
-from two_manifold_ros.interface.assessment import (
-    LEAST_RATE_SHARE,
-    LEVELS,
-    MOST_REJECTED_SHARE,
-    REJECTED_IN_A_ROW,
-)
+from two_manifold_ros.interface.assessment import InputLimits, LEVELS
 from two_manifold_ros.interface.snapshot import REJECTIONS
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
@@ -62,9 +57,9 @@ def test_every_number_of_the_topic_is_explained_and_no_other() -> None:
     [
         f'| {WARN_SHARE:g} and {ERROR_SHARE:g} times the ellipse of one who knows nothing',
         f'| {STRANGE:.2f} and {UNFAMILIAR:.2f}, see',
-        f'| {REJECTED_IN_A_ROW}, or fewer where',
-        f'| {MOST_REJECTED_SHARE:.0%} |'.replace('%', ' %'),
-        f'| {LEAST_RATE_SHARE:g} times that of the model |',
+        f'| {InputLimits.most_in_a_row}, or fewer where',
+        f'| {InputLimits.most_rejected_share:.0%} |'.replace('%', ' %'),
+        f'| {InputLimits.least_rate_share:g} times that of the model |',
         'better after ten ticks in a row',
     ],
 )

@@ -36,14 +36,25 @@ LEVELS = {
 }
 """Level of a status; of ``TRACKING`` it is ``WARN`` where something is odd all the same."""
 
-LEAST_RATE_SHARE = 0.8
-"""Share of the model's rate below which too many ticks have no sample."""
 
-REJECTED_IN_A_ROW = 20
-"""Messages in a row that were not used after which the input is refused, or sooner by time."""
+class InputLimits:
+    """
+    From when on the input is assessed as bad; see ``docs/states.md`` for what follows.
 
-MOST_REJECTED_SHARE = 0.05
-"""Share of messages not used above which that is worth a warning."""
+    Attributes
+    ----------
+    least_rate_share
+        Share of the model's rate below which too many ticks have no sample.
+    most_in_a_row
+        Messages in a row that were not used after which the input is refused, or sooner by time.
+    most_rejected_share
+        Share of messages not used above which that is worth a warning.
+
+    """
+
+    least_rate_share = 0.8
+    most_in_a_row = 20
+    most_rejected_share = 0.05
 
 
 class Assessment(NamedTuple):
@@ -93,12 +104,12 @@ def oddities(snapshot: Snapshot) -> dict[str, str]:
             f'mixed: stop all but one or remap {topic.sensor.lower()}'
         )
     rejected = ''
-    if received.rejected_share > MOST_REJECTED_SHARE:
+    if received.rejected_share > InputLimits.most_rejected_share:
         rejected = (
             f'{received.rejected_share:.0%} of the {topic.sensor} messages on {topic.topic} are '
             f'not used, most for {received.rejected_most}: {REJECTIONS[received.rejected_most]}'
         )
-    if received.usable_rate_hz < LEAST_RATE_SHARE * snapshot.filter.rate_hz:
+    if received.usable_rate_hz < InputLimits.least_rate_share * snapshot.filter.rate_hz:
         found[TOO_SLOW] = (
             f'usable {topic.sensor} messages come on {topic.topic} at only '
             f'{received.usable_rate_hz:.1f} Hz, but the model needs {snapshot.filter.rate_hz:g} '
@@ -158,7 +169,7 @@ def _assess_rejections(snapshot: Snapshot) -> Assessment | None:
     """Return the reason if messages come but none of them is used any more."""
     received, finding = snapshot.input, snapshot.filter.finding
     count = sum(received.rejected.values())
-    if count < REJECTED_IN_A_ROW and not (count and _is_unused(received, snapshot.topic)):
+    if count < InputLimits.most_in_a_row and not (count and _is_unused(received, snapshot.topic)):
         return None
     cause = max(received.rejected, key=received.rejected.__getitem__)
     words = REJECTIONS[cause]

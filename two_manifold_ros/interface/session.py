@@ -126,10 +126,6 @@ class Arrivals:
             self._anchor = here
 
 
-_STAMP = Struct('<4xiI')
-"""Seconds and nanoseconds behind the four bytes that name the encoding."""
-
-
 class Session:
     """
     A filter, its input and its counters; knows nothing of ROS but the bytes of a message.
@@ -184,6 +180,8 @@ class Session:
         self._samples: deque[Sample] = deque(maxlen=kept)
         self._ready: list[Estimate] = []
         self._newest = self._tick_ends = 0
+        # Seconds and nanoseconds behind the four bytes that name the encoding.
+        self._stamp = Struct('<4xiI')
 
     @property
     def tracks(self) -> bool:
@@ -210,9 +208,9 @@ class Session:
 
     def _may_wait(self, raw: bytes) -> bool:
         is_little_endian = raw[:2] == b'\x00\x01'
-        if self._clock_ns is not None or not is_little_endian or len(raw) < _STAMP.size:
+        if self._clock_ns is not None or not is_little_endian or len(raw) < self._stamp.size:
             return False
-        seconds, nanoseconds = _STAMP.unpack_from(raw)
+        seconds, nanoseconds = self._stamp.unpack_from(raw)
         stamp, newest = seconds * 10**9 + nanoseconds, self._newest
         self._newest = stamp
         return newest < stamp < self._tick_ends and len(self._waiting) < self._most_waiting

@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.acceleration import LOOPS
 from two_manifold_ros.filtering.status import EXPECTED, USABLE
-from two_manifold_ros.interface.assessment import Assessment, oddities, REJECTED_IN_A_ROW
+from two_manifold_ros.interface.assessment import Assessment, InputLimits, oddities
 from two_manifold_ros.interface.log import capitalised, ThrottledLog
 from two_manifold_ros.interface.status import (
     as_text,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 def change_key(live: Filter, arrivals: Arrivals) -> object:
     """Return a key that changes whenever the status must be republished at once."""
-    return live.status, live.cause, arrivals.unused >= REJECTED_IN_A_ROW
+    return live.status, live.cause, arrivals.unused >= InputLimits.most_in_a_row
 
 
 def update_monitor(
