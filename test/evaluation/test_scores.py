@@ -60,26 +60,6 @@ def test_against_numbers_worked_out_by_hand() -> None:
     assert found.cross_rmse_m == pytest.approx(math.sqrt((16.0 + 1.0) / 3.0))
 
 
-def test_what_was_withheld_counts_in_all_and_not_in_what_was_told() -> None:
-    errors = np.array([[3.0, 4.0], [0.0, 2.0], [np.nan, np.nan], [0.5, 0.0]])
-    found = scored(errors, told=np.array([False, True, True, True]))
-    assert (found.n, found.all.n) == (2, 3)
-    assert found.rmse_m == pytest.approx(math.sqrt((4.0 + 0.25) / 2.0))
-    assert found.all.rmse_m == pytest.approx(math.sqrt((25.0 + 4.0 + 0.25) / 3.0))
-    assert found.median_m == pytest.approx(1.25)
-    assert found.all.median_m == pytest.approx(2.0)
-    assert found.told_share == pytest.approx(2.0 / 3.0)
-    assert found.coverage95 == 1.0
-    assert found.all.coverage95 == pytest.approx(2.0 / 3.0)
-
-
-def test_nothing_told_still_has_errors() -> None:
-    found = scored(np.array([[3.0, 4.0]]), told=np.array([False]))
-    assert (found.n, found.rmse_m, found.coverage95, found.told_share) == (0, None, None, 0.0)
-    assert found.all.rmse_m == found.all.p99_m == pytest.approx(5.0)
-    assert (found.along_rmse_m, found.cross_rmse_m) == (pytest.approx(3.0), pytest.approx(4.0))
-
-
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.booleans()), min_size=1))
 def test_withholding_never_changes_the_numbers_over_all(
     rows: list[tuple[float, float, bool]],
@@ -92,26 +72,6 @@ def test_withholding_never_changes_the_numbers_over_all(
     assert withheld.cross_rmse_m == open_about_all.cross_rmse_m
     assert withheld.told_share == told.mean()
     assert withheld.n == told.sum()
-
-
-def test_along_and_cross_by_plain_loops() -> None:
-    draw = np.random.default_rng(0)
-    errors, angles = draw.normal(size=(40, 2)), draw.uniform(0.0, 7.0, size=40)
-    errors[3] = np.nan
-    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    directions[5] = np.nan
-    along, cross = [], []
-    for tick in range(40):
-        if tick in {3, 5}:
-            continue
-        # Turn the error until the travel is to the east.
-        turn = complex(*errors[tick]) * np.exp(-1j * angles[tick])
-        along.append(turn.real**2)
-        cross.append(turn.imag**2)
-    found = scored(errors, told=angles > 2.0, directions=directions)
-    assert found.along_rmse_m == pytest.approx(math.sqrt(sum(along) / 38))
-    assert found.cross_rmse_m == pytest.approx(math.sqrt(sum(cross) / 38))
-    assert found.all.n == 39
 
 
 @pytest.mark.parametrize('scale', [0.5, 1.0, 2.0])

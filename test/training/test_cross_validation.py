@@ -212,23 +212,6 @@ def test_more_neighbours_are_not_taken_where_they_are_worse(
     assert {row['neighbours'] for row in table} == {30, 100}
 
 
-def test_states_asked_for_are_not_compared(
-    choose: Callable[..., tuple[Candidate, list[Any]]],
-) -> None:
-    best, table = choose(lambda _: 1.0, replace(USUAL, states=7))
-    assert best == Candidate(7, 1.0)
-    assert {row['states'] for row in table} == {7}
-
-
-def test_ridges_are_compared_when_asked_for(
-    choose: Callable[..., tuple[Candidate, list[Any]]],
-) -> None:
-    settings = replace(USUAL, observation='ridge', states=7)
-    best, table = choose(lambda each: {0.3: 2.0, 1.0: 1.0}[each.ridge or 0.0], settings)
-    assert best == Candidate(7, 1.0, 1.0)
-    assert len(table) == 4
-
-
 @pytest.mark.parametrize(
     ('given', 'best', 'compared'),
     [

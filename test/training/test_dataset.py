@@ -82,20 +82,12 @@ def test_what_is_a_gap(native_hz: float, rate_hz: float, gap_ns: int) -> None:
     assert build_dataset([drive(10.0, native_hz)], settings).max_gap_ns == gap_ns
 
 
-def test_a_rate_above_that_of_the_imu_is_refused() -> None:
-    message = refusal([drive(rate_hz=25.0)], TrainingSettings(rate_hz=50.0))
-    assert message == (
+def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter() -> None:
+    assert refusal([drive(rate_hz=25.0)], TrainingSettings(rate_hz=50.0)) == (
         'the IMU of drive runs at 25.0 Hz, slower than the 50 Hz asked for; choose a lower --rate'
     )
-
-
-def test_a_rate_too_far_above_to_be_jitter_is_refused() -> None:
-    assert 'slower than the 26 Hz asked for' in refusal(
-        [drive(rate_hz=20.0)], TrainingSettings(rate_hz=26.0)
-    )
-
-
-def test_a_rate_a_little_above_that_of_the_imu_is_jitter() -> None:
+    message = refusal([drive(rate_hz=20.0)], TrainingSettings(rate_hz=26.0))
+    assert 'slower than the 26 Hz asked for' in message
     assert build_dataset([drive(30.0, 20.5)], TrainingSettings(rate_hz=25.0)).rate_hz == 25.0
 
 
@@ -133,13 +125,6 @@ def test_positions_of_another_time_are_refused(shift_s: int) -> None:
     )
 
 
-def test_stamps_that_stand_still_are_refused() -> None:
-    whole = drive()
-    stuck = replace(whole.imu, stamps=np.full(1001, START_NS))
-    message = refusal([replace(whole, imu=stuck)])
-    assert message.startswith('drive: topic /imu has no two IMU samples with increasing stamps')
-
-
 def test_unusable_samples_are_counted_in_the_refusal() -> None:
     whole = drive()
     samples = np.full((1001, 6), np.nan)
@@ -172,9 +157,6 @@ def test_several_recordings_stay_apart_and_in_order() -> None:
     assert dataset.counts['received'] == dataset.counts['used'] == 2002
     other = build_dataset([short, long], USUAL)
     assert [len(segment) for segment in other.segments] == [160, 240]
-
-
-def test_the_refusal_names_every_recording() -> None:
     message = refusal([drive(3.0, name='a'), drive(4.0, name='b')])
     assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
 
@@ -191,17 +173,6 @@ def test_large_samples_set_the_limit_even_where_ticks_average_them_away() -> Non
     dataset = build_dataset([replace(whole, imu=replace(whole.imu, samples=samples))], USUAL)
     np.testing.assert_allclose(dataset.channels.limit, expected_limit(dataset, 100.0))
     assert dataset.counts['non_finite'] == 1
-
-
-def test_one_absurd_sample_neither_enters_nor_widens_the_range() -> None:
-    whole = drive()
-    samples = whole.imu.samples.copy()
-    samples[300, 1] = 1e308
-    spoiled = build_dataset([replace(whole, imu=replace(whole.imu, samples=samples))], USUAL)
-    clean = build_dataset([whole], USUAL)
-    assert spoiled.counts['out_of_range'] == 1
-    np.testing.assert_allclose(spoiled.channels.limit, clean.channels.limit, rtol=0.1)
-    np.testing.assert_allclose(spoiled.channels.scale, clean.channels.scale, rtol=0.01)
 
 
 def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:

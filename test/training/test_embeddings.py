@@ -221,12 +221,6 @@ def test_a_lap_is_as_long_as_positions_show(
     assert lap_s == pytest.approx(seconds / float(tpsr.summary['laps']), rel=0.1)
 
 
-@pytest.mark.parametrize('readout', ['ridge', 'mkdr'])
-def test_other_readouts_are_refused(readout: str) -> None:
-    with pytest.raises(InputError, match=f'no readout {readout}'):
-        TrainingSettings(method='tpsr', readout=readout)
-
-
 PERIOD_S = 0.1
 CIRCLE_WINDOW = 10
 RADIUS_M = 2.0

@@ -19,6 +19,8 @@ from two_manifold_ros.training.settings import TrainingSettings
         ({'kernel': 'cosine'}, "no kernel named 'cosine'; choose one of laplacian-eigenmap, "),
         ({'coupling': 'none'}, "no coupling named 'none'; choose one of cross-covariance, gram"),
         ({'readout': 'mean'}, "no readout named 'mean'; choose one of sharpened, ridge"),
+        ({'method': 'tpsr', 'readout': 'ridge'}, 'method tpsr has no readout ridge'),
+        ({'method': 'tpsr', 'readout': 'mkdr'}, 'method tpsr has no readout mkdr'),
         ({'clock': 'sundial'}, "no clock named 'sundial'; choose one of driving, time"),
         ({'observation': 'lasso'}, "no observation named 'lasso'; choose one of raw, ridge"),
         ({'rate_hz': 0.0}, 'a rate of 0.0 Hz is outside 0.1 to 1000 Hz'),

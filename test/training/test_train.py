@@ -174,10 +174,6 @@ def test_two_recordings_in_either_order(
         assert now.model.rmse_m < 0.3
 
 
-def test_no_recording_is_refused() -> None:
-    assert refusal([]) == 'there is no recording to train on'
-
-
 def test_a_drive_that_is_held_out_and_trained_on_is_refused(laps: Recording) -> None:
     """A model that takes nothing but its own training for familiar is worth nothing."""
     part = laps.between(None, 15.0)
@@ -185,17 +181,12 @@ def test_a_drive_that_is_held_out_and_trained_on_is_refused(laps: Recording) -> 
     assert message.startswith('most windows occur twice with the same samples')
 
 
-def test_mixed_frames_are_refused(laps: Recording) -> None:
+def test_recordings_without_what_a_training_needs_are_refused(laps: Recording) -> None:
+    assert refusal([]) == 'there is no recording to train on'
     message = refusal([laps, with_positions(laps, frame_id='odom')])
     assert 'the positions are in different frames (map, odom)' in message
-
-
-def test_a_recording_without_positions_is_refused(laps: Recording) -> None:
     bare = replace(laps, name='bare', positions=None)
     assert refusal([laps, bare]).startswith('bare: training needs positions, but there are none')
-
-
-def test_an_empty_part_is_refused(laps: Recording) -> None:
     assert 'no IMU sample in the part asked for; check --until' in refusal([laps.between(0, 0)])
 
 
