@@ -1,10 +1,26 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pace of a simulated sensor."""
+"""The pace of the simulated car, and the node as a process, over DDS."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from sensor_msgs.msg import Imu
+
 from two_manifold_ros.nodes.slot_car_node import Pacing
+from two_manifold_ros.simulation.slot_car import SlotCar, SlotCarSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ros_talk import NodeProcess, Talk
 
 MS = 1_000_000
 
@@ -26,3 +42,24 @@ def test_a_stall_is_caught_up_with_in_portions_and_told_where_it_is_long() -> No
     assert pacing.due(5000 * MS) == 200
     pacing.sent += 200
     assert pacing.troubles(5000 * MS) == {}
+
+
+def test_slot_car_is_the_simulator_with_exact_stamps(
+    talk: Talk, start: Callable[..., NodeProcess]
+) -> None:
+    chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0}
+    node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
+    heard = talk.listen(Imu, 'imu')
+    poses = talk.listen(PoseStamped, 'reference')
+    talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
+    car = SlotCar(SlotCarSettings(rate_hz=200.0, **chosen))
+    forces = [car.step().specific_force.tolist() for _ in range(20_000)]
+    got = [[getattr(each.linear_acceleration, axis) for axis in 'xyz'] for each in heard]
+    first = forces.index(got[0])
+    assert got == forces[first : first + len(got)]
+    stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in heard]
+    assert set(np.diff(stamps)) == {5_000_000}
+    assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
+    times = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in poses]
+    assert set(np.diff(times)) == {20_000_000}
+    assert node.stop() == 0

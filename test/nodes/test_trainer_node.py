@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The trainer and the slot car as processes, over DDS."""
+"""The trainer as a process, over DDS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes import trainer_node
 from two_manifold_ros.nodes.publishing import to_message
 from two_manifold_ros.nodes.trainer_node import LiveTopics
-from two_manifold_ros.simulation.slot_car import SlotCar, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, write_run
 
 if TYPE_CHECKING:
@@ -178,25 +177,6 @@ def test_slot_car_trains_a_model_without_anybodys_help(
     log = trainer.log()
     assert trainer.process.returncode == 0, log
     assert np.isfinite(load_model(path).track).all(axis=1).sum() > 100
-
-
-def test_slot_car_is_the_simulator_with_exact_stamps(talk: Talk, start: Start) -> None:
-    chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0}
-    node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
-    heard = talk.listen(Imu, 'imu')
-    poses = talk.listen(PoseStamped, 'reference')
-    talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
-    car = SlotCar(SlotCarSettings(rate_hz=200.0, **chosen))
-    forces = [car.step().specific_force.tolist() for _ in range(20_000)]
-    got = [[getattr(each.linear_acceleration, axis) for axis in 'xyz'] for each in heard]
-    first = forces.index(got[0])
-    assert got == forces[first : first + len(got)]
-    stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in heard]
-    assert set(np.diff(stamps)) == {5_000_000}
-    assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
-    times = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in poses]
-    assert set(np.diff(times)) == {20_000_000}
-    assert node.stop() == 0
 
 
 SILENT = 3.0

@@ -8,7 +8,6 @@ Importing this loads neither NumPy nor ROS, so that signals and threads are sett
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
 import sys
 
@@ -35,10 +34,24 @@ def run_node(name: str, args: list[str] | None = None) -> int:
     return 0
 
 
-filter_node = partial(run_node, 'filter_node')
-slot_car_node = partial(run_node, 'slot_car_node')
-trainer_node = partial(run_node, 'trainer_node')
-updater_node = partial(run_node, 'updater_node')
+def filter_node() -> int:
+    """Run the filter node."""
+    return run_node('filter_node')
+
+
+def slot_car_node() -> int:
+    """Run the simulated slot car."""
+    return run_node('slot_car_node')
+
+
+def trainer_node() -> int:
+    """Run the trainer node."""
+    return run_node('trainer_node')
+
+
+def updater_node() -> int:
+    """Run the updater node."""
+    return run_node('updater_node')
 
 
 def main() -> int:
