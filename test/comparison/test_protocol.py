@@ -125,9 +125,6 @@ def test_recordings_that_do_not_fit(train: TrainSplit, drive: Callable[..., Reco
         list(cut_tests(replace(recording, positions=elsewhere), train))
 
 
-SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))
-
-
 def named(recording: Recording, name: str) -> Recording:
     return replace(recording, name=name)
 
@@ -225,9 +222,6 @@ def test_a_slot_car_with_no_camera_at_the_end(slot_car: Recording) -> None:
         plan_slot_car(blind)
 
 
-SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5))
-
-
 @pytest.mark.parametrize(
     ('seconds', 'share', 'doubts'),
     [
@@ -246,9 +240,6 @@ def test_laps_are_counted(
     assert len(plan.notes) == len(doubts)
     for note, beginning in zip(plan.notes, doubts, strict=True):
         assert note.startswith(beginning)
-
-
-SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5))
 
 
 def renamed(recording: Recording, move: Callable[[Floats], Floats]) -> Recording:

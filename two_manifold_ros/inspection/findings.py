@@ -13,17 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stretch:
-    """
-    A stretch of time.
-
-    Parameters
-    ----------
-    start_s
-        Seconds from the first IMU stamp, as in ``--from`` and ``--until``.
-    length_s
-        Seconds.
-
-    """
+    """A stretch of time: its start, seconds from the first IMU stamp, and its length."""
 
     start_s: float
     length_s: float

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the six channels of the IMU."""
+"""Channels, gravity and faults of the IMU."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from two_manifold_ros.inspection.findings import Finding
     from two_manifold_ros.inspection.timing import Timing
     from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.typing import Floats
-
-
-_STUCK_S = 1.0
-_STUCK_SAMPLES = 10
 
 
 @dataclass(frozen=True)
@@ -40,15 +38,7 @@ class ChannelSummary:
 
 
 def summarise_channels(samples: Floats) -> tuple[ChannelSummary, ...]:
-    """
-    Return one summary per channel.
-
-    Parameters
-    ----------
-    samples : (N, 6) float64
-        In the order of ``IMU_CHANNELS``, at least one of them finite.
-
-    """
+    """Summarise samples (N, 6) channel by channel; at least one sample is finite."""
     finite = samples[np.isfinite(samples).all(axis=1)]
     mean, std = finite.mean(axis=0), finite.std(axis=0)
     # The same rule by which training leaves a channel out.
@@ -61,7 +51,9 @@ def summarise_channels(samples: Floats) -> tuple[ChannelSummary, ...]:
     )
 
 
-def stuck_stretches(imu: ImuStream) -> tuple[Stretch, ...]:
+def stuck_stretches(
+    imu: ImuStream, least_s: float = 1.0, least_samples: int = 10
+) -> tuple[Stretch, ...]:
     """
     Return where all channels stay exactly the same for a second and ten samples or more.
 
@@ -73,16 +65,12 @@ def stuck_stretches(imu: ImuStream) -> tuple[Stretch, ...]:
     stretches = []
     for first, last in edges.reshape(-1, 2).tolist():
         length = int(stamps[last] - stamps[first]) / 1e9
-        if length >= _STUCK_S and last - first >= _STUCK_SAMPLES:
+        if length >= least_s and last - first >= least_samples:
             stretches.append(Stretch(int(stamps[first] - imu.first_stamp) / 1e9, length))
     return tuple(stretches)
 
 
 Verdict: TypeAlias = Literal['metres per second squared', 'g', 'removed', 'unclear']
-
-_STANDARD = 9.80665
-_SHARE = 0.2
-_FOLLOWS = 0.7
 
 
 @dataclass(frozen=True)
@@ -111,41 +99,31 @@ class Gravity:
 
 def measure_gravity(samples: Floats) -> Gravity:
     """
-    Judge specific forces.
+    Find the unit of finite samples (N, 6), specific force before angular rate.
 
     On average over laps the vehicle does not accelerate upwards, so the mean is about gravity,
     and single vectors are not far from it. About 1 can also be the mean of turning one way with
     gravity taken out, but then that axis follows the gyroscope.
-
-    Parameters
-    ----------
-    samples : (N, 6) float64
-        Specific force, then angular rate; finite.
-
     """
     forces = samples[:, :3]
-    mean = forces.mean(axis=0)
-    axis = int(np.argmax(np.abs(mean)))
-    mean_magnitude = float(np.linalg.norm(mean))
-    median_magnitude = float(np.median(np.linalg.norm(forces, axis=1)))
-    verdict = _verdict(mean_magnitude, median_magnitude)
-    if verdict == 'g' and _follows(forces[:, axis], samples[:, 3:]):
-        verdict = 'removed'
+    vector = forces.mean(axis=0)
+    axis = int(np.argmax(np.abs(vector)))
+    mean = float(np.linalg.norm(vector))
+    median = float(np.median(np.linalg.norm(forces, axis=1)))
+
+    def near(value: float, unit: float) -> bool:
+        return abs(value - unit) < 0.2 * unit
+
+    standard = 9.80665
+    verdict: Verdict = 'removed' if mean < (1 - 0.2) * standard else 'unclear'
+    if near(mean, standard):
+        verdict = 'metres per second squared'
+    elif near(mean, 1.0) and near(median, 1.0) and not _follows(forces[:, axis], samples[:, 3:]):
+        verdict = 'g'
     up_axis = ''
     if verdict in {'metres per second squared', 'g'}:
-        up_axis = f'{"+" if mean[axis] > 0 else "-"}{"xyz"[axis]}'
-    return Gravity(mean_magnitude, median_magnitude, up_axis, verdict)
-
-
-def _verdict(mean: float, median: float) -> Verdict:
-    def near(value: float, unit: float) -> bool:
-        return abs(value - unit) < _SHARE * unit
-
-    if near(mean, _STANDARD):
-        return 'metres per second squared'
-    if near(mean, 1.0) and near(median, 1.0):
-        return 'g'
-    return 'removed' if mean < (1 - _SHARE) * _STANDARD else 'unclear'
+        up_axis = f'{"+" if vector[axis] > 0 else "-"}{"xyz"[axis]}'
+    return Gravity(mean, median, up_axis, verdict)
 
 
 def _follows(force: Floats, rates: Floats) -> bool:
@@ -153,7 +131,7 @@ def _follows(force: Floats, rates: Floats) -> bool:
     force, rates = force - force.mean(), rates - rates.mean(axis=0)
     scale = np.linalg.norm(force) * np.linalg.norm(rates, axis=0)
     correlations = np.abs(force @ rates) / np.where(scale > 0, scale, 1.0)
-    return bool(correlations.max() > _FOLLOWS)
+    return bool(correlations.max() > 0.7)
 
 
 @dataclass(frozen=True)
@@ -163,14 +141,8 @@ class ImuReport:
 
     Parameters
     ----------
-    topic, frame_id
-        Where it came from.
-    timing
-        Of its stamps.
-    channels
-        One summary per channel.
-    gravity
-        As the accelerometer shows it.
+    topic, frame_id, timing, channels, gravity
+        Where it came from, its stamps, channels and gravity.
     fastest_rate
         99 % quantile of the magnitude of the angular rate, in the unit of the recording.
     not_finite
@@ -227,98 +199,64 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     )
 
 
-# Faster than the range of any usual gyroscope, 2000 deg/s.
-_FASTEST_RAD_S = 35.0
-_SAME_LIVE = 'have the driver convert, or keep it the same when the filter runs'
-
-
-def imu_findings(imu: ImuReport) -> list[Finding]:
-    """Return what is to be said about the IMU."""
-    findings = _gravity_findings(imu)
+def imu_findings(imu: ImuReport) -> Iterator[Finding]:
+    """Yield findings about the IMU."""
+    mean, cure = imu.gravity.mean_magnitude, 'or keep it the same when the filter runs'
+    if imu.gravity.verdict == 'g':
+        yield warning(
+            'acceleration_in_g',
+            f'The acceleration is {mean:.2f} on average, so it is probably in g, not in m/s^2: '
+            f'have the driver convert, {cure}.',
+        )
+    elif imu.gravity.verdict == 'removed':
+        yield warning(
+            'gravity_removed',
+            f'The acceleration averages to {mean:.1f} m/s^2, not to 9.8, so gravity is probably '
+            f'taken out already: prefer the raw topic of the IMU (REP-145), {cure}.',
+        )
+    elif imu.gravity.verdict == 'unclear':
+        yield warning(
+            'acceleration_unclear',
+            f'The acceleration averages to {mean:.1f}, which is gravity neither in m/s^2 nor in '
+            f'g: check unit and calibration of the accelerometer.',
+        )
+    elif imu.gravity.up_axis != '+z':
+        yield info(
+            'imu_mounting',
+            f'The axis {imu.gravity.up_axis} of the IMU points up: nothing to do as long as it '
+            f'stays mounted like this.',
+        )
     dead = [channel.name for channel in imu.channels if channel.dead]
     if dead:
-        findings.append(
-            warning(
-                'dead_channels',
-                f'{len(dead)} of 6 channels never change ({", ".join(dead)}): they are left out '
-                f'of a model; check the driver if the sensor has them.',
-            ),
+        yield warning(
+            'dead_channels',
+            f'{len(dead)} of 6 channels never change ({", ".join(dead)}): they are left out '
+            f'of a model; check the driver if the sensor has them.',
         )
     if imu.not_finite:
-        findings.append(
-            warning(
-                'imu_not_finite',
-                f'{imu.not_finite} IMU samples are NaN or infinite: they are left out; check the '
-                f'driver.',
-            ),
+        yield warning(
+            'imu_not_finite',
+            f'{imu.not_finite} IMU samples are NaN or infinite: they are left out; check the '
+            f'driver.',
         )
     if any(imu.absurd):
-        findings.append(_absurd(imu))
+        counts = zip(imu.absurd, imu.channels, strict=True)
+        places = ', '.join(f'{count} in {channel.name}' for count, channel in counts if count)
+        yield warning(
+            'imu_absurd',
+            f'IMU values are far beyond all others, {places}: these samples are left out; look '
+            f'for a damaged file or a disturbed bus.',
+        )
     if imu.stuck:
-        findings.append(
-            warning(
-                'imu_stuck',
-                f'The IMU repeats one sample exactly, {listed(imu.stuck)}: check the driver, and '
-                f'leave these parts out of training.',
-            ),
+        yield warning(
+            'imu_stuck',
+            f'The IMU repeats one sample exactly, {listed(imu.stuck)}: check the driver, and '
+            f'leave these parts out of training.',
         )
-    if imu.fastest_rate > _FASTEST_RAD_S:
-        findings.append(
-            warning(
-                'gyroscope_too_fast',
-                f'The angular rate reaches {imu.fastest_rate:.0f} rad/s, more than gyroscopes '
-                f'measure, so it is probably in deg/s: {_SAME_LIVE}.',
-            ),
+    # Beyond the range of any usual gyroscope, 2000 deg/s.
+    if imu.fastest_rate > 35.0:
+        yield warning(
+            'gyroscope_too_fast',
+            f'The angular rate reaches {imu.fastest_rate:.0f} rad/s, more than gyroscopes '
+            f'measure, so it is probably in deg/s: have the driver convert, {cure}.',
         )
-    return findings
-
-
-def _absurd(imu: ImuReport) -> Finding:
-    places = ', '.join(
-        f'{count} in {channel.name}'
-        for channel, count in zip(imu.channels, imu.absurd, strict=True)
-        if count
-    )
-    return warning(
-        'imu_absurd',
-        f'IMU values are far beyond all others, {places}: these samples are left out; look for a '
-        f'damaged file or a disturbed bus.',
-    )
-
-
-def _gravity_findings(imu: ImuReport) -> list[Finding]:
-    gravity = imu.gravity
-    if gravity.verdict == 'g':
-        return [
-            warning(
-                'acceleration_in_g',
-                f'The acceleration is {gravity.mean_magnitude:.2f} on average, so it is probably '
-                f'in g, not in m/s^2: {_SAME_LIVE}.',
-            ),
-        ]
-    if gravity.verdict == 'removed':
-        return [
-            warning(
-                'gravity_removed',
-                f'The acceleration averages to {gravity.mean_magnitude:.1f} m/s^2, not to 9.8, '
-                f'so gravity is probably taken out already: prefer the raw topic of the IMU '
-                f'(REP-145), or keep it the same when the filter runs.',
-            ),
-        ]
-    if gravity.verdict == 'unclear':
-        return [
-            warning(
-                'acceleration_unclear',
-                f'The acceleration averages to {gravity.mean_magnitude:.1f}, which is gravity '
-                f'neither in m/s^2 nor in g: check unit and calibration of the accelerometer.',
-            ),
-        ]
-    if gravity.up_axis != '+z':
-        return [
-            info(
-                'imu_mounting',
-                f'The axis {gravity.up_axis} of the IMU points up: nothing to do as long as it '
-                f'stays mounted like this.',
-            ),
-        ]
-    return []

@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.findings import warning
 from two_manifold_ros.inspection.imu import imu_findings, measure_imu
-from two_manifold_ros.inspection.lag import HALF_TICK_S, late_sentences
+from two_manifold_ros.inspection.lag import late_sentences
 from two_manifold_ros.inspection.positions import measure_positions, position_findings
 from two_manifold_ros.inspection.timing import timing_findings
 
@@ -38,7 +38,7 @@ class Report:
     findings
         What they mean, warnings first.
     notes
-        What had to be said about reading the bag.
+        About reading the bag.
 
     """
 
@@ -63,10 +63,6 @@ def _plain(value: object) -> object:
     return value
 
 
-_SAID_OF_ALL = ('time_offset', 'no_laps', 'few_laps')
-"""Findings that count for all recordings together: the lag below, laps in the model's notes."""
-
-
 def inspect_recording(recording: Recording) -> Report:
     """
     Measure a recording and say what the measurements mean for training.
@@ -88,13 +84,11 @@ def inspect_recording(recording: Recording) -> Report:
         findings += timing_findings('Position', positions.timing, 'they teach no position')
         findings += position_findings(positions, _half_tick_s(imu.timing.rate_hz))
     else:
-        findings.append(
-            warning(
-                'no_positions',
-                'There are no positions, so a model can run on this recording but not learn '
-                'from it: record a position topic, or name it with --position-topic.',
-            ),
+        words = (
+            'There are no positions, so a model can run on this recording but not learn from it: '
+            'record a position topic, or name it with --position-topic.'
         )
+        findings.append(warning('no_positions', words))
     if any(finding.code == 'gyroscope_in_degrees' for finding in findings):
         # The course says the same with more certainty.
         findings = [each for each in findings if each.code != 'gyroscope_too_fast']
@@ -106,12 +100,12 @@ def training_warnings(
     recordings: Sequence[Recording], rate_hz: float | None = None
 ) -> Iterator[str]:
     """
-    Yield what should be known before training on these recordings, a sentence each.
+    Yield sentences to know before training on recordings of one setup.
 
     Parameters
     ----------
     recordings
-        Of one setup.
+        With IMU samples.
     rate_hz
         Ticks per second of the model, if known.
 
@@ -122,9 +116,11 @@ def training_warnings(
 
     """
     reports = [inspect_recording(recording) for recording in recordings]
+    # These count for all recordings together: the lag below, laps in the model's notes.
+    of_all = ('time_offset', 'no_laps', 'few_laps')
     for report in reports:
         for finding in report.findings:
-            if finding.severity == 'warning' and finding.code not in _SAID_OF_ALL:
+            if finding.severity == 'warning' and finding.code not in of_all:
                 yield f'{report.name}: {finding.sentence}'
     located = [(report, report.positions) for report in reports if report.positions is not None]
     slowest = min((report.imu.timing.rate_hz for report in reports), default=0.0)
@@ -136,4 +132,5 @@ def training_warnings(
 
 
 def _half_tick_s(imu_rate_hz: float) -> float:
-    return max(HALF_TICK_S, 0.5 / imu_rate_hz) if imu_rate_hz else HALF_TICK_S
+    """Return half a tick of the usual 20 Hz or of a slower IMU, below which no lag shows."""
+    return max(0.025, 0.5 / imu_rate_hz) if imu_rate_hz else 0.025

@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.findings import info, warning
-from two_manifold_ros.inspection.motion import put_together, SMOOTHING_S
+from two_manifold_ros.inspection.motion import put_together
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -25,22 +25,18 @@ if TYPE_CHECKING:
 
 
 FURTHEST_S = 2.0
-"""Lags that are looked at, to both sides: of a camera or receiver and its driver, not of clocks
-that nobody set; and on a short track one curve soon looks like the next."""
+"""
+Lags that are searched, to both sides.
 
-_BLOCKS = 8
-_POINTS_IN_WINDOW = 12
-_LEAST_S = 10.0
-_TELLING = 0.36
-_VAGUE_S = 0.1
-_ALMOST = 0.8
-_CONSTANT = 1e-9
+They are those of a camera or receiver and its driver, not of clocks that nobody set. Twice as far,
+on a short track one curve looks like the next; half as far leaves slow cameras out.
+"""
 
 
 @dataclass(frozen=True)
-class Witness:
+class SensorLag:
     """
-    What one sensor says of the lag.
+    The lag that one sensor shows.
 
     Parameters
     ----------
@@ -60,12 +56,12 @@ class Witness:
     explained: float
 
     @property
-    def tells(self) -> bool:
-        """Whether what it says is worth anything."""
-        return self.explained >= _TELLING and self.error_s <= _VAGUE_S
+    def usable(self) -> bool:
+        """Whether the sensor explains the motion and the lag is known to a tenth of a second."""
+        return self.explained >= 0.36 and self.error_s <= 0.1
 
 
-def hear(name: str, early: Floats, late: Floats, step_s: float, window: int) -> Witness:
+def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int) -> SensorLag:
     """
     Find the lag at which a linear combination of some signals explains another one best.
 
@@ -85,41 +81,50 @@ def hear(name: str, early: Floats, late: Floats, step_s: float, window: int) -> 
         Points over which both are smoothed; those far closer together say the same.
 
     """
-    stride = max(1, window // _POINTS_IN_WINDOW)
+    # Twelve points in a window, and no lag from less than ten seconds.
+    stride = max(1, window // 12)
     early, late, step_s = early[::stride], late[::stride], step_s * stride
-    least = round(_LEAST_S / step_s)
+    least, blocks = round(10.0 / step_s), 8
     if min(np.isfinite(late).sum(), np.isfinite(early).all(axis=1).sum()) < least:
-        return Witness(name, 0.0, np.inf, 0.0)
+        return SensorLag(name, 0.0, np.inf, 0.0)
     reach = math.ceil(FURTHEST_S / step_s) + 1
-    shares = _explained(early, late, np.arange(-reach, reach + 1), least)
+    shares = _explained(early, late, np.arange(-reach, reach + 1), least, blocks)
     peaks = shares.argmax(axis=0)
     best = float(shares[peaks[0], 0])
     lag_s = float(peaks[0] - reach) * step_s
-    if _ambiguous(shares[:, 0]) or peaks.min() == 0 or peaks.max() == 2 * reach:
-        return Witness(name, lag_s, np.inf, best)
+    # Lags far apart that explain almost as much are ambiguous, as on the two halves of an oval.
+    high = np.flatnonzero(shares[:, 0] >= 0.8 * shares[:, 0].max())
+    if high[-1] - high[0] >= len(high) or peaks.min() == 0 or peaks.max() == 2 * reach:
+        return SensorLag(name, lag_s, np.inf, best)
     tops = [_vertex(curve, peak) for peak, curve in zip(peaks.tolist(), shares.T, strict=True)]
     lags = (peaks - reach + tops) * step_s
-    error_s = float(np.sqrt((_BLOCKS - 1) * np.var(lags[1:])))
-    return Witness(name, float(lags[0]), error_s if abs(lags[0]) <= FURTHEST_S else np.inf, best)
+    error_s = float(np.sqrt((blocks - 1) * np.var(lags[1:])))
+    return SensorLag(name, float(lags[0]), error_s if abs(lags[0]) <= FURTHEST_S else np.inf, best)
 
 
-def _ambiguous(curve: Floats) -> bool:
-    """Return whether lags far apart explain almost as much, as on the two halves of an oval."""
-    high = np.flatnonzero(curve >= _ALMOST * curve.max())
-    return bool(high[-1] - high[0] >= len(high))
-
-
-def _explained(early: Floats, late: Floats, lags: Ints, least: int) -> Floats:
+def _explained(early: Floats, late: Floats, lags: Ints, least: int, blocks: int) -> Floats:
     """Return (lags, 1 + blocks) shares of explained variance: of all, and without each block."""
     early, late = _standardised(early), _standardised(late[:, None])
     # Once, as it takes longer than all else of a lag.
     known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
     known_late: Bools = np.isfinite(late[:, 0])
-    sums = np.stack(
-        [_block_moments(early, late, (known_early, known_late), lag) for lag in lags.tolist()]
-    )
-    total = sums.sum(axis=1, keepdims=True)
-    return _share(np.concatenate([total, total - sums], axis=1), least)
+    size = len(late)
+    sums = []
+    for lag in lags.tolist():
+        # In each block, sums of products (k + 2, k + 2) of one, the signals, and what comes later.
+        rows = np.zeros((-(-size // blocks) * blocks, early.shape[1] + 2))
+        paired = slice(max(0, lag), size + min(0, lag))
+        before = slice(max(0, -lag), size - max(0, lag))
+        inside = rows[paired]
+        inside[:, 0] = 1.0
+        inside[:, 1:-1] = early[before]
+        inside[:, -1:] = late[paired]
+        inside[~(known_early[before] & known_late[paired])] = 0.0
+        parts = rows.reshape(blocks, -1, rows.shape[1])
+        sums.append(parts.transpose(0, 2, 1) @ parts)
+    moments = np.stack(sums)
+    total = moments.sum(axis=1, keepdims=True)
+    return _share(np.concatenate([total, total - moments], axis=1), least)
 
 
 def _standardised(signals: Floats) -> Floats:
@@ -128,23 +133,7 @@ def _standardised(signals: Floats) -> Floats:
     return centred / np.where(scale > 0, scale, 1.0)
 
 
-def _block_moments(early: Floats, late: Floats, known: tuple[Bools, Bools], lag: int) -> Floats:
-    """Return sums of products (blocks, k + 2, k + 2) of one, the signals, and what comes later."""
-    size = len(late)
-    rows = np.zeros((-(-size // _BLOCKS) * _BLOCKS, early.shape[1] + 2))
-    paired = slice(max(0, lag), size + min(0, lag))
-    before = slice(max(0, -lag), size - max(0, lag))
-    inside = rows[paired]
-    inside[:, 0] = 1.0
-    inside[:, 1:-1] = early[before]
-    inside[:, -1:] = late[paired]
-    inside[~(known[0][before] & known[1][paired])] = 0.0
-    blocks = rows.reshape(_BLOCKS, -1, rows.shape[1])
-    moments: Floats = blocks.transpose(0, 2, 1) @ blocks
-    return moments
-
-
-def _share(moments: Floats, least: int) -> Floats:
+def _share(moments: Floats, least: int, constant: float = 1e-9) -> Floats:
     """Return which share of the last variable's variance the others explain; 0 from too few."""
     counts = np.maximum(moments[..., :1, :1], 1.0)
     means = moments[..., 0, 1:] / counts[..., 0]
@@ -152,8 +141,8 @@ def _share(moments: Floats, least: int) -> Floats:
     inverse = np.linalg.pinv(covariance[..., :-1, :-1], rcond=1e-6, hermitian=True)
     shared, whole = covariance[..., :-1, -1], covariance[..., -1, -1]
     explained = np.einsum('...i,...ij,...j->...', shared, inverse, shared)
-    enough = (counts[..., 0, 0] >= least) & (whole > _CONSTANT)
-    share: Floats = np.where(enough, explained / np.maximum(whole, _CONSTANT), 0.0)
+    enough = (counts[..., 0, 0] >= least) & (whole > constant)
+    share: Floats = np.where(enough, explained / np.maximum(whole, constant), 0.0)
     return share
 
 
@@ -164,17 +153,6 @@ def _vertex(values: Floats, peak: int) -> float:
     return 0.0 if bend == 0 else float((left - right) / (2 * bend))
 
 
-_SMOOTHINGS_S = (SMOOTHING_S, 1.2, 2.4, 4.8)
-
-_FAIR_SHARE = 0.95
-
-_SYSTEMATIC_S = 0.01
-"""What slip, banking and the way between IMU and reference point do even to a good witness."""
-
-_SURE = 2.0
-"""Standard errors to either side that hold the truth nineteen times in twenty."""
-
-
 @dataclass(frozen=True)
 class Lag:
     """
@@ -183,18 +161,18 @@ class Lag:
     Parameters
     ----------
     seconds
-        Negative where they are earlier; ``None`` where no sensor tells.
+        Negative where they are earlier; ``None`` where no sensor shows it.
     uncertainty_s
         The lag is within as much of ``seconds`` nineteen times in twenty; infinite where no
-        sensor tells.
+        sensor shows it.
     witnesses
-        What each sensor that tells says.
+        The usable lags of single sensors.
 
     """
 
     seconds: float | None
     uncertainty_s: float
-    witnesses: tuple[Witness, ...]
+    witnesses: tuple[SensorLag, ...]
 
     def __str__(self) -> str:
         """Return the lag in words."""
@@ -210,12 +188,12 @@ class Lag:
 
 def estimate_lag(recording: Recording) -> Lag:
     """
-    Estimate the lag of a recording; as `lag_between`, and not told without positions.
+    Estimate the lag of a recording as ``lag_between`` does; unknown without positions.
 
     Positions that jump or are missing are passed over.
     """
     if recording.positions is None:
-        return _settled([])
+        return _combine([])
     return lag_between(recording.positions, recording.imu)
 
 
@@ -223,7 +201,7 @@ def lag_between(
     positions: PositionStream,
     imu: ImuStream,
     usual: Together | None = None,
-    gyroscope: Witness | None = None,
+    gyroscope: SensorLag | None = None,
 ) -> Lag:
     """
     Estimate a lag of up to ``FURTHEST_S`` from the gyroscope and from the accelerometer.
@@ -235,28 +213,27 @@ def lag_between(
     positions, imu
         Of one recording.
     usual, gyroscope
-        Both at the usual smoothing, and what `hear_gyroscope` says of that, if known already.
+        Both at the usual smoothing, and its ``gyroscope_lag``, if known already.
 
     """
     if not imu.of_imu:
-        return _settled([])
-    scenes = [
-        usual if index == 0 and usual else put_together(positions, imu, smoothing_s)
-        for index, smoothing_s in enumerate(_SMOOTHINGS_S)
-    ]
+        return _combine([])
+    # The usual smoothing first. Positions of little noise show most when smoothed little.
+    scenes = [usual or put_together(positions, imu)]
+    scenes += [put_together(positions, imu, smoothing_s) for smoothing_s in (1.2, 2.4, 4.8)]
     seen = [both for both in scenes if both is not None]
     if not seen:
-        return _settled([])
-    turns = [gyroscope if both is usual and gyroscope else hear_gyroscope(both) for both in seen]
-    return _settled([_clearest(turns), _clearest(list(map(hear_accelerometer, seen)))])
+        return _combine([])
+    turns = [gyroscope if both is usual and gyroscope else gyroscope_lag(both) for both in seen]
+    return _combine([_clearest(turns), _clearest(list(map(accelerometer_lag, seen)))])
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
     """
     Return one lag for all recordings if what is known of them allows it, or each its own.
 
-    A machine that was not restarted between recordings has one lag; that of a recording in which
-    nothing tells is then known from the others.
+    A machine that was not restarted between recordings has one lag; that of a recording that
+    shows none is then known from the others.
     """
     known = [lag for lag in lags if lag.seconds is not None]
     if not known:
@@ -271,61 +248,60 @@ def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
     return [Lag(mean, float(uncertainties.min()), witnesses)] * len(lags)
 
 
-def hear_gyroscope(both: Together) -> Witness:
-    """Return what the axis says that explains the rate of turn of the course best."""
+def gyroscope_lag(both: Together) -> SensorLag:
+    """Return the lag of the axis that explains the rate of turn of the course best."""
     motion = both.motion
-    rates = [both.imu[:, [axis]] for axis in (3, 4, 5)]
-    return max(
-        (
-            hear(name, rate, motion.course_rate, motion.step_s, motion.window)
-            for name, rate in zip(IMU_CHANNELS[3:], rates, strict=True)
-        ),
-        key=lambda witness: witness.explained,
-    )
+    found = [
+        find_lag(name, both.imu[:, [axis]], motion.course_rate, motion.step_s, motion.window)
+        for axis, name in enumerate(IMU_CHANNELS[3:], start=3)
+    ]
+    return max(found, key=lambda each: each.explained)
 
 
-def hear_accelerometer(both: Together) -> Witness:
+def accelerometer_lag(both: Together) -> SensorLag:
     """
-    Return what all axes together say that explain the acceleration to the side.
+    Return the lag at which all axes together explain the acceleration to the side.
 
     The acceleration along the course says little: it is small, and weight leaks into it wherever
     the ground rises or the vehicle pitches.
     """
     motion = both.motion
     aside = np.linalg.norm(motion.velocities, axis=1) * motion.course_rate
-    return hear('linear_acceleration', both.imu[:, :3], aside, motion.step_s, motion.window)
+    return find_lag('linear_acceleration', both.imu[:, :3], aside, motion.step_s, motion.window)
 
 
-def _clearest(heard: list[Witness]) -> Witness:
+def _clearest(found: list[SensorLag]) -> SensorLag:
     """
-    Return what a sensor says at the smoothing at which it errs least.
+    Return the lag of a sensor at the smoothing at which it errs least.
 
-    Positions of little noise tell most when smoothed little, others when smoothed much; but a
-    smoothing over which the bends of the track are lost explains less and tells nothing.
+    A smoothing over which the bends of the track are lost explains less and tells nothing.
     """
-    best = max(witness.explained for witness in heard)
-    fair = [witness for witness in heard if witness.explained >= _FAIR_SHARE * best]
-    return min(fair, key=lambda witness: witness.error_s)
+    best = max(each.explained for each in found)
+    fair = [each for each in found if each.explained >= 0.95 * best]
+    return min(fair, key=lambda each: each.error_s)
 
 
-def _settled(heard: list[Witness]) -> Lag:
+def _combine(found: list[SensorLag]) -> Lag:
     """
-    Weigh the witnesses by their errors.
+    Average the lags of sensors, weighted by their errors.
 
     Slip lets the gyroscope see a turn late or early, and an IMU far from the reference point of
     the positions is pushed to the side at another time; where the two disagree the truth may be
     anywhere between them, so half the difference adds to the uncertainty.
     """
-    telling = tuple(witness for witness in heard if witness.tells)
-    if not telling:
+    usable = tuple(each for each in found if each.usable)
+    if not usable:
         return Lag(None, np.inf, ())
-    lags = np.array([witness.lag_s for witness in telling])
-    weights = 1 / (np.array([witness.error_s for witness in telling]) ** 2 + _SYSTEMATIC_S**2)
-    uncertainty = np.hypot(_SURE / np.sqrt(weights.sum()), np.ptp(lags) / 2)
-    return Lag(float(np.average(lags, weights=weights)), float(uncertainty), telling)
+    lags = np.array([each.lag_s for each in usable])
+    # Slip, banking and the way from IMU to reference point move even a good one by 10 ms.
+    weights = 1 / (np.array([each.error_s for each in usable]) ** 2 + 0.01**2)
+    # Two standard errors to either side hold the truth nineteen times in twenty.
+    uncertainty = np.hypot(2.0 / np.sqrt(weights.sum()), np.ptp(lags) / 2)
+    return Lag(float(np.average(lags, weights=weights)), float(uncertainty), usable)
 
 
 AUTO = 'auto'
+"""A position lag that is to be found."""
 
 
 def parse_position_lag(text: str) -> float | None:
@@ -370,11 +346,18 @@ def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]
     if not wanted:
         return list(recordings)
     lag_s = parse_position_lag(wanted)
-    if lag_s is not None:
-        asked = _moving(lag_s, 'as asked for')
-        return _moved(recordings, [(lag_s, asked)] * len(recordings))
-    lags = agreed_lags([estimate_lag(recording) for recording in recordings])
-    return _moved(recordings, list(map(_correction, lags)))
+    if lag_s is None:
+        lags = agreed_lags([estimate_lag(recording) for recording in recordings])
+        corrections = list(map(_correction, lags))
+    else:
+        corrections = [(lag_s, _moving(lag_s, 'as asked for'))] * len(recordings)
+    alike = len(set(corrections)) == 1
+    moved = []
+    for recording, (earlier_s, words) in zip(recordings, corrections, strict=True):
+        note = words if alike else f'{recording.name}: {words}'
+        earlier = recording.with_positions_earlier(earlier_s)
+        moved.append(replace(earlier, notes=(*recording.notes, note)))
+    return moved
 
 
 def _correction(lag: Lag) -> tuple[float, str]:
@@ -391,41 +374,21 @@ def _moving(lag_s: float, why: str) -> str:
     return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
-def _moved(
-    recordings: Sequence[Recording], corrections: Sequence[tuple[float, str]]
-) -> list[Recording]:
-    """Make positions earlier and note it, by name where it is not the same for all."""
-    alike = len(set(corrections)) == 1
-    moved = []
-    for recording, (lag_s, words) in zip(recordings, corrections, strict=True):
-        note = words if alike else f'{recording.name}: {words}'
-        earlier = recording.with_positions_earlier(lag_s)
-        moved.append(replace(earlier, notes=(*recording.notes, note)))
-    return moved
-
-
-HALF_TICK_S = 0.025
-"""Of the 20 Hz that are usual; a lag below half a tick does not show in an estimate."""
-
-
-def lag_findings(lag: Lag, least_s: float) -> list[Finding]:
-    """Return what is to be said about a lag, if it is more than ``least_s`` seconds."""
+def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
+    """Yield a finding about a lag that is unknown, or of more than ``least_s`` seconds."""
     if lag.seconds is None:
-        return [
-            info(
-                'offset_unknown',
-                'Whether IMU and positions are in step cannot be told, because neither gyroscope '
-                'nor accelerometer follows the course: record straights and curves for more than '
-                'ten seconds if you want to know.',
-            ),
-        ]
-    if not lag.exceeds(least_s):
-        return []
-    return [warning('time_offset', _late(lag))]
+        yield info(
+            'offset_unknown',
+            'Whether IMU and positions are in step cannot be told, because neither gyroscope '
+            'nor accelerometer follows the course: record straights and curves for more than '
+            'ten seconds if you want to know.',
+        )
+    elif lag.exceeds(least_s):
+        yield warning('time_offset', _late(lag))
 
 
 def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:
-    """Yield what is to be said about the lags of recordings of those names, once if they agree."""
+    """Yield a sentence for each late recording of those names, one for all if they agree."""
     agreed = agreed_lags(lags)
     if len(names) > 1 and len(set(agreed)) == 1:
         names, agreed = [f'{names[0]} and {len(names) - 1} more'], agreed[:1]

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-_TIMES_FAST = 3.0
-_FAST_QUANTILE = 0.95
-
-
 @dataclass(frozen=True)
 class Jump:
     """A leap: seconds from the first IMU stamp, and metres."""
@@ -35,10 +31,8 @@ def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
 
     Parameters
     ----------
-    seconds : (M,) float64
-        Increasing.
-    positions : (M, 2) float64
-        Metres, finite.
+    seconds : (M,), positions : (M, 2), float64
+        Increasing stamps, and finite positions in metres.
     gap_s
         Steps longer than this are gaps, over which the vehicle may have gone anywhere.
 
@@ -50,8 +44,8 @@ def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
     # Jitter makes some intervals tiny without the step being so.
     speeds = distances / np.maximum(intervals, np.median(intervals))
     inside = intervals <= gap_s
-    fast = np.quantile(speeds[inside], _FAST_QUANTILE) if inside.any() else np.inf
-    jumps: Bools = inside & (speeds > _TIMES_FAST * fast)
+    fast = np.quantile(speeds[inside], 0.95) if inside.any() else np.inf
+    jumps: Bools = inside & (speeds > 3.0 * fast)
     return jumps
 
 
@@ -62,14 +56,13 @@ def find_jumps(seconds: Floats, positions: Floats, gap_s: float) -> tuple[Jump, 
     return tuple(map(Jump, seconds[1:][mask].tolist(), distances[mask].tolist()))
 
 
-_MOST_POINTS = 200_000
-_SMOOTHING_INTERVALS = 5
-_SMOOTHING_STEPS = 12
-_SLOW = 0.2
-_STANDING_M_S = 0.01
-
 SMOOTHING_S = 0.6
-"""Keeps the bends of small tracks, and makes positions of a few centimetres' noise smooth."""
+"""
+Seconds over which a cubic is fitted to positions.
+
+It keeps the bends of small tracks, and makes positions of a few centimetres' noise smooth; half
+as much lets the noise into the course, twice as much cuts tight bends.
+"""
 
 
 @dataclass(frozen=True)
@@ -114,22 +107,23 @@ def measure_motion(
 
     Parameters
     ----------
-    seconds : (M,) float64
-        Increasing.
-    positions : (M, 2) float64
-        Metres, finite.
+    seconds, positions
+        As in ``is_jump``.
     gap_s
         Longest step between positions that are joined.
     smoothing_s
         Time over which a cubic is fitted; longer where positions are rare.
 
     """
-    if len(seconds) < 2 * _SMOOTHING_INTERVALS:
+    # A cubic needs five intervals; twelve steps of the grid follow it, 200,000 at most.
+    intervals = np.diff(seconds)
+    if len(intervals) < 2 * 5 - 1:
         return None
-    interval = _typical_interval(seconds, gap_s)
-    span = float(seconds[-1] - seconds[0])
-    step = max(min(smoothing_s / _SMOOTHING_STEPS, interval), span / _MOST_POINTS)
-    window = 2 * round(max(smoothing_s, _SMOOTHING_INTERVALS * interval) / step / 2) + 1
+    joined = intervals[intervals <= gap_s]
+    # The mean interval at a random time: where they are uneven, the long ones count.
+    interval = float(np.square(joined).sum() / joined.sum()) if len(joined) else gap_s
+    step = max(min(smoothing_s / 12, interval), float(seconds[-1] - seconds[0]) / 200_000)
+    window = 2 * round(max(smoothing_s, 5 * interval) / step / 2) + 1
     grid = np.arange(seconds[0], seconds[-1], step)
     if len(grid) <= window:
         return None
@@ -137,20 +131,15 @@ def measure_motion(
     smooth, velocity, acceleration = (_smoothed(even, window, order, step) for order in range(3))
     known = _known(grid, seconds, positions, gap_s, window)
     speed = np.linalg.norm(velocity, axis=1)
-    moving = known & (speed > _slow_speed(speed[known]))
+    # A fifth of the usual speed of the faster half is slow, and so is a crawl.
+    usual = float(np.quantile(speed[known], 0.75)) if known.any() else 0.0
+    moving = known & (speed > max(0.2 * usual, 0.01))
     if not moving.any():
         return None
     turning = velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0]
     rate = np.full(len(grid), np.nan)
     rate[moving] = turning[moving] / speed[moving] ** 2
     return Motion(grid, step, window, smooth, velocity, rate, known, moving)
-
-
-def _typical_interval(seconds: Floats, gap_s: float) -> float:
-    """Return the mean interval at a random time: where they are uneven, the long ones count."""
-    intervals = np.diff(seconds)
-    joined = intervals[intervals <= gap_s]
-    return float(np.square(joined).sum() / joined.sum()) if len(joined) else gap_s
 
 
 def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
@@ -195,19 +184,8 @@ def _smoothed(values: Floats, window: int, derivative: int = 0, step: float = 1.
     return smooth
 
 
-def _slow_speed(speeds: Floats) -> float:
-    """Return a fifth of the usual speed of the faster half, at least a crawl."""
-    usual = float(np.quantile(speeds, 0.75)) if len(speeds) else 0.0
-    return max(_SLOW * usual, _STANDING_M_S)
-
-
-def _known(
-    grid: Floats,
-    seconds: Floats,
-    positions: Floats,
-    gap_s: float,
-    window: int,
-) -> Bools:
+def _known(grid: Floats, seconds: Floats, positions: Floats, gap_s: float, window: int) -> Bools:
+    """Return which points of the grid (G,) no gap and no jump is near."""
     broken = (np.diff(seconds) > gap_s) | is_jump(seconds, positions, gap_s)
     step = np.clip(np.searchsorted(seconds, grid, side='right') - 1, 0, len(broken) - 1)
     # A cubic that reaches over a break says nothing.
@@ -216,19 +194,6 @@ def _known(
     last, first = np.minimum(middle + reach + 1, len(grid)), np.maximum(middle - reach, 0)
     known: Bools = breaks[last] == breaks[first]
     return known
-
-
-_GATES = 16
-_GATE_WIDTH = 0.1
-_SHORTEST_LAP_WIDTHS = 4
-
-MOST_GAP = 0.5
-"""
-Share of the time between two passages of a gate for which nothing is known, at the most.
-
-In a longer gap the vehicle may have come by the gate without being seen: with .5 at most once, if
-it drives evenly.
-"""
 
 
 @dataclass(frozen=True)
@@ -250,25 +215,36 @@ class Laps:
     length_m: float
 
 
-def count_laps(motion: Motion) -> Laps | None:
+def count_laps(motion: Motion, gates: int = 16, most_gap: float = 0.5) -> Laps | None:
     """
     Return the laps, or nothing if the vehicle never came by twice.
 
     Gates are put across the route at even distances; the times and ways between passing the same
     gate twice in the same direction are laps.
+
+    Parameters
+    ----------
+    motion
+        From ``measure_motion``.
+    gates
+        How many.
+    most_gap
+        Share of the time of a lap for which nothing may be known. In a longer gap the vehicle may
+        have come by the gate without being seen: with 0.5 at most once, if it drives evenly.
+
     """
     way = way_driven(motion)
     if way[-1] == 0:
         return None
-    targets = (np.arange(_GATES) + 0.5) / _GATES * way[-1]
-    gates = np.searchsorted(way, targets)
-    width = _GATE_WIDTH * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
-    found = [_laps_through(motion, way, int(gate), width) for gate in gates]
+    points = np.searchsorted(way, (np.arange(gates) + 0.5) / gates * way[-1])
+    # A tenth of the route's extent.
+    width = 0.1 * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
+    found = [_laps_through(motion, way, int(gate), width) for gate in points]
     laps, gaps = (np.concatenate(each) for each in zip(*found, strict=True))
     # No way is counted over a gap, so the length is a bit short then, and the time is not.
     chosen = laps[gaps == 0.0]
     if not len(chosen):
-        chosen = laps[gaps < MOST_GAP]
+        chosen = laps[gaps < most_gap]
     if not len(chosen):
         return None
     time_s, length_m = np.median(chosen, axis=0).tolist()
@@ -303,7 +279,7 @@ def _passages(motion: Motion, way: Floats, gate: int, width: float) -> Ints:
     passing = (along[:-1] < 0) & (along[1:] >= 0) & (aside[1:] < width) & motion.moving[1:]
     passages: list[int] = []
     for point in (np.flatnonzero(passing) + 1).tolist():
-        if not passages or way[point] - way[passages[-1]] > _SHORTEST_LAP_WIDTHS * width:
+        if not passages or way[point] - way[passages[-1]] > 4 * width:
             passages.append(point)
     return np.array(passages, dtype=np.int64)
 

@@ -1,16 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the positions of a recording."""
+"""Positions of a recording: coverage, jumps, laps, lag, and the gyroscope against their course."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import degrees
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.inspection.findings import info, Stretch, warning
-from two_manifold_ros.inspection.lag import hear_gyroscope, lag_between, lag_findings
+from two_manifold_ros.inspection.lag import gyroscope_lag, lag_between, lag_findings
 from two_manifold_ros.inspection.motion import (
     count_laps,
     find_jumps,
@@ -18,17 +19,63 @@ from two_manifold_ros.inspection.motion import (
     usable_positions,
 )
 from two_manifold_ros.inspection.timing import advancing, measure_timing
-from two_manifold_ros.inspection.yaw import compare_yaw, yaw_findings
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import usable_places
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from two_manifold_ros.inspection.findings import Finding
-    from two_manifold_ros.inspection.lag import Lag
-    from two_manifold_ros.inspection.motion import Jump, Laps
+    from two_manifold_ros.inspection.lag import Lag, SensorLag
+    from two_manifold_ros.inspection.motion import Jump, Laps, Together
     from two_manifold_ros.inspection.timing import Timing
-    from two_manifold_ros.inspection.yaw import YawAgreement
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
     from two_manifold_ros.typing import Floats
+
+
+@dataclass(frozen=True)
+class YawAgreement:
+    """
+    The gyroscope axis that follows the course best, at the lag at which it does.
+
+    Parameters
+    ----------
+    channel
+        Its name.
+    correlation
+        With the course rate.
+    slope
+        Gyroscope over course rate: 1 where all is well, 57.3 for deg/s, negative for an IMU that
+        is upside down.
+
+    """
+
+    channel: str
+    correlation: float
+    slope: float
+
+
+def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
+    """
+    Compare the gyroscope axis that explains the course best with the course rate, at its lag.
+
+    Returns
+    -------
+    agreement
+        ``None`` if the streams do not overlap or nothing turns.
+
+    """
+    if not gyroscope.explained > 0:
+        return None
+    motion = both.motion
+    lag = round(gyroscope.lag_s / motion.step_s)
+    count = len(motion.seconds) - abs(lag)
+    yaw = both.imu[max(0, -lag) :][:count, IMU_CHANNELS.index(gyroscope.name)]
+    course_rate = motion.course_rate[max(0, lag) :][:count]
+    known = np.isfinite(yaw) & np.isfinite(course_rate)
+    (varied, shared), (_, turned) = np.cov(yaw[known], course_rate[known]).tolist()
+    # The course regressed on the gyroscope and inverted: the noise is in the positions.
+    return YawAgreement(gyroscope.name, shared / (varied * turned) ** 0.5, varied / shared)
 
 
 @dataclass(frozen=True)
@@ -38,10 +85,8 @@ class PositionReport:
 
     Parameters
     ----------
-    topic, frame_id, msgtype
-        Where it came from.
-    timing
-        Of its stamps.
+    topic, frame_id, msgtype, timing
+        Where it came from, and its stamps.
     not_finite
         Positions with NaN or infinity.
     absurd
@@ -54,10 +99,8 @@ class PositionReport:
         Width and height of the box around all positions.
     standing
         Share of the known time at which the vehicle hardly moves, in [0, 1].
-    jumps
-        Leaps.
-    laps
-        ``None`` if no lap was closed.
+    jumps, laps
+        Leaps, and laps if one was closed.
     yaw
         The gyroscope against the course; ``None`` if that cannot be compared.
     lag
@@ -82,15 +125,7 @@ class PositionReport:
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:
-    """
-    Measure positions against the IMU.
-
-    Parameters
-    ----------
-    positions, imu
-        Of one recording, each with at least one message.
-
-    """
+    """Measure positions against the IMU of one recording, each with at least one message."""
     origin_ns = imu.first_stamp
     finite = np.isfinite(positions.positions).all(axis=1)
     timing = measure_timing(positions.stamps, origin_ns)
@@ -98,7 +133,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
     both = put_together(positions, imu)
     motion = both.motion if both else None
-    gyroscope = hear_gyroscope(both) if both and imu.of_imu else None
+    gyroscope = gyroscope_lag(both) if both and imu.of_imu else None
     return PositionReport(
         topic=positions.topic,
         frame_id=positions.frame_id,
@@ -144,96 +179,95 @@ def _extent(points: Floats) -> tuple[float, float]:
     return width, height
 
 
-_ENOUGH_COVERAGE = 0.95
-_MUCH_STANDING = 0.2
-_FEW_LAPS = 3
-_MOST_LISTED = 5
-
-
-def position_findings(positions: PositionReport, half_tick_s: float) -> list[Finding]:
-    """Return what is to be said about the positions; a lag counts from half a tick on."""
+def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator[Finding]:
+    """Yield findings about the positions; a lag counts from half a tick on."""
     if not positions.coverage:
-        return [
-            warning(
-                'clocks_differ',
-                f'No position lies within the time of the IMU, the first comes '
-                f'{positions.timing.start_s:.1f} s after the first sample: set the clocks of '
-                f'both machines (NTP or PTP), or try --use-receive-time.',
-            ),
-        ]
-    findings = []
-    if positions.coverage < _ENOUGH_COVERAGE:
-        findings.append(
-            warning(
-                'positions_missing',
-                f'Positions cover {positions.coverage:.0%} of the time of the IMU'
-                f'{_hole(positions)}: training learns no place in the rest; check what the '
-                f'camera or receiver did there.',
-            ),
+        yield warning(
+            'clocks_differ',
+            f'No position lies within the time of the IMU, the first comes '
+            f'{positions.timing.start_s:.1f} s after the first sample: set the clocks of '
+            f'both machines (NTP or PTP), or try --use-receive-time.',
+        )
+        return
+    if positions.coverage < 0.95:
+        hole = positions.longest_hole
+        yield warning(
+            'positions_missing',
+            f'Positions cover {positions.coverage:.0%} of the time of the IMU'
+            f'{f", the longest hole is {hole}" if hole else ""}: training learns no place in the '
+            f'rest; check what the camera or receiver did there.',
         )
     if positions.not_finite:
-        findings.append(
-            warning(
-                'positions_not_finite',
-                f'{positions.not_finite} positions are NaN or infinite: they are left out; check '
-                f'what publishes {positions.topic}.',
-            ),
+        yield warning(
+            'positions_not_finite',
+            f'{positions.not_finite} positions are NaN or infinite: they are left out; check '
+            f'what publishes {positions.topic}.',
         )
     if positions.absurd:
-        findings.append(
-            warning(
-                'positions_absurd',
-                f'{positions.absurd} positions are further from the origin than anything on '
-                f'earth: they are left out; check what publishes {positions.topic}, or copy the '
-                f'recording again.',
-            ),
+        yield warning(
+            'positions_absurd',
+            f'{positions.absurd} positions are further from the origin than anything on '
+            f'earth: they are left out; check what publishes {positions.topic}, or copy the '
+            f'recording again.',
         )
-    if positions.jumps:
-        findings.append(_jumps(positions.jumps))
-    findings += _lap_findings(positions.laps)
-    if positions.standing > _MUCH_STANDING:
-        findings.append(
-            info(
-                'standing',
-                f'The vehicle stands for {positions.standing:.0%} of the time, which teaches '
-                f'little about the route: leave long stops out of the recording.',
-            ),
+    jumps, most = positions.jumps, 5
+    if jumps:
+        named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
+        more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
+        yield warning(
+            'position_jumps',
+            f'Positions jump {len(jumps)} time(s), {named}{more}: check the camera or the '
+            f'localisation there, a model learns them as they are.',
         )
-    findings += lag_findings(positions.lag, half_tick_s)
-    return findings + yaw_findings(positions.yaw)
+    if positions.laps is None:
+        yield warning(
+            'no_laps', 'The positions never close a lap: record several laps of one route.'
+        )
+    elif positions.laps.count < 3:
+        yield warning(
+            'few_laps',
+            f'There are only {positions.laps.count:.1f} laps: record at least 3, better 10, so '
+            f'that some can be held out.',
+        )
+    if positions.standing > 0.2:
+        yield info(
+            'standing',
+            f'The vehicle stands for {positions.standing:.0%} of the time, which teaches '
+            f'little about the route: leave long stops out of the recording.',
+        )
+    yield from lag_findings(positions.lag, half_tick_s)
+    yield from yaw_findings(positions.yaw)
 
 
-def _hole(positions: PositionReport) -> str:
-    hole = positions.longest_hole
-    return f', the longest hole is {hole}' if hole else ''
-
-
-def _jumps(jumps: tuple[Jump, ...]) -> Finding:
-    listed = ', '.join(
-        f'{jump.distance_m:.2f} m at {jump.at_s:.1f} s' for jump in jumps[:_MOST_LISTED]
-    )
-    more = f' and {len(jumps) - _MOST_LISTED} more' if len(jumps) > _MOST_LISTED else ''
-    return warning(
-        'position_jumps',
-        f'Positions jump {len(jumps)} time(s), {listed}{more}: check the camera or the '
-        f'localisation there, a model learns them as they are.',
-    )
-
-
-def _lap_findings(laps: Laps | None) -> list[Finding]:
-    if laps is None:
-        return [
-            warning(
-                'no_laps',
-                'The positions never close a lap: record several laps of one route.',
-            ),
-        ]
-    if laps.count < _FEW_LAPS:
-        return [
-            warning(
-                'few_laps',
-                f'There are only {laps.count:.1f} laps: record at least {_FEW_LAPS}, better 10, '
-                f'so that some can be held out.',
-            ),
-        ]
-    return []
+def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
+    """Yield findings about unit and sign of the gyroscope."""
+    if yaw is None or abs(yaw.correlation) < 0.6:
+        quality = 'they cannot be compared'
+        if yaw is not None:
+            quality = f'their correlation is only {abs(yaw.correlation):.2f}'
+        yield info(
+            'gyroscope_unclear',
+            f'The unit of the gyroscope cannot be told from course and yaw rate ({quality}): '
+            f'record straights and curves at a steady speed if you want to know.',
+        )
+        return
+    size = abs(yaw.slope)
+    if degrees(1.0) / 2.0 < size < degrees(1.0) * 2.0:
+        yield warning(
+            'gyroscope_in_degrees',
+            f'{yaw.channel} is {size:.0f} times the rate at which the course turns, so it is '
+            f'probably in deg/s, not in rad/s: have the driver convert, or keep it the same '
+            f'when the filter runs.',
+        )
+    elif not 1.0 / 2.0 < size < 1.0 * 2.0:
+        yield warning(
+            'gyroscope_scale',
+            f'{yaw.channel} is {size:.3g} times the rate at which the course turns: check the '
+            f'unit of the gyroscope (rad/s) and of the positions (m).',
+        )
+    if yaw.slope < 0:
+        yield info(
+            'yaw_reversed',
+            f'{yaw.channel} turns against the course, so the IMU is upside down or the frame of '
+            f'the positions is left-handed: nothing to do as long as both stay so.',
+        )

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.timing import Timing
 
 
-_BAR_WIDTH = 16
-
-
 def print_report(report: Report, console: Console) -> None:
     """Print a report: streams, intervals, channels, laps, and at last what to do."""
     console.rule(f'[bold]{escape(report.name)}', align='left', characters='=')
@@ -93,7 +90,7 @@ def _intervals(report: Report) -> Table:
 
 
 def _bar(count: int, total: int) -> str:
-    length = -(-_BAR_WIDTH * count // total) if total else 0
+    length = -(-16 * count // total) if total else 0
     return f'{count:8d} {"#" * length}'
 
 

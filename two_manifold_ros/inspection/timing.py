@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Measure when the messages of a stream come."""
+"""Rate, jitter, gaps and wrong stamps of a stream."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ import numpy as np
 from two_manifold_ros.inspection.findings import info, listed, Stretch, warning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from two_manifold_ros.inspection.findings import Finding
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-
-# Edges of the histogram, in multiples of the median interval.
-HISTOGRAM_EDGES = (0.0, 0.25, 0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 3.0, 5.0, float('inf'))
-_GAP_INTERVALS = 5
-_GAP_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -72,20 +68,18 @@ class Timing:
     @property
     def gap_s(self) -> float:
         """Intervals longer than this are gaps, seconds."""
-        return _gap_s(1 / self.rate_hz) if self.rate_hz else _GAP_S
+        return _gap_s(1 / self.rate_hz if self.rate_hz else 0.0)
+
+
+def _gap_s(median_s: float) -> float:
+    return max(0.25, 5 * median_s)
 
 
 def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
     """
-    Measure a stream.
+    Measure the stamps (N,) of a stream, nanoseconds, in the order received.
 
-    Parameters
-    ----------
-    stamps : (N,) int64
-        Nanoseconds, in the order received.
-    origin_ns
-        The first IMU stamp.
-
+    Times are from the origin on, the first IMU stamp.
     """
     present = stamps[stamps != 0]
     earliest, latest = (present.min(), present.max()) if len(present) else (origin_ns, origin_ns)
@@ -111,6 +105,15 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
     )
 
 
+def _histogram(intervals: Floats, median: float) -> tuple[Bar, ...]:
+    if not len(intervals):
+        return ()
+    edges = (0.0, 0.25, 0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 3.0, 5.0, float('inf'))
+    which = np.searchsorted(edges, intervals / median, side='left') - 1
+    counts = np.bincount(which, minlength=len(edges) - 1)
+    return tuple(map(Bar, edges[:-1], edges[1:], counts.tolist()))
+
+
 def advancing(stamps: Ints) -> Bools:
     """Return a mask (N,) of the stamps that are not zero and later than all before them."""
     usable = np.where(stamps == 0, np.iinfo(np.int64).min, stamps)
@@ -120,77 +123,50 @@ def advancing(stamps: Ints) -> Bools:
     return mask
 
 
-def _gap_s(median: float) -> float:
-    return max(_GAP_S, _GAP_INTERVALS * median)
-
-
-def _histogram(intervals: Floats, median: float) -> tuple[Bar, ...]:
-    if not len(intervals):
-        return ()
-    which = np.searchsorted(HISTOGRAM_EDGES, intervals / median, side='left') - 1
-    counts = np.bincount(which, minlength=len(HISTOGRAM_EDGES) - 1)
-    return tuple(map(Bar, HISTOGRAM_EDGES[:-1], HISTOGRAM_EDGES[1:], counts.tolist()))
-
-
-_UNEVEN = 0.5
-
-
-def timing_findings(word: str, timing: Timing, in_gaps: str) -> list[Finding]:
+def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding]:
     """
-    Return what is to be said about the stamps of a stream.
+    Yield findings about the stamps of a stream.
 
     Parameters
     ----------
     word
         What the stream holds, such as ``IMU``.
     timing
-        Of the stream.
+        From ``measure_timing``.
     in_gaps
         What gaps in this stream do to training.
 
     """
     code = word.lower()
-    findings = []
     if timing.gaps:
-        findings.append(
-            warning(
-                f'{code}_gaps',
-                f'{word} messages have {len(timing.gaps)} gap(s), {listed(timing.gaps)}: '
-                f'{in_gaps}; if there are many, look for a slow disk or network.',
-            ),
+        yield warning(
+            f'{code}_gaps',
+            f'{word} messages have {len(timing.gaps)} gap(s), {listed(timing.gaps)}: '
+            f'{in_gaps}; if there are many, look for a slow disk or network.',
         )
     if timing.backward:
-        findings.append(
-            warning(
-                f'{code}_backward',
-                f'{timing.backward} {word} stamps go back in time: late messages are left out, '
-                f'and a larger step back begins a new part; check that no clock was set and no '
-                f'bag looped while recording.',
-            ),
+        yield warning(
+            f'{code}_backward',
+            f'{timing.backward} {word} stamps go back in time: late messages are left out, '
+            f'and a larger step back begins a new part; check that no clock was set and no '
+            f'bag looped while recording.',
         )
     if timing.zero:
-        findings.append(
-            warning(
-                f'{code}_zero',
-                f'{timing.zero} {word} stamps are zero: these messages are left out; have the '
-                f'driver stamp them, or try --use-receive-time.',
-            ),
+        yield warning(
+            f'{code}_zero',
+            f'{timing.zero} {word} stamps are zero: these messages are left out; have the '
+            f'driver stamp them, or try --use-receive-time.',
         )
     if timing.duplicates:
-        findings.append(
-            info(
-                f'{code}_duplicates',
-                f'{timing.duplicates} {word} stamps repeat the one before: the repetitions are '
-                f'left out; check the driver if there are many.',
-            ),
+        yield info(
+            f'{code}_duplicates',
+            f'{timing.duplicates} {word} stamps repeat the one before: the repetitions are '
+            f'left out; check the driver if there are many.',
         )
-    if timing.jitter_p99_s * timing.rate_hz > _UNEVEN:
-        findings.append(
-            info(
-                f'{code}_uneven',
-                f'{word} stamps are uneven, 1 % of the intervals are off by more than '
-                f'{1e3 * timing.jitter_p99_s:.0f} ms: averaging over ticks deals with it; stamp '
-                f'in the driver rather than on arrival if you can.',
-            ),
+    if timing.jitter_p99_s * timing.rate_hz > 0.5:
+        yield info(
+            f'{code}_uneven',
+            f'{word} stamps are uneven, 1 % of the intervals are off by more than '
+            f'{1e3 * timing.jitter_p99_s:.0f} ms: averaging over ticks deals with it; stamp '
+            f'in the driver rather than on arrival if you can.',
         )
-    return findings
