@@ -122,13 +122,6 @@ def test_the_past_of_a_stream_does_not_depend_on_its_length(
     assert part_means.tobytes() == means[: len(part_means)].tobytes()
 
 
-def test_a_constant_is_its_own_mean() -> None:
-    stamps = START_NS + np.arange(50) * 7_654_321
-    _, means = average_ticks(stamps, np.full((50, CHANNELS), 9.81), PERIOD_NS)
-    assert len(means) == 7
-    np.testing.assert_allclose(means, 9.81, rtol=1e-14)
-
-
 @pytest.mark.parametrize('count', [0, 1])
 def test_fewer_than_two_samples_make_no_tick(count: int) -> None:
     stamps = START_NS + np.arange(count, dtype=np.int64)

@@ -1,13 +1,23 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rest is where the newest ticks hardly differ, whatever they are."""
+"""Rest, and samples that do not change at all."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.rest import Rest, RestRule, Spread, spreads_along
+from two_manifold_ros.ticks.rest import (
+    alike,
+    longest_runs,
+    longest_stillness,
+    Rest,
+    RestRule,
+    ROUNDING,
+    Spread,
+    spreads_along,
+    Stillness,
+)
 
 SEEN = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -19,11 +29,6 @@ def test_the_spread_is_that_of_the_newest_ticks(ticks: int) -> None:
     for tick in range(ticks - 1, len(SEEN)):
         newest = SEEN[tick - ticks + 1 : tick + 1]
         assert found[tick] == pytest.approx(np.sqrt(newest.var(axis=0).mean()), rel=1e-12)
-
-
-def test_a_level_is_no_spread() -> None:
-    level = np.array([100.0, -3.0, 0.1])
-    np.testing.assert_allclose(spreads_along(SEEN + level, 4), spreads_along(SEEN, 4), rtol=1e-9)
 
 
 def test_it_is_the_same_tick_by_tick_and_until_the_limit_excluded() -> None:
@@ -38,3 +43,37 @@ def test_what_is_forgotten_is_not_compared() -> None:
     before = [spread.push(each) for each in SEEN[:7]]
     spread.clear()
     assert [spread.push(each) for each in SEEN[:7]] == before
+
+
+def test_observations_that_change_nothing_are_counted() -> None:
+    stillness = Stillness(2)
+    given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1]]
+    found = [stillness.push(np.array(each, dtype=float)) for each in given]
+    assert found == [0, 1, 2, 0, 1, 0]
+
+
+def test_rounding_is_no_change() -> None:
+    first = np.array([1.0, -2.0])
+    assert alike(first, first + 0.4 * ROUNDING)
+    assert not alike(first, first - 3.0 * ROUNDING)
+    assert not alike(first, np.full(2, np.nan))
+
+
+def test_clearing_forgets_the_last_one_too() -> None:
+    stillness = Stillness(2)
+    for _ in range(3):
+        stillness.push(np.ones(2))
+    stillness.clear()
+    assert stillness.push(np.ones(2)) == 0
+
+
+def test_the_longest() -> None:
+    series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0]])
+    assert longest_stillness(series) == 2
+    assert longest_stillness(np.arange(5.0)[None]) == 0
+
+
+def test_the_longest_of_each_channel() -> None:
+    series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
+    assert longest_runs(series).tolist() == [2, 0, 6]
+    assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]

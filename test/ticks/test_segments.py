@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings are cut where the stream breaks, and every sample is accounted for."""
+"""Recordings are cut where the stream breaks; channels, ranges and positions of segments."""
 
 from __future__ import annotations
 
@@ -12,14 +12,32 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.ticks.averaging import average_ticks
-from two_manifold_ros.ticks.segments import cut_segments, median_interval_ns, positions_at
+from two_manifold_ros.ticks.segments import (
+    absurd_values,
+    believable,
+    Channels,
+    cut_segments,
+    fit_channels,
+    largest_believable,
+    LIMIT_FACTOR,
+    median_interval_ns,
+    only_near_fixes,
+    positions_at,
+    Segment,
+    unmeasured_axes,
+    usable_places,
+    usable_samples,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Sequence
 
     from two_manifold_ros.typing import Floats, Ints
+
 
 START_NS = 1_700_000_000_000_000_000
 STEP_NS = 10_000_000
@@ -144,12 +162,6 @@ def test_every_sample_is_used_or_set_aside_by_cause(steps: list[int], seed: int)
         assert np.isfinite(segment.values).all()
 
 
-def test_nothing_makes_no_segment() -> None:
-    segments, counts = cut_segments(recording(even(0)), PERIOD_NS, MAX_GAP_NS)
-    assert segments == []
-    assert counts['received'] == counts['used'] == 0
-
-
 def test_a_recording_without_positions_has_unknown_positions() -> None:
     bare = replace(recording(even(101)), positions=None)
     (segment,), _ = cut_segments(bare, PERIOD_NS, MAX_GAP_NS)
@@ -223,10 +235,171 @@ def test_median_interval_passes_over_duplicates_and_jumps_back() -> None:
     assert median_interval_ns(np.array([], dtype=np.int64)) == 0
 
 
-def test_part_of_a_segment() -> None:
-    (segment,), _ = cut_segments(recording(even(101)), PERIOD_NS, MAX_GAP_NS)
-    part = segment.part(3, 7)
-    assert len(part) == 4
-    assert part.stamps.tolist() == segment.stamps[3:7].tolist()
-    assert part.values.tobytes() == segment.values[3:7].tobytes()
-    assert part.positions.tobytes() == segment.positions[3:7].tobytes()
+SAMPLES = np.random.default_rng(0).normal(size=(3000, 6)) * [1.0, 2.0, 3.0, 0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize('value', [1e4, -1e4, 1e308, -np.finfo(float).max])
+@pytest.mark.parametrize('count', [20, 500, 3000])
+def test_one_absurd_sample_does_not_move_the_range(value: float, count: int) -> None:
+    spoiled = SAMPLES[:count].copy()
+    spoiled[7, 2] = value
+    largest = largest_believable([spoiled])
+    clean = SAMPLES[:count]
+    assert (largest <= np.abs(clean).max(axis=0)).all()
+    assert (largest >= np.quantile(np.abs(clean), 0.9, axis=0)).all()
+    inside = believable(spoiled, largest)
+    assert not inside[7]
+    assert np.delete(inside, 7).all()
+
+
+def test_a_channel_that_is_hardly_ever_used_keeps_its_range() -> None:
+    samples = SAMPLES.copy()
+    samples[:, 4] = 0.0
+    samples[100, 4] = 0.7
+    assert largest_believable([samples])[4] == 0.7
+    assert believable(samples, largest_believable([samples])).all()
+
+
+def test_nothing_finite() -> None:
+    nothing = np.full((4, 6), np.nan)
+    assert unmeasured_axes(nothing).all()
+    assert not usable_samples(nothing)[0].any()
+    assert (largest_believable([nothing]) == 0.0).all()
+
+
+def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable() -> None:
+    samples = SAMPLES[:10].copy()
+    samples[:, 3] = np.inf
+    samples[4, 0] = np.nan
+    usable, cleaned = usable_samples(samples)
+    assert usable.tolist() == [index != 4 for index in range(10)]
+    assert (cleaned[:, 3] == 0.0).all()
+    np.testing.assert_array_equal(cleaned[usable][:, :3], samples[usable][:, :3])
+
+
+def test_many_impossible_values_do_not_move_the_range() -> None:
+    spoiled = SAMPLES.copy()
+    spoiled[:1000, 2] = 1e300
+    largest = largest_believable([spoiled])
+    assert (largest <= np.abs(SAMPLES).max(axis=0)).all()
+    inside = believable(spoiled, largest)
+    assert not inside[:1000].any()
+    assert inside[1000:].all()
+
+
+def test_absurd_values_are_told_by_sample_and_channel() -> None:
+    spoiled = SAMPLES.copy()
+    spoiled[[1, 2], [3, 4]] = [1e5, -1e300]
+    spoiled[5, 0] = np.nan
+    usable, cleaned = usable_samples(spoiled)
+    assert np.argwhere(absurd_values(cleaned, usable)).tolist() == [[1, 3], [2, 4]]
+
+
+def test_places_are_on_earth() -> None:
+    places = np.array([[0.0, 6.4e6], [1e300, 0.0], [0.0, -np.inf], [np.nan, 0.0], [-1e7, 1e7]])
+    assert usable_places(places).tolist() == [True, False, False, False, True]
+
+
+SCALES = np.array([2.0, 0.5, 1e-3, 0.0, 0.0, 40.0])
+MEANS = np.array([1.0, -3.0, 9.81, 0.0, 5.0, 0.1])
+LARGEST = np.array([8.0, 5.0, 9.9, 0.0, 5.0, 200.0])
+
+
+def segments(scales: np.ndarray = SCALES) -> list[Segment]:
+    """Return two segments of known mean and scale in each channel."""
+    noise = np.random.default_rng(0).normal(size=(500, 6))
+    noise = (noise - noise.mean(axis=0)) / noise.std(axis=0)
+    values = MEANS + scales * noise
+    stamps = np.arange(500)
+    known = np.zeros((500, 2))
+    whole = Segment(stamps, values, known)
+    return [whole.part(0, 120), whole.part(120, 500)]
+
+
+@pytest.fixture
+def channels() -> Channels:
+    return fit_channels(segments(), LARGEST)
+
+
+def test_mean_and_scale_are_over_all_segments(channels: Channels) -> None:
+    np.testing.assert_allclose(channels.mean, MEANS, atol=1e-12)
+    np.testing.assert_allclose(channels.scale, SCALES, atol=1e-12)
+
+
+def test_a_channel_that_does_not_vary_is_left_out_and_named(channels: Channels) -> None:
+    assert channels.live.tolist() == [True, True, True, False, False, True]
+    assert channels.dead_names == ('angular_velocity.x', 'angular_velocity.y')
+    assert channels.live_names == (
+        'linear_acceleration.x',
+        'linear_acceleration.y',
+        'linear_acceleration.z',
+        'angular_velocity.z',
+    )
+
+
+def test_standardised_channels_have_mean_0_and_variance_1(channels: Channels) -> None:
+    values = np.concatenate([segment.values for segment in segments()])
+    scaled = channels.standardise(values)
+    assert scaled.shape == (500, 4)
+    np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(scaled.std(axis=0), 1.0, atol=1e-9)
+    np.testing.assert_array_equal(channels.standardise(values[7]), scaled[7])
+
+
+def test_the_limit_leaves_room_beyond_the_largest_sample(channels: Channels) -> None:
+    live = channels.live
+    np.testing.assert_allclose(
+        channels.limit[live], LIMIT_FACTOR * (LARGEST + np.abs(MEANS))[live]
+    )
+    assert (np.abs(channels.mean) + channels.limit >= LARGEST).all()
+
+
+def test_rounding_noise_on_a_large_constant_is_no_signal() -> None:
+    scales = np.array([1.0, 0.0, 0.0, 0.0, 1e-12, 0.0])
+    assert fit_channels(segments(scales), LARGEST).live.tolist() == [True, *[False] * 5]
+
+
+def test_no_live_channel_is_refused() -> None:
+    with pytest.raises(InputError, match='no channel varies during training; record while'):
+        fit_channels(segments(np.zeros(6)), LARGEST)
+
+
+STAMPS = 10**18 + 10 * np.arange(12)
+SEGMENT = Segment(STAMPS, np.zeros((12, 6)), np.arange(24.0).reshape(12, 2))
+
+
+def stream(*stamps: int, lost: tuple[int, ...] = ()) -> PositionStream:
+    places = np.zeros((len(stamps), 2))
+    places[list(lost), 1] = np.nan
+    return PositionStream('/p', 'map', 'T', 10**18 + np.array(stamps, dtype=np.int64), places)
+
+
+@pytest.mark.parametrize(
+    ('fixes', 'reach', 'kept'),
+    [
+        (stream(52), 10, [5, 6]),
+        (stream(50), 10, [4, 5, 6]),
+        (stream(52), 1, []),
+        (stream(-500, 104, 3), 5, [0, 10]),
+        (stream(20, 80, lost=(0,)), 5, [8]),
+    ],
+)
+def test_only_ticks_near_a_fix_keep_their_position(
+    fixes: PositionStream, reach: int, kept: list[int]
+) -> None:
+    found = only_near_fixes(SEGMENT, fixes, reach)
+    assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == kept
+    np.testing.assert_array_equal(found.positions[kept], SEGMENT.positions[kept])
+    assert found.stamps is SEGMENT.stamps
+    assert found.values is SEGMENT.values
+
+
+@pytest.mark.parametrize('fixes', [stream(20, lost=(0,)), stream(), None])
+def test_without_a_fix_there_is_nothing_to_forget(fixes: PositionStream | None) -> None:
+    assert only_near_fixes(SEGMENT, fixes, 5) is SEGMENT
+
+
+@pytest.mark.parametrize(('margin', 'kept'), [(0, [5]), (2, [0, 1, 5, 10, 11]), (99, range(12))])
+def test_the_ends_keep_their_positions(margin: int, kept: Sequence[int]) -> None:
+    found = only_near_fixes(SEGMENT, stream(50), 5, margin)
+    assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == list(kept)

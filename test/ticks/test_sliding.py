@@ -1,6 +1,8 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The live window against a list of observations that is compared afresh."""
+"""Distances of the live window: the recursion (8.3) against direct ones."""
+
+from collections.abc import Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,62 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.ticks import sliding as module
-from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.ticks.sliding import direct_distances, nearest, slide, SlidingWindow
+
+
+def two_segments(length: int) -> np.ndarray:
+    """Lay two unlike segments end to end, so that there is a seam to pass over."""
+    rng = np.random.default_rng(1)
+    walk = np.cumsum(rng.normal(size=(3, length)), axis=1)
+    walk[:, length // 3 :] += 50.0
+    return walk
+
+
+@pytest.mark.parametrize('width', [1, 2, 15])
+def test_recursion_stays_exact(width: int) -> None:
+    series = two_segments(120)
+    windows = series.shape[1] - width + 1
+    stream = 10.0 * np.random.default_rng(2).normal(size=(3, width + 3 * windows))
+    found = naive.window_distances(series, stream[:, :width])
+    for position in range(1, 3 * windows + 1):
+        slide(found, series, stream, position, width)
+        if position >= 2 * windows:
+            expected = naive.window_distances(series, stream[:, position : position + width])
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize('move', [module.slide_loops, module.slide_arrays])
+def test_rounding_makes_no_distance_negative(move: Callable[..., None]) -> None:
+    # Large differences come in and go out again, and what is left of their sum is rounding.
+    rng = np.random.default_rng(2)
+    series, stream = np.ones((2, 120)), np.ones((2, 120))
+    series[:, :60] = 1e3 * rng.normal(size=(2, 60))
+    stream[:, :60] = 1e3 * rng.normal(size=(2, 60))
+    found = direct_distances(series, stream[:, :10])
+    for position in range(1, 111):
+        move(found, series, stream, position, 10)
+        assert found.min() >= 0.0
+    np.testing.assert_allclose(found[60:], 0.0, atol=1e-6)
+
+
+def test_direct_distances() -> None:
+    series = two_segments(40)
+    window = series[:, 9:16] + 1.0
+    expected = naive.window_distances(series, window)
+    np.testing.assert_allclose(direct_distances(series, window), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize('width', [1, 7])
+def test_compiled_and_numpy_forms_agree(width: int) -> None:
+    series = two_segments(90)
+    stream = np.random.default_rng(3).normal(size=(3, 60))
+    compiled = direct_distances(series, stream[:, :width])
+    arrays = compiled.copy()
+    for position in range(1, 60 - width + 1):
+        module.slide_loops(compiled, series, stream, position, width)
+        module.slide_arrays(arrays, series, stream, position, width)
+        np.testing.assert_allclose(compiled, arrays, rtol=1e-10)
+
 
 SERIES = np.random.default_rng(0).normal(size=(2, 40))
 STARTS = np.array([0, 1, 2, 9, 10, 20])
@@ -48,7 +105,7 @@ def test_streams_longer_than_the_buffer(cleared_at: int) -> None:
     width = 7
     rng = np.random.default_rng(1)
     window, seen = SlidingWindow(SERIES, STARTS, width), []
-    for tick in range(cleared_at + 4 * module.SLACK):
+    for tick in range(cleared_at + 4 * 256):
         if tick == cleared_at:
             window.clear()
             seen = []
@@ -58,7 +115,7 @@ def test_streams_longer_than_the_buffer(cleared_at: int) -> None:
 
 
 def test_window_longer_than_the_slack_of_its_buffer() -> None:
-    width = 2 * module.SLACK + 3
+    width = 2 * 256 + 3
     rng = np.random.default_rng(2)
     series, starts = rng.normal(size=(2, width + 20)), np.array([0, 4, 20])
     stream = rng.normal(size=(3 * width, 2))
@@ -71,15 +128,18 @@ def test_window_longer_than_the_slack_of_its_buffer() -> None:
             np.testing.assert_allclose(window.distances(), expected, rtol=1e-9)
 
 
-def test_observation_is_copied() -> None:
-    window, observation = SlidingWindow(SERIES, STARTS, 2), np.ones(2)
-    window.push(observation)
-    observation[:] = 9.0
-    window.push(np.zeros(2))
-    check(window, 2, [np.ones(2), np.zeros(2)])
-
-
-def test_compiled_and_numpy_forms_agree() -> None:
+def test_compiled_and_numpy_forms_agree_of_sliding() -> None:
     distances = np.random.default_rng(4).normal(size=50)
-    wanted = module._nearest_and_mean_arrays(distances, STARTS)
-    assert module._nearest_and_mean_loops(distances, STARTS) == pytest.approx(wanted, rel=1e-12)
+    wanted = module.nearest_and_mean_arrays(distances, STARTS)
+    assert module.nearest_and_mean_loops(distances, STARTS) == pytest.approx(wanted, rel=1e-12)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 40))
+@settings(derandomize=True, deadline=None)
+def test_nearest_is_the_front_of_a_full_sort(values: list[int], count: int) -> None:
+    distances = np.array(values, dtype=float)
+    found = nearest(distances, count)
+    np.testing.assert_array_equal(distances[found], np.sort(distances)[:count])
+    assert len(set(found.tolist())) == len(found) == min(count, len(values))
+    ordered = sorted(found.tolist(), key=lambda i: (values[i], i))
+    assert found.tolist() == ordered, 'equal distances come in the order of their indices'

@@ -1,16 +1,24 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The rule for stamps."""
+"""Judge, hold back and sort stamps."""
 
 from __future__ import annotations
 
+from collections import Counter
 import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
+import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampRule, Verdict
+from two_manifold_ros.ticks.stamps import (
+    JUMP_BACK_NS,
+    JumpGate,
+    Reordering,
+    StampRule,
+    Verdict,
+)
 
 NOW = 1_700_000_000_000_000_000
 MAX_GAP_NS = 200_000_000
@@ -99,3 +107,169 @@ def test_accepted_stamps_only_increase(stamps: list[int], shift: int) -> None:
         if rule.judge(stamp) in (Verdict.ACCEPT, Verdict.START, Verdict.GAP)
     ]
     assert all(left < right for left, right in itertools.pairwise(accepted))
+
+
+STEP = 10_000_000
+MAX_GAP = 200_000_000
+HOUR = 3600 * 10**9
+FAR = [HOUR, -HOUR, MAX_GAP + STEP + 1, -JUMP_BACK_NS, 1 - NOW, 9 * 10**18 - NOW]
+
+
+def passed(*steps: int) -> tuple[list[int], Counter[str]]:
+    """Push stamps given as distances from the first, and return those that passed."""
+    gate, counters = JumpGate[int](MAX_GAP), Counter[str]()
+    found: list[int] = []
+    for step in steps:
+        for stamp, item in gate.push(NOW + step, step, counters):
+            assert stamp == NOW + item
+            found.append(item)
+    assert len(steps) == len(found) + counters.total() + gate.waiting
+    return found, counters
+
+
+@pytest.mark.parametrize('far', FAR)
+def test_one_wild_stamp_is_dropped_and_counted(far: int) -> None:
+    found, counters = passed(0, STEP, far, 2 * STEP, 3 * STEP)
+    assert found == [0, STEP, 2 * STEP, 3 * STEP]
+    assert counters == Counter(wild_stamp=1)
+
+
+@pytest.mark.parametrize('far', FAR[:4])
+def test_a_jump_is_taken_with_the_sample_after_it(far: int) -> None:
+    assert passed(0, STEP, far) == ([0, STEP], Counter())
+    assert passed(0, STEP, far, far + STEP) == ([0, STEP, far, far + STEP], Counter())
+
+
+def test_what_does_not_jump_passes_at_once() -> None:
+    for count in range(1, 6):
+        steps = [0, MAX_GAP, MAX_GAP, MAX_GAP - JUMP_BACK_NS + 1, 2 * MAX_GAP][:count]
+        assert passed(*steps) == (steps, Counter())
+
+
+def test_an_imu_whose_every_step_is_a_gap_is_one_sample_late() -> None:
+    slow = [index * 2 * MAX_GAP for index in range(6)]
+    assert passed(*slow) == (slow[:-1], Counter())
+
+
+def test_two_that_jump_to_different_times_are_two_jumps() -> None:
+    assert passed(0, HOUR, -HOUR, STEP)[0] == [0, HOUR, -HOUR]
+
+
+@pytest.mark.parametrize('far', FAR[:2])
+def test_copies_late_ones_and_zeros_prove_nothing(far: int) -> None:
+    """Neither for the jump nor against it."""
+    doubtful = [far, 0, STEP, -STEP, -NOW]
+    found, counters = passed(0, STEP, far, *doubtful, 2 * STEP)
+    assert found == [0, STEP, *doubtful[1:], 2 * STEP]
+    assert counters == Counter(wild_stamp=1, duplicate_stamp=1)
+    found, counters = passed(0, STEP, far, *doubtful, far + STEP)
+    assert found == [0, STEP, *doubtful[1:], far, far + STEP]
+    assert counters == Counter(duplicate_stamp=1)
+
+
+def test_a_jump_may_be_followed_by_a_late_sample_of_the_new_time() -> None:
+    assert passed(0, HOUR, HOUR - STEP, HOUR + STEP)[0] == [0, HOUR, HOUR - STEP, HOUR + STEP]
+
+
+def test_two_clocks_on_one_topic_are_told_apart() -> None:
+    """Every other message is an hour ahead: the first clock wins, the other is wild."""
+    steps = [part for index in range(20) for part in (index * STEP, HOUR + index * STEP)]
+    found, counters = passed(*steps)
+    assert found == [index * STEP for index in range(20)]
+    assert counters == Counter(wild_stamp=19)
+
+
+def test_what_waits_at_the_end_was_no_jump() -> None:
+    gate, counters = JumpGate[str](MAX_GAP), Counter[str]()
+    gate.drop(counters)
+    assert counters == Counter()
+    gate.push(NOW, 'first', counters)
+    gate.push(NOW + HOUR, 'far', counters)
+    gate.drop(counters)
+    assert (gate.waiting, counters) == (0, Counter(wild_stamp=1))
+    assert gate.push(NOW - HOUR, 'anew', counters) == [(NOW - HOUR, 'anew')]
+
+
+@given(st.lists(st.integers(0, 30) | st.integers(-(10**6), 10**6), max_size=60))
+def test_nothing_is_lost_or_doubled(steps: list[int]) -> None:
+    found, counters = passed(*(step * STEP for step in steps))
+    assert not Counter(found) - Counter(step * STEP for step in steps)
+    assert set(counters) <= {'wild_stamp', 'duplicate_stamp'}
+
+
+MS = 1_000_000
+SPAN = 50 * MS
+
+
+def run(stamps: list[int], span: int = SPAN) -> tuple[list[list[int]], list[int]]:
+    """Return the stamps given out with each push, and those that were left in the end."""
+    buffer = Reordering(2, span)
+    given_out = []
+    for index, stamp in enumerate(stamps):
+        # Never used again, so whatever is given out must have been copied.
+        sample = np.array([stamp - NOW, index], dtype=np.float64)
+        found = buffer.push(stamp, sample)
+        sample[:] = np.nan
+        assert all(values[0] == each - NOW for each, values in found)
+        given_out.append([each for each, _ in found])
+    assert len(buffer) == len(stamps) - sum(map(len, given_out))
+    return given_out, [each for each, _ in buffer.flush()]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 50)), max_size=80),
+    st.integers(1, 1000),
+)
+def test_disorder_within_the_span_is_sorted_like_a_sort(
+    course: list[tuple[int, int]], scale: int
+) -> None:
+    """Each sample arrives with a delay of at most the span; scale changes nothing."""
+    sent = np.cumsum([step for step, _ in course], dtype=np.int64)
+    order = np.argsort(sent + [delay for _, delay in course], kind='stable')
+    stamps = [NOW + int(stamp) * scale for stamp in sent[order]]
+    given_out, left = run(stamps, 50 * scale)
+    assert [*itertools.chain(*given_out), *left] == sorted(stamps)
+
+
+@given(st.lists(st.integers(-400, 100), max_size=80))
+def test_nothing_is_lost_and_nothing_waits_longer_than_the_span(steps: list[int]) -> None:
+    stamps = [NOW + step * MS for step in itertools.accumulate(steps)]
+    given_out, left = run(stamps)
+    assert sorted([*itertools.chain(*given_out), *left]) == sorted(stamps)
+    kept: list[int] = []
+    for stamp, out in zip(stamps, given_out, strict=True):
+        if kept and stamp <= max(kept) - JUMP_BACK_NS:
+            assert out[: len(kept)] == sorted(kept)
+        kept.append(stamp)
+        for each in out:
+            kept.remove(each)
+        assert all(max(kept) - each < SPAN for each in kept)
+
+
+def test_samples_with_the_same_stamp_stay_in_order() -> None:
+    buffer = Reordering(1, SPAN)
+    for value in range(4):
+        assert buffer.push(NOW + (MS if value == 1 else 0), np.array([float(value)])) == []
+    assert [float(values[0]) for _, values in buffer.flush()] == [0.0, 2.0, 3.0, 1.0]
+
+
+def test_a_sample_that_is_too_late_comes_out_at_once() -> None:
+    given_out, left = run([NOW, NOW + SPAN, NOW - MS, NOW + SPAN + MS])
+    assert given_out == [[], [NOW], [NOW - MS], []]
+    assert left == [NOW + SPAN, NOW + SPAN + MS]
+
+
+@pytest.mark.parametrize('jump', [-JUMP_BACK_NS, -3600 * 10**9, 3600 * 10**9])
+def test_a_jump_gives_out_what_was_before_it(jump: int) -> None:
+    before = [NOW, NOW + MS]
+    given_out, left = run([*before, before[-1] + jump])
+    assert given_out == [[], [], before]
+    assert left == [before[-1] + jump]
+
+
+def test_memory_is_bounded_whatever_comes() -> None:
+    """A driver at 1 MHz, longer than all places last."""
+    stamps = [NOW + 1000 * index for index in range(3 * 2048)]
+    given_out, left = run(stamps)
+    assert [*itertools.chain(*given_out), *left] == stamps
+    assert len(left) == 2048

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
-from two_manifold_ros.ticks.novelty import contrast, LEAST_GAP, SMALLEST_RATIO
+from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -253,7 +253,7 @@ def _anchors(windows: Floats, starts: Ints, width: int) -> tuple[float, float, f
     swapped = np.roll(rows, rows.shape[1] // 2, axis=1)
     near, own = _nearest_and_contrast(windows, rows, other)
     _, elsewhere = _nearest_and_contrast(windows, swapped, other)
-    return max(near, float(np.finfo(float).tiny)), own, max(elsewhere - own, LEAST_GAP)
+    return max(near, float(np.finfo(float).tiny)), own, contrast_gap(own, elsewhere)
 
 
 def _nearest_and_contrast(windows: Floats, rows: Floats, other: Bools) -> tuple[float, float]:

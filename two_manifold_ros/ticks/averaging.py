@@ -4,8 +4,7 @@
 Average samples over ticks by a zero-order hold.
 
 A sample is held until the next one arrives, and a tick is the mean of what was held during it.
-Only samples older than the end of a tick enter it. The same compiled function serves the live
-stream and whole recordings, so both give the same bits.
+The same compiled function serves the live stream and whole recordings: both give the same bits.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ def hold_until(
     Parameters
     ----------
     clock : (2,) int64
-        Time up to which was integrated and end of the running tick, ns; updated.
+        Time integrated up to and end of the running tick, ns; updated.
     held, integral : (c,)
         The sample in force, and its integral since the running tick began; the latter updated.
     stamp, period
         Nanoseconds.
-    means : (>= emitted, c), ends : (>= emitted,) int64
+    means : (>= ended, c), ends : (>= ended,) int64
         Filled with the means of the finished ticks and their end stamps.
 
     Returns
     -------
     int
-        How many ticks ended.
+        Number of ticks that ended.
 
     """
     count = 0
@@ -93,15 +92,11 @@ def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, 
         Strictly increasing, ns. The first tick begins at the first stamp.
     samples : (N, c)
         Finite.
-    period_ns
-        Length of a tick.
 
     Returns
     -------
-    ends : (T,) int64
-        End of each tick.
-    means : (T, c)
-        Mean of each tick.
+    ends : (T,) int64, means : (T, c)
+        End, ns, and mean of each tick.
 
     """
     count = int((stamps[-1] - stamps[0]) // period_ns) if len(stamps) else 0
@@ -114,17 +109,9 @@ def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, 
 
 class TickAverager:
     """
-    The same average for a live stream.
+    Average a live stream of (c,) samples over ticks.
 
-    Parameters
-    ----------
-    channels
-        Values per sample.
-    period_ns
-        Length of a tick.
-    max_gap_ns
-        Longest step between samples that will be pushed; bounds the ticks one sample can end.
-
+    ``max_gap_ns``, the longest step between samples, bounds the ticks that one sample can end.
     """
 
     def __init__(self, channels: int, period_ns: int, max_gap_ns: int) -> None:
@@ -138,11 +125,11 @@ class TickAverager:
 
     @property
     def tick_began(self) -> int:
-        """When the running tick began, ns."""
+        """Stamp at which the running tick began, ns."""
         return int(self._clock[1]) - self._period
 
     def start(self, stamp: int, sample: Floats) -> None:
-        """Begin a new grid of ticks at this sample."""
+        """Restart the grid of ticks at this sample."""
         self._clock[0] = stamp
         self._clock[1] = stamp + self._period
         self._integral[:] = 0.0
@@ -154,10 +141,8 @@ class TickAverager:
 
         Returns
         -------
-        count
-            How many ticks ended.
-        ends : (>= count,) int64, means : (>= count, c)
-            Buffers that hold them until the next call.
+        count, ends : (>= count,) int64, means : (>= count, c)
+            Number of ticks that ended, and buffers that hold them until the next call.
 
         """
         count = hold_until(

@@ -3,11 +3,11 @@
 """
 Novelty of the newest windows: whether the vehicle is on the trained route.
 
-The nearest training window alone says little: bends are alike on all routes, so one of them is
-always near, and how near depends on how noisy the drive is. The *contrast* of a window is the
-logarithm of its squared distance to the nearest training window over the mean of those to all of
-them; noise and speed move both alike. On the trained route one place stands out among all others,
-elsewhere many fit as badly. One window may err, so the mean over the last w ticks counts.
+The distance to the nearest training window alone says little: bends are alike on all routes, and
+the distance grows with the noise. The *contrast* of a window is the logarithm of its squared
+distance to the nearest training window over the mean of those to all of them; noise and speed move
+both alike. On the trained route one place stands out among all others, elsewhere many fit as
+badly. One window may err, so the mean over the last w ticks counts.
 """
 
 from __future__ import annotations
@@ -19,25 +19,14 @@ import numpy as np
 
 UNFAMILIAR = 2.0**0.75
 """
-Familiarity above which nothing may be believed: three quarters of the way to another route.
+Novelty score above which no estimate is believed: three quarters of the way to another route.
 
 On held-out runs the trained route seldom lies above it, 10 % faster and slower laps included,
-and other routes mostly do.
+and other routes mostly do. Half of it refuses every route, twice of it none.
 """
 
 STRANGE = 2.0**0.5
-"""Familiarity above which to doubt: half of the way to another route."""
-
-FAR = 10.0
-"""
-Times the typical squared distance above which a window is refused whatever its contrast.
-
-A test holds it against the slot car with accelerations in g, without gravity and frozen, which
-lie above, and against the trained route, which stays far below.
-"""
-
-LEAST_GAP = 0.2
-"""Between the two contrasts, where the training hardly tells its route from another."""
+"""Novelty score above which estimates are doubted: half of the way to another route."""
 
 SMALLEST_RATIO = 1e-4
 """Of two distances: a window that is there twice would have a contrast of minus infinity."""
@@ -50,10 +39,9 @@ class FamiliarAnchors:
 
     Parameters
     ----------
-    squared
-        Squared distance of an unseen window of the route to the nearest training window.
-    own
-        Contrast of an unseen window of the route.
+    squared, own
+        Squared distance of an unseen window of the route to the nearest training window, and its
+        contrast.
     other
         Contrast of a window of another route with the same bends.
     still
@@ -68,8 +56,13 @@ class FamiliarAnchors:
 
     @property
     def gap(self) -> float:
-        """Contrast that doubles the familiarity."""
-        return max(self.other - self.own, LEAST_GAP)
+        """Contrast that doubles the novelty."""
+        return contrast_gap(self.own, self.other)
+
+
+def contrast_gap(own: float, other: float) -> float:
+    """Return the difference of two contrasts, at least 0.2: below, training hardly sees any."""
+    return max(other - own, 0.2)
 
 
 def contrast(nearest: float, mean: float) -> float:
@@ -80,7 +73,7 @@ def contrast(nearest: float, mean: float) -> float:
 
 class Familiarity:
     """
-    Familiarity along a stream: 1 is typical for the trained route, 2 for another one.
+    Novelty along a stream: 1 is typical for the trained route, 2 for another one.
 
     Parameters
     ----------
@@ -88,15 +81,18 @@ class Familiarity:
         What is typical.
     width
         Ticks over which the contrast is averaged.
+    far
+        Times the typical squared distance above which a window is refused whatever its contrast,
+        as are those of an IMU in other units, without gravity or stuck.
 
     """
 
-    def __init__(self, anchors: FamiliarAnchors, width: int) -> None:
+    def __init__(self, anchors: FamiliarAnchors, width: int, far: float = 10.0) -> None:
         self._anchors = anchors
         self._most_still = anchors.still + width
+        self._far = far
         self._recent = np.zeros(width)
-        self._sum = 0.0
-        self._count = 0
+        self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
@@ -106,7 +102,7 @@ class Familiarity:
 
     def push(self, nearest: float, mean: float, still: int) -> float:
         """
-        Take what is known of the newest window.
+        Return the novelty with the newest window; NaN, without a trace, if the distances are.
 
         Parameters
         ----------
@@ -116,11 +112,6 @@ class Familiarity:
             Ticks in a row in which no channel changed; one window more than ever in training
             is refused.
 
-        Returns
-        -------
-        float
-            Familiarity; NaN if the distances are, which then leave no trace.
-
         """
         if math.isnan(nearest):
             return math.nan
@@ -128,12 +119,12 @@ class Familiarity:
         above = (self._average(contrast(nearest, mean)) - anchors.own) / anchors.gap
         return max(
             math.pow(2.0, above),
-            UNFAMILIAR * nearest / (FAR * anchors.squared),
+            UNFAMILIAR * nearest / (self._far * anchors.squared),
             self.frozen(still),
         )
 
     def frozen(self, still: int) -> float:
-        """Return the familiarity of so many ticks in a row in which no channel changed."""
+        """Return the novelty of so many ticks in a row in which no channel changed."""
         return UNFAMILIAR * still / self._most_still
 
     def _average(self, newest: float) -> float:

@@ -1,13 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Detect rest: the newest ticks hardly differ, or do not differ at all.
+Detect rest and stuck samples: the newest ticks hardly differ, or do not differ at all.
 
-A level would not do: what an IMU reads at rest changes with its bias, its mounting and the slope,
-while what wheels and road shake is gone wherever the vehicle stands.
-
-A driver that repeats its last message looks like a parked vehicle, and so familiar where training
-has one. But a sensor that works is never still to the last digit.
+A level would not do for rest: what an IMU reads at rest changes with its bias, its mounting and
+the slope, while what wheels and road shake is gone wherever the vehicle stands. A driver that
+repeats its last message looks like a parked vehicle; but a working sensor is never still to the
+last digit.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.acceleration import compiled
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -26,17 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RestRule:
-    """
-    What rest looks like.
-
-    Parameters
-    ----------
-    ticks
-        How many of the newest ticks are compared.
-    limit
-        Spread of them below which the vehicle is at rest, in standard deviations of the channels.
-
-    """
+    """At rest are ``ticks`` ticks of a spread below ``limit`` standard deviations of channels."""
 
     ticks: int
     limit: float
@@ -57,17 +46,7 @@ def _spread_of(rows: Floats) -> float:
 
 
 class Spread:
-    """
-    The spread of the newest ticks, the same along a stream and over a whole recording.
-
-    Parameters
-    ----------
-    ticks
-        That are compared.
-    channels
-        Numbers in an observation, d.
-
-    """
+    """The spread of the newest ticks, the same along a stream and over a whole recording."""
 
     def __init__(self, ticks: int, channels: int) -> None:
         self._rows = np.zeros((ticks, channels))
@@ -91,17 +70,7 @@ def spreads_along(observations: Floats, ticks: int) -> Floats:
 
 
 class Rest:
-    """
-    Say tick by tick whether the vehicle is at rest.
-
-    Parameters
-    ----------
-    rule
-        What rest looks like.
-    channels
-        Numbers in an observation, d.
-
-    """
+    """Detect tick by tick whether the vehicle is at rest."""
 
     def __init__(self, rule: RestRule, channels: int) -> None:
         self._limit = rule.limit
@@ -121,31 +90,16 @@ ROUNDING = 1e-9
 
 
 @compiled
-def _alike_loops(first: Floats, second: Floats) -> bool:
-    largest = 0.0
-    for i in range(first.size):
-        largest = max(largest, abs(first[i] - second[i]))
-    return largest <= ROUNDING
-
-
-def _alike_arrays(first: Floats, second: Floats) -> bool:
-    return bool((np.abs(first - second) <= ROUNDING).all())
-
-
-alike = _alike_loops if HAVE_NUMBA else _alike_arrays
-"""Return whether two observations (d,) are the same."""
+def alike(first: Floats, second: Floats) -> bool:
+    """Return whether two (d,) observations are the same."""
+    for i in range(first.size):  # noqa: SIM110 - numba compiles no generator
+        if not abs(first[i] - second[i]) <= ROUNDING:
+            return False
+    return True
 
 
 class Stillness:
-    """
-    Count the observations in a row that are the same as the one before.
-
-    Parameters
-    ----------
-    channels
-        Numbers in an observation.
-
-    """
+    """Count the (d,) observations in a row that are the same as the one before."""
 
     def __init__(self, channels: int) -> None:
         self._last = np.full(channels, np.inf)

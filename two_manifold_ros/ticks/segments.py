@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 
 LIMIT_FACTOR = 5.0
-"""A sample further from the mean than this many times the largest in training is refused."""
+"""
+A sample further from the mean than this many times the largest in training is refused.
 
+Half of it refuses hard shocks of a drive; twice of it lets the integral of a flipped bit pass.
+"""
 
 NO_LIMIT = float(np.finfo(np.float64).max)
-"""The limit of a channel that is left out."""
+"""Limit of a channel that is left out."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +42,15 @@ class Channels:
     Parameters
     ----------
     mean, scale : (c,)
-        Per-channel mean of the ticks, and what counts as one: their standard deviation, of a TPSR
-        over the share of it that lasts; in the units of the samples.
+        Mean of the ticks, and what counts as one: their standard deviation, of a TPSR over the
+        share of it that lasts; in the units of the samples.
     limit : (c,)
         Largest believable distance of one sample from the mean, same units; a channel that is
         left out may be anything finite.
     live : (c,) bool
         Channels that vary; the others are left out.
     names : (c,)
-        Of the channels, those of an IMU by default.
+        Names of the channels, those of an IMU by default.
 
     """
 
@@ -83,16 +86,7 @@ def fit_channels(
     segments: Sequence[Segment], largest: Floats, names: tuple[str, ...] = IMU_CHANNELS
 ) -> Channels:
     """
-    Measure the channels over training segments.
-
-    Parameters
-    ----------
-    segments
-        Training ticks.
-    largest : (6,)
-        Largest absolute sample of each channel in the recordings.
-    names
-        Of the channels.
+    Measure the channels over training segments, whose ``largest`` (6,) absolute samples are known.
 
     Raises
     ------
@@ -111,11 +105,9 @@ def fit_channels(
     return Channels(mean, scale, limit, live, names)
 
 
-ABSURD_SHARE = 0.001
-"""Samples that may be absurd without moving the range: one in a thousand, and at least one."""
-
-LARGEST_POSSIBLE = 1e9
-"""No sensor and no place on earth has a larger number, in whatever unit; wrong bytes often do."""
+def possible(values: Floats) -> Bools:
+    """Return which numbers a sensor or a place on earth may have, in any unit."""
+    return np.asarray(np.abs(values) <= 1e9)
 
 
 def unmeasured_axes(samples: Floats) -> Bools:
@@ -144,30 +136,30 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
     Return the largest magnitude of each channel over recordings, absurd samples left out: (6,).
 
     A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
-    training nor widen the range in which the filter believes the sensor. More of them may be
-    above ``LARGEST_POSSIBLE``.
+    training nor widen the range in which the filter believes the sensor. One sample in a thousand,
+    and at least one, may be absurd; more of them where they are not ``possible``.
     """
     magnitudes = np.abs(np.concatenate(samples))
     magnitudes = magnitudes[np.isfinite(magnitudes).all(axis=1)]
     if not len(magnitudes):
         return np.zeros(6)
-    largest: Floats = np.where(magnitudes <= LARGEST_POSSIBLE, magnitudes, 0.0).max(axis=0)
+    largest: Floats = np.where(possible(magnitudes), magnitudes, 0.0).max(axis=0)
     # What np.quantile calls the lower one, by a name that changed with NumPy 1.22.
-    rank = int((len(magnitudes) - 1) * (1.0 - ABSURD_SHARE))
+    rank = int((len(magnitudes) - 1) * (1.0 - 0.001))
     usual: Floats = np.partition(magnitudes, rank, axis=0)[rank]
     believed: Floats = np.where(usual > 0.0, np.minimum(usual, largest), largest)
     return believed
 
 
 def absurd_values(samples: Floats, usable: Bools) -> Bools:
-    """Return which of (N, 6) samples that are usable training would not believe: (N, 6)."""
+    """Return which values of (N, 6) samples, among the usable ones, training refuses."""
     limit = LIMIT_FACTOR * largest_believable([samples[usable]]) + np.finfo(float).tiny
     return np.asarray(usable[:, None] & (np.abs(samples) > limit))
 
 
 def usable_places(positions: Floats) -> Bools:
     """Return which of (M, 2) positions, metres, are finite and somewhere on earth: (M,)."""
-    return np.asarray((np.abs(positions) <= LARGEST_POSSIBLE).all(axis=1))
+    return np.asarray(possible(positions).all(axis=1))
 
 
 def believable(samples: Floats, largest: Floats) -> Bools:
@@ -180,21 +172,10 @@ def only_near_fixes(
     segment: Segment, stream: PositionStream | None, reach_ns: int, margin: int = 0
 ) -> Segment:
     """
-    Forget the positions of the ticks that are further than ``reach_ns`` from any measured one.
+    Forget positions interpolated further than ``reach_ns`` from any measured one in ``stream``.
 
-    Between positions that are a second apart, a straight line cuts the curves.
-
-    Parameters
-    ----------
-    segment
-        Whose positions are interpolated.
-    stream
-        What they were interpolated from.
-    reach_ns
-        Nanoseconds.
-    margin
-        So many ticks at either end keep their positions: nothing better will be known of them.
-
+    Between positions that are a second apart, a straight line cuts the curves. ``margin`` ticks at
+    either end keep their positions: nothing better will be known of them.
     """
     if stream is None:
         return segment
@@ -212,13 +193,6 @@ def only_near_fixes(
     return replace(segment, positions=positions)
 
 
-SAME_PLACE_M = 1e-6
-"""Positions nearer than this are those of a bag that was recorded twice, not of two moments."""
-
-_NEW_STRETCH = (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
-_KEPT = (Verdict.ACCEPT, *_NEW_STRETCH)
-
-
 @dataclass(frozen=True)
 class Segment:
     """
@@ -233,7 +207,7 @@ class Segment:
     positions : (T, 2)
         Position at each stamp, metres; NaN where unknown.
     estimated
-        Whether these are estimates, see ``PositionStream``.
+        Whether the positions are estimates, see ``PositionStream``.
 
     """
 
@@ -248,12 +222,8 @@ class Segment:
 
     def part(self, start: int, stop: int) -> Segment:
         """Return the ticks from ``start`` up to ``stop``."""
-        return Segment(
-            self.stamps[start:stop],
-            self.values[start:stop],
-            self.positions[start:stop],
-            estimated=self.estimated,
-        )
+        parts = (each[start:stop] for each in (self.stamps, self.values, self.positions))
+        return Segment(*parts, estimated=self.estimated)
 
     @property
     def truths(self) -> Floats:
@@ -270,13 +240,7 @@ def median_interval_ns(stamps: Ints) -> int:
 
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     """
-    Interpolate positions linearly at stamps.
-
-    Parameters
-    ----------
-    stream
-        Positions as received; later duplicates of a stamp and unusable ones are passed over.
-    stamps : (T,) int64
+    Interpolate positions linearly at (T,) stamps, later duplicates and unusable ones left out.
 
     Returns
     -------
@@ -294,7 +258,8 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
         found = _interpolated(stream.stamps[part], stream.positions[part], stamps)
         new = np.isfinite(found).all(axis=1)
         old = np.isfinite(result).all(axis=1)
-        contradicted = new & old & (np.abs(found - result) > SAME_PLACE_M).any(axis=1)
+        # Positions nearer than 1 um are those of a bag recorded twice, not of two moments.
+        contradicted = new & old & (np.abs(found - result) > 1e-6).any(axis=1)
         result[new & ~old] = found[new & ~old]
         result[contradicted] = np.nan
     return result
@@ -321,14 +286,12 @@ def cut_segments(
     recording: Recording, period_ns: int, max_gap_ns: int, largest: Floats | None = None
 ) -> tuple[list[Segment], Counter[str]]:
     """
-    Average a recording over ticks.
+    Average a recording, in any state, over ticks.
 
     Parameters
     ----------
-    recording
-        Its stamps and samples may be in any state.
-    period_ns, max_gap_ns
-        Length of a tick, and longest step that is no gap.
+    recording, period_ns, max_gap_ns
+        Recording, length of a tick, and longest step that is no gap.
     largest : (6,)
         From ``largest_believable``; samples far beyond it are set aside.
 
@@ -337,7 +300,7 @@ def cut_segments(
     segments
         One for each stretch without a gap or jump back that holds at least one tick.
     counts
-        How many samples were received, used, and set aside by cause, and how many gaps there were.
+        Samples received, used, and set aside by cause, and gaps.
 
     """
     imu = recording.imu
@@ -350,10 +313,10 @@ def cut_segments(
         usable &= ~absurd
     stamps, samples = imu.stamps[usable], cleaned[usable]
     kept, edges = _stretches(stamps, max_gap_ns, counts)
-    estimated = recording.positions is not None and recording.positions.estimated
     stamps, samples = stamps[kept], samples[kept]
     counts['used'] = len(stamps)
     segments = []
+    estimated = recording.positions is not None and recording.positions.estimated
     for start, stop in itertools.pairwise([*edges, len(stamps)]):
         ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
         if len(ends):
@@ -364,6 +327,7 @@ def cut_segments(
 
 def _stretches(stamps: Ints, max_gap_ns: int, counts: Counter[str]) -> tuple[list[int], list[int]]:
     """Return which samples are kept, and at which of those a new stretch begins."""
+    new_stretch = (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
     gate, rule = JumpGate[int](max_gap_ns), StampRule(max_gap_ns)
     kept: list[int] = []
     edges: list[int] = []
@@ -371,9 +335,9 @@ def _stretches(stamps: Ints, max_gap_ns: int, counts: Counter[str]) -> tuple[lis
         for passed, place in gate.push(stamp, index, counts):
             verdict = rule.judge(passed)
             counts[verdict.value] += 1
-            if verdict in _NEW_STRETCH:
+            if verdict in new_stretch:
                 edges.append(len(kept))
-            if verdict in _KEPT:
+            if verdict is Verdict.ACCEPT or verdict in new_stretch:
                 kept.append(place)
     gate.drop(counts)
     return kept, edges

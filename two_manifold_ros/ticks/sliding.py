@@ -3,9 +3,8 @@
 """
 The live window and its squared distances to all training windows.
 
-The series is the training segments laid end to end, channel by channel. Windows that cross a
-seam get distances like all others; whoever reads the distances passes over them. That keeps the
-recursion free of special cases:
+The series is the training segments end to end, channel by channel. Windows that cross a seam get
+distances like all others, which readers skip; that keeps the recursion free of special cases:
 
     D_t(j) = D_{t-1}(j - 1) + ||x_t - y_{j+w-1}||^2 - ||x_{t-w} - y_{j-1}||^2,   j >= 1,
 
@@ -26,9 +25,22 @@ if TYPE_CHECKING:
 
 
 @compiled
-def _slide_loops(
+def slide_loops(
     distances: Floats, series: Floats, stream: Floats, position: int, width: int
 ) -> None:
+    """
+    Move the window on by one tick and update its (N - w + 1,) squared distances in place.
+
+    Parameters
+    ----------
+    series : (d, N), stream : (d, L)
+        Training series, and the observations that the window slides over; one row a channel.
+    position
+        First tick of the window in the stream, at least 1.
+    width
+        Ticks in the window, w.
+
+    """
     last = distances.size - 1
     for j in range(last, 0, -1):
         distances[j] = distances[j - 1]
@@ -37,8 +49,7 @@ def _slide_loops(
     for c in range(series.shape[0]):
         newest = stream[c, position + width - 1]
         oldest = stream[c, position - 1]
-        # Slices, because an index such as j - 1 might be negative for all that numba knows, and
-        # the check for that keeps the loop from being vectorised: three times slower.
+        # Slices: numba's check for a negative index such as j - 1 would cost three times as much.
         entered = series[c, width : width + last]
         left = series[c, :last]
         for j in range(last):
@@ -55,9 +66,10 @@ def _slide_loops(
     distances[0] = first
 
 
-def _slide_arrays(
+def slide_arrays(
     distances: Floats, series: Floats, stream: Floats, position: int, width: int
 ) -> None:
+    """Do the same as ``slide_loops``, quicker where loops are not compiled."""
     last = len(distances) - 1
     window = stream[:, position : position + width]
     gained = window[:, -1:] - series[:, width : width + last]
@@ -67,40 +79,11 @@ def _slide_arrays(
     distances[0] = np.square(window - series[:, :width]).sum()
 
 
-slide = _slide_loops if HAVE_NUMBA else _slide_arrays
-"""
-Move the window on by one tick and update its distances in place.
-
-Parameters
-----------
-distances : (N - w + 1,)
-    Squared distances of the window one tick ago; updated.
-series : (d, N)
-    Training series, one row a channel.
-stream : (d, L)
-    The observations that the window slides over.
-position
-    First tick of the window in the stream, at least 1.
-width
-    Ticks in the window, w.
-
-"""
+slide = slide_loops if HAVE_NUMBA else slide_arrays
 
 
 def direct_distances(series: Floats, window: Floats) -> Floats:
-    """
-    Compute the squared distances of one window to every window of a series without recursion.
-
-    Parameters
-    ----------
-    series : (d, N)
-    window : (d, w)
-
-    Returns
-    -------
-    (N - w + 1,)
-
-    """
+    """Return the (N - w + 1,) squared distances of a (d, w) window to all of a (d, N) series."""
     width = window.shape[1]
     count = series.shape[1] - width + 1
     total = np.zeros(count)
@@ -119,12 +102,9 @@ def nearest(distances: Floats, count: int) -> Ints:
     return candidates[order].astype(np.int64)
 
 
-SLACK = 256
-"""Ticks between two moves of the buffer's content to its front."""
-
-
 @compiled
-def _nearest_and_mean_loops(distances: Floats, starts: Ints) -> tuple[float, float]:
+def nearest_and_mean_loops(distances: Floats, starts: Ints) -> tuple[float, float]:
+    """Return the smallest and the mean of some distances."""
     smallest = np.inf
     total = 0.0
     for i in range(starts.size):
@@ -134,12 +114,13 @@ def _nearest_and_mean_loops(distances: Floats, starts: Ints) -> tuple[float, flo
     return smallest, total / starts.size
 
 
-def _nearest_and_mean_arrays(distances: Floats, starts: Ints) -> tuple[float, float]:
+def nearest_and_mean_arrays(distances: Floats, starts: Ints) -> tuple[float, float]:
+    """Do the same, quicker where loops are not compiled."""
     picked = distances[starts]
     return float(picked.min()), float(picked.mean())
 
 
-_nearest_and_mean = _nearest_and_mean_loops if HAVE_NUMBA else _nearest_and_mean_arrays
+nearest_and_mean = nearest_and_mean_loops if HAVE_NUMBA else nearest_and_mean_arrays
 
 
 class SlidingWindow:
@@ -154,21 +135,23 @@ class SlidingWindow:
         First tick of each training window.
     width
         Ticks in a window.
+    slack
+        Ticks between two moves of the buffer's content to its front.
 
     """
 
-    def __init__(self, series: Floats, starts: Ints, width: int) -> None:
+    def __init__(self, series: Floats, starts: Ints, width: int, slack: int = 256) -> None:
         self._series = series
         self._starts = starts
         self._width = width
-        self._stream = np.zeros((len(series), width + SLACK))
+        self._stream = np.zeros((len(series), width + slack))
         self._distances = np.zeros(series.shape[1] - width + 1)
         self.count = 0
         self._end = 0
 
     @property
     def full(self) -> bool:
-        """Whether a whole window was seen."""
+        """Whether a whole window has been seen."""
         return self.count >= self._width
 
     def clear(self) -> None:
@@ -194,7 +177,7 @@ class SlidingWindow:
         """Return the smallest and the mean squared distance to the training windows, or NaN."""
         if not self.full:
             return float('nan'), float('nan')
-        return _nearest_and_mean(self._distances, self._starts)
+        return nearest_and_mean(self._distances, self._starts)
 
     def distances(self) -> Floats:
         """Return the squared distances to all training windows: (n,)."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 JUMP_BACK_NS = 500_000_000
 """
 A stamp older than the newest by less than this is one message out of order; by more, the clock
-or the bag jumped back and everything starts anew.
+or the bag jumped back and everything restarts.
 """
 
 
@@ -41,18 +41,9 @@ class StampRule:
     """
     Judge stamps one after the other against the newest accepted one.
 
-    Parameters
-    ----------
-    max_gap_ns
-        A longer step forward is a gap. So is it where for longer than this nothing but older
-        stamps came, which the next one goes on from: a clock was set back by that, and during
-        that nothing was used.
-
-    Attributes
-    ----------
-    aside_ns
-        Time that passed before the newest stamp and that the accepted ones do not show.
-
+    A step forward by more than ``max_gap_ns`` is a gap. So is a clock that was set back: where for
+    longer than that only older stamps came, which the next one continues. ``aside_ns`` is then
+    the time during which nothing was used, which the accepted stamps do not show.
     """
 
     def __init__(self, max_gap_ns: int) -> None:
@@ -85,7 +76,7 @@ class StampRule:
         return Verdict.GAP if step > self._max_gap or self.aside_ns else Verdict.ACCEPT
 
     def _set_aside(self, stamp: int) -> int:
-        """Return for how long older stamps came that this one goes on from; 0 if not for long."""
+        """Return for how long older stamps came that this one continues; 0 if not for long."""
         begin, end = self._refused or (stamp, stamp)
         if end - begin <= self._max_gap or not 0 < stamp - end <= self._max_gap:
             return 0
@@ -99,15 +90,10 @@ class JumpGate(Generic[Item]):
     """
     Hold back a sample whose stamp jumps until the next one shows whether the jump is real.
 
-    One flipped bit in a stamp would otherwise cost two resets. If the next sample continues what
-    was before the jump, the one held back was *wild*: it is dropped and counted. If not, the jump
-    is believed, and the one held back passes first. Samples that do not jump pass at once.
-
-    Parameters
-    ----------
-    max_gap_ns
-        A longer step forward is a jump, as is one back by ``JUMP_BACK_NS``.
-
+    A step forward by more than ``max_gap_ns`` is a jump, as is one back by ``JUMP_BACK_NS``. One
+    flipped bit in a stamp would otherwise cost two resets. If the next sample continues what was
+    before the jump, the one held back was *wild*: it is dropped and counted. If not, the jump is
+    believed, and the one held back passes first. Samples that do not jump pass at once.
     """
 
     def __init__(self, max_gap_ns: int) -> None:
@@ -121,19 +107,7 @@ class JumpGate(Generic[Item]):
         return 0 if self._waiting is None else 1
 
     def push(self, stamp: int, item: Item, counters: Counter[str]) -> list[tuple[int, Item]]:
-        """
-        Take a stamp and whatever belongs to it; return what passes, in order.
-
-        Parameters
-        ----------
-        stamp
-            Nanoseconds.
-        item
-            Kept as it is.
-        counters
-            Where what is dropped is counted, by cause.
-
-        """
+        """Take a stamp and its item; return those that pass, in order, and count those dropped."""
         if stamp <= 0:
             # It says nothing of the time, so it is no witness of any jump.
             return [(stamp, item)]
@@ -150,7 +124,7 @@ class JumpGate(Generic[Item]):
         return []
 
     def drop(self, counters: Counter[str]) -> None:
-        """Forget the stream; a jump that nothing has followed until now was none."""
+        """Forget the stream; a jump that nothing has followed is counted as wild."""
         if self._waiting is not None:
             counters[Verdict.WILD.value] += 1
         self._newest = self._waiting = None
@@ -158,7 +132,6 @@ class JumpGate(Generic[Item]):
     def _settle(
         self, stamp: int, item: Item, waiting: tuple[int, Item], counters: Counter[str]
     ) -> list[tuple[int, Item]]:
-        """Take a stamp while one waits."""
         newest = self._newest or 0
         step, onward = stamp - newest, stamp - waiting[0]
         if onward == 0:
@@ -176,17 +149,13 @@ class JumpGate(Generic[Item]):
         return [waiting, *self.push(stamp, item, counters)]
 
 
-MOST_KEPT = 2048
-"""Samples that are kept at the most, which those of half a second at 4 kHz are not."""
-
-
 class Reordering:
     """
-    Keep samples until none that is older can be expected any more.
+    Keep (c,) samples until no older one is expected any more.
 
-    A sample is given out once another one is newer by the span. One that comes later than that
-    is given out at once, out of order, and it is for others to refuse it. One that goes back by
-    ``JUMP_BACK_NS`` is not late but the first of another time: all others are given out before it.
+    A sample is returned once another one is newer by the span. One that comes later than that
+    is returned at once, out of order, for others to refuse. One that goes back by
+    ``JUMP_BACK_NS`` is not late but the first of another time: all others are returned before it.
     Samples with the same stamp stay in the order of their arrival.
 
     Parameters
@@ -195,14 +164,17 @@ class Reordering:
         Values per sample.
     span_ns
         How late a sample may come, nanoseconds; less than ``JUMP_BACK_NS``.
+    most
+        Samples kept at the most; half a second at 4 kHz has fewer.
 
     """
 
-    def __init__(self, channels: int, span_ns: int) -> None:
+    def __init__(self, channels: int, span_ns: int, most: int = 2048) -> None:
         self._span = span_ns
+        self._most = most
         # Twice as many, so that they are moved to the front only now and then.
-        self._stamps = np.zeros(2 * MOST_KEPT, dtype=np.int64)
-        self._samples = np.zeros((2 * MOST_KEPT, channels))
+        self._stamps = np.zeros(2 * most, dtype=np.int64)
+        self._samples = np.zeros((2 * most, channels))
         self._begin = self._end = 0
 
     def __len__(self) -> int:
@@ -210,25 +182,17 @@ class Reordering:
         return self._end - self._begin
 
     def push(self, stamp: int, sample: Floats) -> Stamped:
-        """
-        Take a (c,) sample.
-
-        Returns
-        -------
-        list of stamp and (c,) sample
-            Those that need not wait any longer, the oldest first.
-
-        """
+        """Take a (c,) sample; return those that need not wait any longer, the oldest first."""
         before = self.flush() if self._jumps_back(stamp) else []
         if self._end == len(self._stamps):
             self._move_to_front()
         self._insert(stamp, sample)
         kept = self._stamps[self._begin : self._end]
         count = int(np.searchsorted(kept, int(kept[-1]) - self._span, side='right'))
-        return before + self._give(max(count, len(kept) - MOST_KEPT))
+        return before + self._give(max(count, len(kept) - self._most))
 
     def flush(self) -> Stamped:
-        """Give out all that is kept, the oldest first."""
+        """Return all that is kept, the oldest first."""
         return self._give(len(self))
 
     def _jumps_back(self, stamp: int) -> bool:

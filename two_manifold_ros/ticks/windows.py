@@ -1,12 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Windows of ticks, none of which crosses a seam.
-
-With past windows of w ticks and future windows of v, tick t of a segment of T ticks needs its
-past window t-w..t-1, its future window t..t+v-1 and the shifted one t+1..t+v all inside the
-segment: w <= t <= T - v - 1.
-"""
+"""Windows of ticks, none of which crosses a seam of the series."""
 
 from __future__ import annotations
 
@@ -58,7 +52,7 @@ class WindowSet:
         )
 
     def distances_to(self, others: Ints) -> Floats:
-        """Return squared distances of all windows to some of them: (n, len(others))."""
+        """Return squared distances of all windows to some: (n, len(others))."""
         return self.distances_from(self.rows(others))
 
     def distances_from(self, right: Floats) -> Floats:
@@ -91,15 +85,7 @@ class WindowSet:
         return result
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """
-        Find the nearest other windows of every window, exactly.
-
-        Returns
-        -------
-        indices : (n, count) int64, squared : (n, count)
-            Smallest distance first; n - 1 columns if there are no more others.
-
-        """
+        """Return (n, count) indices and squared distances of the nearest others, see Samples."""
         count = min(count, len(self) - 1)
         indices = np.empty((len(self), count), dtype=np.int64)
         squared = np.empty((len(self), count))
@@ -112,7 +98,7 @@ class WindowSet:
 
     def distance_rows(self) -> Iterator[tuple[int, Floats]]:
         """
-        Yield the squared distances of each window to all windows of the set, one row at a time.
+        Yield the squared distances of each window to all windows, one row at a time.
 
         Costs O(n d) a row by the recursion (8.3); the row is valid until the next one.
         """
@@ -133,19 +119,12 @@ class WindowSet:
 
 def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
     """
-    Join segments of observations into one series.
-
-    Parameters
-    ----------
-    segments
-        Arrays (T, d).
+    Join (T, d) segments of observations into one series.
 
     Returns
     -------
-    series : (d, N)
-        Contiguous, one row a channel.
-    begins : (s + 1,) int64
-        Where each segment begins in the series, and N.
+    series : (d, N), begins : (s + 1,) int64
+        Contiguous, one row a channel; where each segment begins in it, and N.
 
     """
     begins = np.concatenate([[0], np.cumsum([len(segment) for segment in segments])])
@@ -157,14 +136,16 @@ class TrainingTicks:
     """
     Training ticks and their windows.
 
+    Tick t has its past window t-w..t-1, its future window t..t+w-1 and the shifted one t+1..t+w
+    all inside its segment.
+
     Parameters
     ----------
     ticks : (n,) int64
-        Training ticks as positions in the series.
-    pasts
-        Past window of each training tick (n windows).
-    futures
-        Future windows of the training ticks and of the last tick's successor in each segment.
+        Positions in the series.
+    pasts, futures
+        Past window of each training tick, n windows; future windows of the training ticks and of
+        the last one's successor in each segment.
     own, shifted : (n,) int64
         Index in ``futures`` of each training tick's future window and of the shifted one.
 
@@ -178,17 +159,7 @@ class TrainingTicks:
 
 
 def find_training_ticks(series: Floats, begins: Ints, width: int) -> TrainingTicks:
-    """
-    Collect the training ticks of all segments.
-
-    Parameters
-    ----------
-    series : (d, N), begins : (s + 1,)
-        From ``lay_end_to_end``.
-    width
-        Ticks in a past window and in a future window.
-
-    """
+    """Collect the training ticks, with windows of ``width``, from ``lay_end_to_end``."""
     ranges = [
         np.arange(begin + width, end - width, dtype=np.int64)
         for begin, end in itertools.pairwise(begins.tolist())

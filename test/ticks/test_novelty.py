@@ -11,10 +11,9 @@ import pytest
 
 from two_manifold_ros.ticks.novelty import (
     contrast,
+    contrast_gap,
     FamiliarAnchors,
     Familiarity,
-    FAR,
-    LEAST_GAP,
     SMALLEST_RATIO,
     UNFAMILIAR,
 )
@@ -76,12 +75,12 @@ def test_clearing_forgets_everything() -> None:
 @pytest.mark.parametrize('other', [-1.95, -2.0, -2.5])
 def test_routes_that_are_hardly_told_apart_do_not_make_it_jump(other: float) -> None:
     familiarity = Familiarity(FamiliarAnchors(10.0, -2.0, other, 0), 1)
-    assert pushed(familiarity, [-2.0 + LEAST_GAP]) == pytest.approx([2.0])
+    assert pushed(familiarity, [-2.0 + contrast_gap(-2.0, other)]) == pytest.approx([2.0])
 
 
 def test_a_window_far_from_all_is_refused_whatever_its_contrast() -> None:
     familiarity = Familiarity(ANCHORS, 1)
-    just = FAR * ANCHORS.squared
+    just = 10.0 * ANCHORS.squared
     assert familiarity.push(just, 1e9, 0) == pytest.approx(UNFAMILIAR)
     assert familiarity.push(3.0 * just, 1e9, 0) == pytest.approx(3.0 * UNFAMILIAR)
 
