@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING
 import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
@@ -25,127 +26,74 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from two_manifold_ros.hse_hmm.two_manifold import Coupled
     from two_manifold_ros.manifold.learner import Embedding, ManifoldLearner
     from two_manifold_ros.typing import Bools, Floats
 
 
 def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floats:
     """
-    Return a matrix of finite numbers.
+    Return a copy of a matrix (n, D) of finite numbers, one sample a row.
 
     Parameters
     ----------
     name
-        How messages call it.
-    rows : (n, D)
-        One sample a row.
+        In messages.
+    rows
+        As given by the user.
     columns
         D, where it is known.
 
     Raises
     ------
     InputError
-        If this is no such matrix.
+        If this is no such matrix: the sentence of scikit-learn's ``check_array``.
 
     """
-    matrix = real_numbers(name, rows)
-    if matrix.ndim != 2 or not matrix.size:
-        msg = f'{name} has the shape {matrix.shape}; give a matrix with one sample a row'
-        raise InputError(msg)
+    try:
+        matrix: Floats = check_array(rows, dtype=np.float64, copy=True, input_name=name)
+    except (TypeError, ValueError) as error:
+        msg = f'{name} is no matrix of finite real numbers, one sample a row: {error}'
+        raise InputError(msg) from error
     if columns is not None and matrix.shape[1] != columns:
         msg = f'{name} has {matrix.shape[1]} columns, but {columns} were fitted'
-        raise InputError(msg)
-    spoilt = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
-    if spoilt.size:
-        msg = (
-            f'{name} has {spoilt.size} rows with numbers that are not finite, the first is row '
-            f'{spoilt[0]}; leave them out or fill them in'
-        )
         raise InputError(msg)
     return matrix
 
 
-def real_numbers(name: str, numbers: ArrayLike) -> Floats:
+def checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
     """
-    Return an array of real numbers, of any shape.
+    Return a copy of responses (n, q) of n rows, and which rows of them are known (n,).
 
     Raises
     ------
     InputError
-        If these are words, complex numbers, rows of unequal length or a sparse matrix.
+        If these are no real numbers, not as many, or fewer than two are known.
 
     """
-    try:
-        array = np.asarray(numbers)
-        if not np.iscomplexobj(array):
-            return array.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
-    msg = (
-        f'{name} is no array of real numbers; give numbers, as many in each row, and instead of a '
-        'sparse matrix what its toarray() returns'
-    )
-    raise InputError(msg)
-
-
-def checked_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
-    """
-    Return two matrices of finite numbers, X (n, D_X) and Y (n, D_Y), of as many rows.
-
-    Raises
-    ------
-    InputError
-        If they are no such matrices.
-
-    """
-    pairs = checked_rows('X', first), checked_rows('Y', second)
-    if len(pairs[0]) != len(pairs[1]):
-        msg = (
-            f'X has {len(pairs[0])} rows and Y {len(pairs[1])}; row i of both has to belong to '
-            'the same sample'
-        )
+    responses: Floats | None = None
+    with suppress(TypeError, ValueError):
+        responses = np.array(y, dtype=np.float64)
+    if responses is None or np.iscomplexobj(y):
+        msg = 'y is no array of real numbers; give numbers, as many in each row, or NaN'
         raise InputError(msg)
-    return pairs
-
-
-ROWS_AT_ONCE = 256
-"""New rows whose distances to all training rows are held at the same time."""
-
-
-class Embedded(Protocol):
-    """Rows that were embedded, and how others are."""
-
-    @property
-    def coordinates(self) -> Floats:
-        """Centred coordinates of the rows, shape (n, m)."""
-        ...
-
-    def transform(self, rows: Floats) -> Floats:
-        """Return the coordinates (k, m) of (k, D) rows."""
-        ...
+    if responses.ndim == 1:
+        responses = responses[:, None]
+    if responses.ndim != 2 or len(responses) != count:
+        msg = f'y has the shape {np.shape(y)}; give a response for each of the {count} rows of X'
+        raise InputError(msg)
+    known = ~np.isnan(responses.sum(axis=1))
+    if np.count_nonzero(known) < 2:
+        msg = f'y is known for {np.count_nonzero(known)} rows; give at least 2 that are not NaN'
+        raise InputError(msg)
+    return responses, known
 
 
 @dataclass(frozen=True)
 class CentredRows:
-    """
-    Rows as they are, less their mean.
-
-    Parameters
-    ----------
-    coordinates : (n, D)
-    mean : (D,)
-
-    """
+    """Rows (n, D) as they are, less their mean (D,)."""
 
     coordinates: Floats
     mean: Floats
-
-    @classmethod
-    def of(cls, rows: Floats) -> CentredRows:
-        """Centre (n, D) rows."""
-        mean = rows.mean(axis=0)
-        return cls(rows - mean, mean)
 
     def transform(self, rows: Floats) -> Floats:
         """Return (k, D) rows less the mean."""
@@ -154,19 +102,7 @@ class CentredRows:
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """
-    Rows as a manifold learner embedded them.
-
-    Parameters
-    ----------
-    name
-        How messages call the rows.
-    points
-        The rows.
-    embedding
-        What the learner made of them.
-
-    """
+    """Rows as a manifold learner embedded them, with their name in messages."""
 
     name: str
     points: PointSet
@@ -175,7 +111,7 @@ class LearnedRows:
     @classmethod
     def of(cls, name: str, rows: Floats, learner: ManifoldLearner) -> LearnedRows:
         """
-        Embed (n, D) rows; what the learner has to say is a warning.
+        Embed (n, D) rows; notes of the learner become warnings.
 
         Raises
         ------
@@ -186,7 +122,7 @@ class LearnedRows:
         if isinstance(learner, type) or not hasattr(learner, 'fit'):
             msg = (
                 f'learner is {learner!r}, which cannot be fitted; give one of '
-                'two_manifold_ros.kernels such as LaplacianEigenmap(dimension=2, neighbours=20)'
+                'two_manifold_ros.manifold such as LaplacianEigenmap(dimension=2, neighbours=20)'
             )
             raise InputError(msg)
         points = PointSet(rows)
@@ -200,9 +136,11 @@ class LearnedRows:
         """Centred coordinates of the rows, shape (n, m)."""
         return self.embedding.coordinates
 
-    def transform(self, rows: Floats) -> Floats:
+    def transform(self, rows: Floats, at_once: int = 256) -> Floats:
         """
         Return the coordinates (k, m) of (k, D) rows out of sample.
+
+        The distances of ``at_once`` rows to all training rows are held at the same time.
 
         Raises
         ------
@@ -211,8 +149,8 @@ class LearnedRows:
 
         """
         embedded = np.empty((len(rows), self.coordinates.shape[1]))
-        for begin in range(0, len(rows), ROWS_AT_ONCE):
-            squared = self.points.distances_from(rows[begin : begin + ROWS_AT_ONCE])
+        for begin in range(0, len(rows), at_once):
+            squared = self.points.distances_from(rows[begin : begin + at_once])
             for index, column in enumerate(squared.T, start=begin):
                 coordinates = self.embedding.extension.transform(column)
                 if coordinates is None:
@@ -222,11 +160,38 @@ class LearnedRows:
         return embedded
 
 
-SMALLEST_RATIO = 1e-9
-"""Singular values below this share of the first are rounding."""
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What the estimators here share: they embed rows X, and new rows out of sample."""
+
+    embedding_: Floats
+    n_features_in_: int
+    _rows: CentredRows | LearnedRows
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """
+        Return the coordinates (k, m) of the rows X (k, D) out of sample.
+
+        Raises
+        ------
+        InputError
+            If X is no matrix of D columns, or a row of it resembles no row that was fitted.
+
+        """
+        check_is_fitted(self)
+        return self._project(self._rows.transform(checked_rows('X', X, self.n_features_in_)))
+
+    def _project(self, coordinates: Floats) -> Floats:
+        return coordinates
+
+    def _finish(self, rows: Floats, embedding: Floats) -> Self:
+        """Set what scikit-learn expects after a fit."""
+        self.n_features_in_ = rows.shape[1]
+        self.embedding_ = embedding
+        self._n_features_out = embedding.shape[1]
+        return self
 
 
-class TwoViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class TwoViews(Estimator, ABC):
     """
     Embeds two views, X and Y, of the same samples, each by what it shares with the other.
 
@@ -246,11 +211,11 @@ class TwoViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     n_components: int
     coupling: str
-    _first_map: Floats
-    _second_map: Floats
 
     @abstractmethod
-    def _embed(self, first: Floats, second: Floats) -> tuple[Embedded, Embedded]:
+    def _embed(
+        self, first: Floats, second: Floats
+    ) -> tuple[CentredRows | LearnedRows, CentredRows | LearnedRows]:
         """Embed the two views, each on its own."""
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
@@ -264,56 +229,43 @@ class TwoViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             asked, or share fewer than k directions.
 
         """
-        first, second = checked_pairs(X, Y)
-        self.n_features_in_, self._second_features = first.shape[1], second.shape[1]
-        self._first, self._second = self._embed(first, second)
-        rows = self._first.coordinates, self._second.coordinates
-        coupled = couple(*rows, self.coupling)
-        self._check_components(coupled)
+        first, second = checked_rows('X', X), checked_rows('Y', Y)
+        if len(first) != len(second):
+            msg = (
+                f'X has {len(first)} rows and Y {len(second)}; row i of both has to belong to the '
+                'same sample'
+            )
+            raise InputError(msg)
+        self._rows, self._second_rows = self._embed(first, second)
+        coupled = couple(self._rows.coordinates, self._second_rows.coordinates, self.coupling)
+        self._check_components(coupled.singular_values)
         self.singular_values_ = coupled.singular_values[: self.n_components]
-        scale = self._scale(len(first))
+        # Line 4 of Algorithm 1 scales the coordinates, where it is done.
+        scale = np.ones(self.n_components)
+        if self.coupling == 'gram-product':
+            scale = np.sqrt(self.singular_values_ / len(first))
         self._first_map = coupled.first_map[:, : self.n_components] * scale
         self._second_map = coupled.second_map[:, : self.n_components] * scale
-        self.embedding_ = rows[0] @ self._first_map
-        self.second_embedding_ = rows[1] @ self._second_map
-        self._n_features_out = self.n_components
-        return self
+        self._second_features = second.shape[1]
+        self.second_embedding_ = self._second_rows.coordinates @ self._second_map
+        return self._finish(first, self._project(self._rows.coordinates))
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """
-        Return the coordinates (m, k) of the rows X (m, D_X) of the first view.
-
-        Raises
-        ------
-        InputError
-            If X is no matrix of D_X columns, or a row of it resembles no row that was fitted.
-
-        """
-        check_is_fitted(self)
-        rows = checked_rows('X', X, self.n_features_in_)
-        return self._first.transform(rows) @ self._first_map
+    def _project(self, coordinates: Floats) -> Floats:
+        return coordinates @ self._first_map
 
     def transform_second(self, Y: ArrayLike) -> Floats:
-        """
-        Return the coordinates (m, k) of the rows Y (m, D_Y) of the second view.
-
-        Raises
-        ------
-        InputError
-            If Y is no matrix of D_Y columns, or a row of it resembles no row that was fitted.
-
-        """
+        """Return the coordinates (m, k) of the rows Y (m, D_Y) of the second view, likewise."""
         check_is_fitted(self)
         rows = checked_rows('Y', Y, self._second_features)
-        return self._second.transform(rows) @ self._second_map
+        return self._second_rows.transform(rows) @ self._second_map
 
     def fit_transform(self, X: ArrayLike, Y: ArrayLike) -> Floats:
         """Find what X (n, D_X) and Y (n, D_Y) share and return ``embedding_`` (n, k)."""
         return self.fit(X, Y).embedding_
 
-    def _check_components(self, coupled: Coupled) -> None:
-        values = coupled.singular_values
-        shared = int(np.count_nonzero(values > SMALLEST_RATIO * values[0]))
+    def _check_components(self, values: Floats) -> None:
+        # Singular values below that share of the first are rounding.
+        shared = int(np.count_nonzero(values > 1e-9 * values[0]))
         if not shared:
             msg = (
                 'X and Y share no direction, as if one of them were the same in all rows; give '
@@ -330,21 +282,15 @@ class TwoViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             )
             raise InputError(msg)
 
-    def _scale(self, rows: int) -> Floats:
-        """Return by what coordinates are scaled: line 4 of Algorithm 1, where it is done."""
-        if self.coupling == 'gram-product':
-            return np.sqrt(self.singular_values_ / rows)
-        return np.ones(self.n_components)
 
-
-class ManifoldEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ManifoldEmbedding(Estimator):
     """
     Coordinates on the manifold that rows lie on, for new rows too.
 
     Parameters
     ----------
     learner
-        Any learner of ``two_manifold_ros.kernels``, such as
+        Any learner of ``two_manifold_ros.manifold``, such as
         ``LaplacianEigenmap(dimension=2, neighbours=10)``.
 
     Attributes
@@ -361,7 +307,7 @@ class ManifoldEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def __init__(self, learner: ManifoldLearner) -> None:
         self.learner = learner
 
-    def fit(self, X: ArrayLike, y: object = None) -> ManifoldEmbedding:  # noqa: ARG002 - for pipelines
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - for pipelines
         """
         Embed the rows X (n, D); y is ignored.
 
@@ -372,32 +318,16 @@ class ManifoldEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         """
         rows = checked_rows('X', X)
-        self._rows = LearnedRows.of('X', rows, self.learner)
-        self.n_features_in_ = rows.shape[1]
-        self.embedding_ = self._rows.coordinates
-        self.eigenvalues_ = self._rows.embedding.eigenvalues
-        self._n_features_out = self.embedding_.shape[1]
-        return self
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """
-        Return the coordinates (k, m) of the rows X (k, D) out of sample.
-
-        Raises
-        ------
-        InputError
-            If X is no matrix of D columns, or a row of it resembles no row that was fitted.
-
-        """
-        check_is_fitted(self)
-        return self._rows.transform(checked_rows('X', X, self.n_features_in_))
+        self._rows = learned = LearnedRows.of('X', rows, self.learner)
+        self.eigenvalues_ = learned.embedding.eigenvalues
+        return self._finish(rows, learned.coordinates)
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> Floats:
         """Embed the rows X (n, D), as `fit` does, and return ``embedding_`` (n, m)."""
         return self.fit(X, y).embedding_
 
 
-class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ManifoldKernelReduction(Estimator):
     r"""
     What predicts responses, of all that a manifold learner finds.
 
@@ -412,7 +342,7 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     Parameters
     ----------
     learner
-        Any learner of ``two_manifold_ros.kernels``; ``None`` is
+        Any learner of ``two_manifold_ros.manifold``; ``None`` is
         ``LaplacianEigenmap(dimension=50, neighbours=10, scaled=False)``.
     penalty
         :math:`\epsilon`, the paper's :math:`N \epsilon`: the fewer responses, the larger.
@@ -436,7 +366,7 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.learner = learner
         self.penalty = penalty
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> ManifoldKernelReduction:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """
         Embed the rows X (n, D) and find what predicts y, shape (n,) or (n, q).
 
@@ -449,11 +379,9 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         """
         rows = checked_rows('X', X)
-        responses, known = _checked_responses(y, len(rows))
-        self._rows = LearnedRows.of(
-            'X', rows, self.learner or LaplacianEigenmap(50, 10, scaled=False)
-        )
-        self.n_features_in_ = rows.shape[1]
+        responses, known = checked_responses(y, len(rows))
+        learner = self.learner or LaplacianEigenmap(50, 10, scaled=False)
+        self._rows = LearnedRows.of('X', rows, learner)
         coordinates = self._rows.coordinates
         found = find_predictive_directions(
             coordinates[known], responses[known], penalty=self.penalty
@@ -461,42 +389,14 @@ class ManifoldKernelReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.directions_ = found.directions
         self.strengths_ = found.strengths
         self.predictive_eigenvectors_ = found.predictive_eigenvectors(len(found.theta))
-        self.embedding_ = coordinates @ found.directions
-        self._n_features_out = found.rank
-        return self
+        return self._finish(rows, self._project(coordinates))
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """
-        Return the projections (k, r) of the rows X (k, D) out of sample.
-
-        Raises
-        ------
-        InputError
-            If X is no matrix of D columns, or a row of it resembles no row that was fitted.
-
-        """
-        check_is_fitted(self)
-        rows = checked_rows('X', X, self.n_features_in_)
-        return self._rows.transform(rows) @ self.directions_
+    def _project(self, coordinates: Floats) -> Floats:
+        return coordinates @ self.directions_
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """Embed and find, as `fit` does, and return ``embedding_`` (n, r)."""
         return self.fit(X, y).embedding_
-
-
-def _checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
-    """Return responses (n, q) and which rows of them are known (n,)."""
-    responses = real_numbers('y', y)
-    if responses.ndim == 1:
-        responses = responses[:, None]
-    if responses.ndim != 2 or len(responses) != count:
-        msg = f'y has the shape {np.shape(y)}; give a response for each of the {count} rows of X'
-        raise InputError(msg)
-    known = ~np.isnan(responses.sum(axis=1))
-    if np.count_nonzero(known) < 2:
-        msg = f'y is known for {np.count_nonzero(known)} rows; give at least 2 that are not NaN'
-        raise InputError(msg)
-    return responses, known
 
 
 class InstrumentalEigenmaps(TwoViews):
@@ -516,7 +416,7 @@ class InstrumentalEigenmaps(TwoViews):
     n_components
         Dimension of the hidden manifold, k.
     learner
-        Embeds X: any learner of ``two_manifold_ros.kernels``; ``None`` is
+        Embeds X: any learner of ``two_manifold_ros.manifold``; ``None`` is
         ``LaplacianEigenmap(dimension=60, neighbours=20)``. Its dimension is to be much larger than
         k: what noise adds to either manifold has to find room in it.
     second_learner
@@ -525,15 +425,6 @@ class InstrumentalEigenmaps(TwoViews):
         ``gram-product`` as above; ``cross-covariance``, the kernel SVD of section 3.2.2;
         ``canonical`` (correlation), which withstands the most noise; or ``reduced-rank``
         (regression of X on Y).
-
-    Attributes
-    ----------
-    embedding_ : (n, k), second_embedding_ : (n, k)
-        E_X and E_Y; columns are centred.
-    singular_values_ : (k,)
-        Of the coupling, largest first.
-    n_features_in_ : int
-        Columns of X, D_X.
 
     """
 
@@ -556,9 +447,6 @@ class InstrumentalEigenmaps(TwoViews):
         return LearnedRows.of('X', first, learner), LearnedRows.of('Y', second, other)
 
 
-KERNELS = ('gaussian', 'polynomial', 'linear')
-
-
 class TwoSubspaceKernelPCA(TwoViews):
     r"""
     Two-subspace PCA in the feature spaces of kernels: the kernel SVD.
@@ -575,22 +463,13 @@ class TwoSubspaceKernelPCA(TwoViews):
         Directions, k.
     kernel
         ``gaussian``, with the median distance of either view for its bandwidth, ``polynomial``
-        or ``linear``, as in ``two_manifold_ros.kernels``.
+        or ``linear``, as in ``two_manifold_ros.manifold``.
     degree
         Of the polynomial kernel.
     rank
         Features of either kernel, the leading ones; at most n - 1 are taken.
     coupling
         ``cross-covariance`` as above, ``canonical``, ``reduced-rank`` or ``gram-product``.
-
-    Attributes
-    ----------
-    embedding_ : (n, k), second_embedding_ : (n, k)
-        Projections of the centred rows of X and of Y on the singular vectors.
-    singular_values_ : (k,)
-        Of the coupling, largest first.
-    n_features_in_ : int
-        Columns of X, D_X.
 
     """
 
@@ -610,18 +489,17 @@ class TwoSubspaceKernelPCA(TwoViews):
         self.coupling = coupling
 
     def _embed(self, first: Floats, second: Floats) -> tuple[LearnedRows, LearnedRows]:
-        learner = self._learner(min(self.rank, max(len(first) - 1, 1)))
+        rank = min(self.rank, max(len(first) - 1, 1))
+        learners: dict[str, ManifoldLearner] = {
+            'gaussian': GaussianKernel(rank),
+            'polynomial': PolynomialKernel(rank, self.degree),
+            'linear': LinearKernel(rank),
+        }
+        if self.kernel not in learners:
+            msg = f'there is no kernel named {self.kernel!r}; choose one of {", ".join(learners)}'
+            raise InputError(msg)
+        learner = learners[self.kernel]
         return LearnedRows.of('X', first, learner), LearnedRows.of('Y', second, learner)
-
-    def _learner(self, rank: int) -> ManifoldLearner:
-        if self.kernel == 'gaussian':
-            return GaussianKernel(rank)
-        if self.kernel == 'polynomial':
-            return PolynomialKernel(rank, self.degree)
-        if self.kernel == 'linear':
-            return LinearKernel(rank)
-        msg = f'there is no kernel named {self.kernel!r}; choose one of {", ".join(KERNELS)}'
-        raise InputError(msg)
 
 
 class TwoSubspacePCA(TwoViews):
@@ -648,12 +526,7 @@ class TwoSubspacePCA(TwoViews):
     components_ : (k, D_X), second_components_ : (k, D_Y)
         What centred rows are multiplied with; orthonormal rows for ``cross-covariance``.
     mean_ : (D_X,), second_mean_ : (D_Y,)
-    embedding_ : (n, k), second_embedding_ : (n, k)
-        Of the rows of X and of Y that were fitted; columns are centred.
-    singular_values_ : (k,)
-        Of the coupling, largest first.
-    n_features_in_ : int
-        Columns of X, D_X.
+        Of the fitted rows; the other attributes are those of ``TwoViews``.
 
     """
 
@@ -674,6 +547,8 @@ class TwoSubspacePCA(TwoViews):
         return components
 
     def _embed(self, first: Floats, second: Floats) -> tuple[CentredRows, CentredRows]:
-        views = CentredRows.of(first), CentredRows.of(second)
-        self.mean_, self.second_mean_ = views[0].mean, views[1].mean
-        return views
+        self.mean_, self.second_mean_ = first.mean(axis=0), second.mean(axis=0)
+        return (
+            CentredRows(first - self.mean_, self.mean_),
+            CentredRows(second - self.second_mean_, self.second_mean_),
+        )

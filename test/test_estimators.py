@@ -1,0 +1,380 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The estimators of scikit-learn: the algorithms to the letter, manners, bad input, the page."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+import re
+
+import naive
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+pytest.importorskip('sklearn')
+
+from sklearn.base import clone
+from sklearn.cross_decomposition import CCA
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from two_views import cosines, coupled_features
+
+from two_manifold_ros import estimators
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.estimators import (
+    InstrumentalEigenmaps,
+    ManifoldEmbedding,
+    ManifoldKernelReduction,
+    TwoSubspaceKernelPCA,
+    TwoSubspacePCA,
+)
+from two_manifold_ros.experiments.mkdr import Globe
+from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
+from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.manifold.isomap import Isomap
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.learner import PointSet
+
+EIGENMAP = LaplacianEigenmap(6, 8)
+
+
+def ring(rows: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    """Return two views (n, 3) of places around a ring."""
+    rng = np.random.default_rng(2)
+    angle = rng.uniform(0.0, 2.0 * np.pi, rows)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    noise = 0.1 * rng.normal(size=(2, rows, 3))
+    return (
+        np.column_stack([circle, np.zeros(rows)]) + noise[0],
+        np.column_stack([np.zeros(rows), circle * [2.0, 1.0]]) + noise[1],
+    )
+
+
+def test_algorithm_1_to_the_letter() -> None:
+    first, second = ring()
+    fitted = InstrumentalEigenmaps(3, learner=EIGENMAP).fit(first, second)
+    each = [ManifoldEmbedding(EIGENMAP).fit_transform(view) for view in (first, second)]
+    grams = [coordinates @ coordinates.T for coordinates in each]
+    centring = np.eye(80) - 1.0 / 80
+    left, values, right = np.linalg.svd(
+        centring @ grams[0] @ centring @ centring @ grams[1] @ centring
+    )
+    np.testing.assert_allclose(fitted.singular_values_, values[:3], rtol=1e-10)
+    wanted = left[:, :3] * np.sqrt(values[:3]), right[:3].T * np.sqrt(values[:3])
+    signs = naive.align(wanted[0], fitted.embedding_)
+    np.testing.assert_allclose(fitted.embedding_ * signs, wanted[0], atol=1e-8 * values[0])
+    np.testing.assert_allclose(fitted.second_embedding_ * signs, wanted[1], atol=1e-8 * values[0])
+
+
+def test_learners_of_the_views() -> None:
+    first, second = ring()
+    both = InstrumentalEigenmaps(2, learner=EIGENMAP, second_learner=Isomap(6, 8))
+    other = InstrumentalEigenmaps(2, learner=Isomap(6, 8), second_learner=EIGENMAP)
+    swapped = other.fit(second, first)
+    np.testing.assert_allclose(
+        np.abs(both.fit_transform(first, second)), np.abs(swapped.second_embedding_), rtol=1e-6
+    )
+    alike = clone(both).set_params(second_learner=None).fit_transform(first, second)
+    assert not np.allclose(alike, both.embedding_)
+    usual = InstrumentalEigenmaps(2).fit_transform(first, second)
+    spelled_out = InstrumentalEigenmaps(2, learner=LaplacianEigenmap(60, 20))
+    assert np.array_equal(usual, spelled_out.fit_transform(first, second))
+
+
+@pytest.mark.parametrize('learner', [EIGENMAP, Isomap(4, 8), GaussianKernel(5)])
+def test_one_manifold(learner: LaplacianEigenmap) -> None:
+    rows = ring()[0]
+    fitted = ManifoldEmbedding(learner).fit(rows)
+    assert fitted.embedding_.shape == (80, learner.dimension)
+    assert len(fitted.eigenvalues_) == learner.dimension
+    np.testing.assert_allclose(fitted.transform(rows[:7]), fitted.embedding_[:7], atol=1e-7)
+    copy = clone(fitted)
+    assert copy.get_params() == {'learner': learner}
+    assert np.array_equal(copy.fit_transform(rows), fitted.embedding_)
+    pipeline = make_pipeline(StandardScaler(), copy).fit(rows)
+    assert pipeline.get_feature_names_out()[0] == 'manifoldembedding0'
+
+
+def test_many_new_rows_are_embedded_in_order() -> None:
+    rows = ring()[0]
+    fitted = ManifoldEmbedding(EIGENMAP).fit(rows)
+    many = np.vstack([rows] * 4)
+    np.testing.assert_allclose(
+        fitted.transform(many), np.vstack([fitted.embedding_] * 4), atol=1e-9
+    )
+
+
+def test_a_row_far_from_all_is_refused_by_number() -> None:
+    rows = ring()[0]
+    fitted = ManifoldEmbedding(EIGENMAP).fit(rows)
+    new = rows[:5].copy()
+    new[3] = 1e3
+    with pytest.raises(InputError, match='row 3 of X resembles no training row'):
+        fitted.transform(new)
+
+
+def test_what_a_learner_has_to_say_is_a_warning() -> None:
+    first, second = ring()
+    apart = np.vstack([first, first + 50.0])
+    with pytest.warns(UserWarning, match=r'^X: .*2 pieces'):
+        ManifoldEmbedding(EIGENMAP).fit(apart)
+    both = InstrumentalEigenmaps(2, learner=LaplacianEigenmap(6, 20), second_learner=EIGENMAP)
+    with pytest.warns(UserWarning, match=r'^Y: .*2 pieces'):
+        both.fit(np.vstack([second, second]), apart)
+
+
+@pytest.mark.parametrize('learner', [None, LaplacianEigenmap, 'isomap'])
+def test_what_cannot_learn_is_refused(learner: object) -> None:
+    with pytest.raises(InputError, match='cannot be fitted; give one of'):
+        ManifoldEmbedding(learner).fit(ring()[0])
+
+
+def test_linear_is_the_svd_of_the_cross_covariance() -> None:
+    first, second = coupled_features()
+    shift = np.arange(7.0)
+    fitted = TwoSubspacePCA(3).fit(first + shift, second)
+    left, values, right = np.linalg.svd(first.T @ second / len(first))
+    np.testing.assert_allclose(fitted.singular_values_, values[:3])
+    signs = naive.align(left[:, :3], fitted.components_.T)[:, None]
+    np.testing.assert_allclose(signs * fitted.components_, left[:, :3].T, atol=1e-12)
+    np.testing.assert_allclose(signs * fitted.second_components_, right[:3], atol=1e-12)
+    np.testing.assert_allclose(fitted.mean_, shift, atol=1e-12)
+    np.testing.assert_allclose(fitted.second_mean_, 0.0, atol=1e-12)
+    np.testing.assert_allclose(fitted.embedding_, first @ fitted.components_.T, atol=1e-12)
+
+
+def test_a_rotated_view_has_the_same_embedding() -> None:
+    first, second = coupled_features()
+    rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(7, 7)))[0]
+    plain = TwoSubspacePCA(3).fit_transform(first, second)
+    turned = TwoSubspacePCA(3).fit_transform(first @ rotation, second)
+    np.testing.assert_allclose(turned * naive.align(plain, turned), plain, atol=1e-10)
+
+
+def test_canonical_variates_are_those_of_scikit_learn() -> None:
+    first, second = coupled_features(n=400)
+    ours = TwoSubspacePCA(2, coupling='canonical').fit(first, second)
+    theirs = CCA(2, scale=False, tol=1e-10, max_iter=5000).fit(first, second)
+    scores = theirs.transform(first, second)
+    for mine, other in zip((ours.embedding_, ours.second_embedding_), scores, strict=True):
+        # The ridge of ours is small.
+        np.testing.assert_allclose(cosines(mine, other), 1.0, atol=1e-4)
+
+
+@pytest.mark.parametrize('kernel', ['gaussian', 'polynomial', 'linear'])
+def test_kernels_give_the_singular_vectors_of_the_gram_form(kernel: str) -> None:
+    """Eigenvectors v of C_Y C_X; the unit vector Phi H v projects Phi H on C_X v / norm."""
+    first, second = coupled_features(n=30)
+    fitted = TwoSubspaceKernelPCA(3, kernel=kernel, degree=2).fit(first, second)
+    centring = np.eye(30) - 1.0 / 30
+    own, other = (centring @ gram(view, kernel) @ centring / 30 for view in (first, second))
+    squares, vectors = np.linalg.eig(other @ own)
+    order = np.argsort(-np.real(squares))[:3]
+    vectors = np.real(vectors[:, order])
+    np.testing.assert_allclose(
+        fitted.singular_values_, np.sqrt(np.real(squares[order])), rtol=1e-5
+    )
+    norms = np.sqrt(30 * np.einsum('ij,ik,kj->j', vectors, own, vectors))
+    wanted = 30 * own @ vectors / norms
+    signs = naive.align(wanted, fitted.embedding_)
+    np.testing.assert_allclose(fitted.embedding_ * signs, wanted, atol=1e-4 * wanted.max())
+
+
+def gram(view: np.ndarray, kernel: str) -> np.ndarray:
+    """Return the Gram matrix of a view, column means of which are zero."""
+    if kernel == 'gaussian':
+        return naive.gaussian(view, view, median_distance(PointSet(view)))
+    if kernel == 'linear':
+        return view @ view.T
+    return (view @ view.T / np.trace(view @ view.T / len(view)) + 1.0) ** 2
+
+
+def test_rank_limits_what_kernels_see() -> None:
+    first, second = coupled_features()
+    exact, same, coarse = (
+        TwoSubspaceKernelPCA(2, rank=rank).fit_transform(first, second) for rank in (500, 59, 2)
+    )
+    assert np.array_equal(exact, same)
+    assert np.abs(cosines(exact, coarse)).min() < 0.99
+
+
+def test_unknown_kernel() -> None:
+    with pytest.raises(InputError, match="'rbf'; choose one of gaussian, polynomial, linear"):
+        TwoSubspaceKernelPCA(kernel='rbf').fit(*coupled_features())
+
+
+LEARNER = LaplacianEigenmap(20, 8, scaled=False)
+
+
+@pytest.fixture(scope='module')
+def points() -> np.ndarray:
+    """Return points of a sphere."""
+    return Globe.of(14, 25).points
+
+
+def test_a_response_is_found(points: np.ndarray) -> None:
+    response = points[:, 0] * points[:, 2]
+    fitted = ManifoldKernelReduction(LEARNER).fit(points, response)
+    assert fitted.embedding_.shape == (350, 1)
+    assert abs(np.corrcoef(fitted.embedding_[:, 0], response)[0, 1]) > 0.98
+    assert abs(np.corrcoef(fitted.embedding_[:, 0], points[:, 2])[0, 1]) < 0.1
+    assert fitted.strengths_.sum() == pytest.approx(1.0)
+    assert sorted(fitted.predictive_eigenvectors_) == list(range(20))
+    first = fitted.predictive_eigenvectors_[0]
+    assert np.abs(fitted.directions_[:, 0]).argmax() == first
+    np.testing.assert_allclose(fitted.transform(points[:9]), fitted.embedding_[:9], atol=1e-9)
+
+
+def test_responses_that_are_not_known(points: np.ndarray) -> None:
+    response = np.stack([points[:, 0], points[:, 1] * points[:, 2]], axis=1)
+    told = response.copy()
+    told[::2] = np.nan
+    estimator = ManifoldKernelReduction(LEARNER)
+    found = estimator.fit(points, told).embedding_
+    assert found.shape == (350, 2)
+    assert LinearRegression().fit(found[1::2], response[1::2]).score(found, response) > 0.95
+    with pytest.raises(InputError, match='known for 1 rows'):
+        estimator.fit(points, np.where(np.arange(350) == 3, 1.0, np.nan))
+    with pytest.raises(InputError, match='not finite'):
+        estimator.fit(points, np.where(np.isnan(told), np.inf, told))
+    with pytest.raises(InputError, match='y is no array of real numbers'):
+        estimator.fit(points, ['left'] * 350)
+    with pytest.raises(InputError, match='each of the 350 rows'):
+        estimator.fit(points, response[:-1])
+
+
+def test_it_is_an_estimator(points: np.ndarray) -> None:
+    response = points[:, 2] ** 2
+    model = make_pipeline(ManifoldKernelReduction(LEARNER, penalty=0.1), LinearRegression())
+    twin = clone(model).fit(points[::2], response[::2])
+    assert twin.score(points[1::2], response[1::2]) > 0.9
+    (first, _), weak = twin.named_steps.values(), ManifoldKernelReduction(LEARNER, penalty=10.0)
+    assert not np.allclose(first.directions_, weak.fit(points[::2], response[::2]).directions_)
+    default = ManifoldKernelReduction().fit(points, response)
+    assert default.directions_.shape == (50, 1)
+    assert list(default.get_feature_names_out()) == ['manifoldkernelreduction0']
+    np.testing.assert_array_equal(default.fit_transform(points, response), default.embedding_)
+
+
+ESTIMATORS = (
+    TwoSubspacePCA(2),
+    TwoSubspaceKernelPCA(2, rank=8),
+    InstrumentalEigenmaps(2, learner=LaplacianEigenmap(8, 10)),
+)
+
+
+def views(rows: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    """Return two noisy linear views (n, 4) and (n, 3) of a hidden signal."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(rows, 2))
+    first = hidden @ rng.normal(size=(2, 4)) + 0.1 * rng.normal(size=(rows, 4)) + 5.0
+    second = hidden @ rng.normal(size=(2, 3)) + 0.1 * rng.normal(size=(rows, 3))
+    return first, second
+
+
+@pytest.mark.parametrize('coupling', COUPLINGS)
+@pytest.mark.parametrize('estimator', ESTIMATORS)
+def test_training_rows_are_embedded_as_they_were(estimator: TwoSubspacePCA, coupling: str) -> None:
+    first, second = views()
+    fitted = clone(estimator).set_params(coupling=coupling).fit(first, second)
+    assert fitted.embedding_.shape == fitted.second_embedding_.shape == (120, 2)
+    np.testing.assert_allclose(fitted.embedding_.mean(axis=0), 0.0, atol=1e-9)
+    scale = np.abs(fitted.embedding_).max()
+    np.testing.assert_allclose(
+        fitted.transform(first[:9]), fitted.embedding_[:9], atol=1e-7 * scale
+    )
+    scale = np.abs(fitted.second_embedding_).max()
+    np.testing.assert_allclose(
+        fitted.transform_second(second[:9]), fitted.second_embedding_[:9], atol=1e-7 * scale
+    )
+    assert np.array_equal(clone(fitted).fit_transform(first, second), fitted.embedding_)
+
+
+@pytest.mark.parametrize('estimator', ESTIMATORS)
+def test_manners_of_scikit_learn(estimator: TwoSubspacePCA) -> None:
+    first, second = views()
+    copy = clone(estimator)
+    assert copy.get_params() == estimator.get_params()
+    with pytest.raises(NotFittedError):
+        copy.transform(first)
+    with pytest.raises(NotFittedError):
+        copy.transform_second(second)
+    # In a pipeline the second view is what is to be told.
+    pipeline = make_pipeline(StandardScaler(), copy, LinearRegression()).fit(first, second)
+    assert pipeline.score(first, second) > 0.6
+    name = type(estimator).__name__.lower()
+    assert [*pipeline[:-1].get_feature_names_out()] == [f'{name}0', f'{name}1']
+
+
+@pytest.mark.parametrize('estimator', ESTIMATORS)
+def test_bad_input_is_refused(estimator: TwoSubspacePCA) -> None:
+    first, second = views()
+    spoilt = first.copy()
+    spoilt[[7, 30], 2] = np.nan, np.inf
+    with pytest.raises(InputError, match='X has 120 rows and Y 119'):
+        clone(estimator).fit(first, second[1:])
+    with pytest.raises(InputError, match='Input X contains NaN'):
+        clone(estimator).fit(spoilt, second)
+    with pytest.raises(InputError, match='Input Y contains NaN'):
+        clone(estimator).fit(second, spoilt)
+    with pytest.raises(InputError, match=r'Y is no matrix .* Expected 2D array'):
+        clone(estimator).fit(first, second[:, 0])
+    with pytest.raises(InputError, match=r'X is no matrix .* 0 sample'):
+        clone(estimator).fit(first[:0], second[:0])
+    with pytest.raises(InputError, match="coupling named 'pls'"):
+        clone(estimator).set_params(coupling='pls').fit(first, second)
+    for unread in ([['a', 'b']], [[1.0], [1.0, 2.0]], first + 1j, csr_matrix(first)):
+        with pytest.raises(InputError, match='X is no matrix'):
+            clone(estimator).fit(unread, second)
+    with pytest.raises(InputError, match=r'n_components is 2\.5, but must be a whole number'):
+        clone(estimator).set_params(n_components=2.5).fit(first, second)
+    for count in (0, 30):
+        with pytest.raises(InputError, match=f'n_components is {count}, but X and Y share'):
+            clone(estimator).set_params(n_components=count).fit(first, second)
+    fitted = clone(estimator).fit(first, second)
+    with pytest.raises(InputError, match='X has 3 columns, but 4 were fitted'):
+        fitted.transform(second)
+    with pytest.raises(InputError, match='Y has 4 columns, but 3 were fitted'):
+        fitted.transform_second(first)
+
+
+def test_one_sample_is_too_few() -> None:
+    first, second = views()
+    with pytest.raises(InputError, match='1 points are too few'):
+        TwoSubspaceKernelPCA(1).fit(first[:1], second[:1])
+
+
+def test_views_that_share_nothing() -> None:
+    first, second = views()
+    with pytest.raises(InputError, match='share no direction, as if one'):
+        TwoSubspacePCA(1).fit(first, np.ones_like(second))
+
+
+PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'estimators.md'
+
+
+def test_the_program_unrolls_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = re.findall(r'```python\n(.*?)```', PAGE.read_text(), flags=re.DOTALL)
+    exec(compile(program, str(PAGE), 'exec'), {})  # noqa: S102 - it is our own page
+    found = re.fullmatch(
+        r'one manifold: R2 (0\.\d\d)\ntwo manifolds: R2 (0\.\d\d)\n', capsys.readouterr().out
+    )
+    assert found is not None
+    assert float(found[1]) == pytest.approx(0.68, abs=0.05)
+    assert float(found[2]) == pytest.approx(0.96, abs=0.01)
+
+
+def test_estimators_and_couplings_are_those_of_the_page() -> None:
+    text = PAGE.read_text()
+    rows = re.findall(r'^\| `(\w+)\((.*?)\)`', text, flags=re.MULTILINE)
+    assert len(rows) == 5
+    for name, parameters in rows:
+        found = getattr(estimators, name)
+        named = re.sub('=', '', parameters).split(', ')
+        assert named == list(inspect.signature(found).parameters)
+    assert tuple(re.findall(r'^\| `([\w-]+)` \|', text, flags=re.MULTILINE))[1:] == COUPLINGS
