@@ -1,22 +1,29 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A node never dies of a message."""
+"""Parameters as rclpy and ros2 param see them, and a node never dies of a message."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import ClassVar, TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from rcl_interfaces.msg import ParameterType
 import rclpy
+from rclpy.parameter import Parameter as RosParameter
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
 from two_manifold_ros.nodes import callbacks
-from two_manifold_ros.nodes.callbacks import GuardedNode
+from two_manifold_ros.nodes.callbacks import declare, descriptor, GuardedNode, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from ros_talk import Talk
 
 
 class Logging(GuardedNode):
@@ -71,3 +78,78 @@ def test_what_fails_while_the_middleware_goes_down_is_no_bug(
 
     node.guard(published_in_the_middle_of_it)()
     assert (node.errors, node.lines) == (0, [])
+
+
+@dataclass(frozen=True)
+class Chosen(NodeParameters):
+    """
+    Parameters of a test.
+
+    Parameters
+    ----------
+    rate
+        A rate.
+
+    """
+
+    settable: ClassVar[Settable] = Settable.UNCONFIGURED
+
+    word: str = parameter('a', choices=('a', 'b'))
+    list: list[str] = parameter([], settable=Settable.NEVER)  # noqa: RUF009 - a field
+    rate: float = parameter(2.0, 1.0, 3.0, units='Hz')
+    count: int = parameter(2, 1, 3)
+    next: str = parameter('a', choices=('a', 'b'), settable=Settable.ALWAYS)
+
+
+def test_descriptors_carry_type_range_units_and_words(talk: Talk) -> None:
+    declare(talk.node, Chosen)
+    described = {
+        each.name: each
+        for each in talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
+    }
+    assert described['rate'].type == ParameterType.PARAMETER_DOUBLE
+    assert described['rate'].floating_point_range[0].to_value == 3.0
+    assert described['rate'].description == 'A rate. [Hz]'
+    assert described['count'].integer_range[0].from_value == 1
+    assert described['word'].additional_constraints == "one of 'a', 'b'"
+    assert described['list'].type == ParameterType.PARAMETER_STRING_ARRAY
+    assert described['list'].read_only
+    assert not described['word'].read_only
+
+
+def test_values_are_typed_and_an_empty_array_is_empty(talk: Talk) -> None:
+    assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a')
+
+
+def test_changes_that_would_do_nothing_are_refused(talk: Talk) -> None:
+    reason = ''
+    declare(talk.node, Chosen, locked=lambda: reason)
+
+    def change(name: str, value: object) -> str:
+        (result,) = talk.node.set_parameters([RosParameter(name, value=value)])
+        return '' if result.successful else result.reason
+
+    assert change('word', 'b') == ''
+    assert 'choose one of' in change('word', 'c')
+    assert change('rate', 9.0) != ''
+    assert change('list', ['x']) != ''
+    reason = 'too late'
+    assert change('word', 'a') == 'too late'
+    assert change('next', 'b') == ''
+    assert 'choose one of' in change('next', 'c')
+    assert read(talk.node, Chosen).word == 'b'
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'), [('rate', 9.0), ('rate', 'x'), ('word', 'c'), ('count', 0)]
+)
+def test_a_bad_value_at_start_is_one_clear_sentence(talk: Talk, name: str, value: object) -> None:
+    talk.node._parameter_overrides[name] = RosParameter(name, value=value)
+    with pytest.raises(InputError, match=name):
+        declare(talk.node, Chosen)
+
+
+def test_every_table_makes_descriptors() -> None:
+    for parameters in PARAMETERS.values():
+        for each in parameters.table():
+            assert descriptor(each).name == each.name

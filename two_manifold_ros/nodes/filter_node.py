@@ -25,7 +25,12 @@ from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.snapshot import filter_health, FilterHealth, Snapshot
 from two_manifold_ros.interface.topics import choose_frames, Topics
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
+from two_manifold_ros.nodes.callbacks import (
+    declare,
+    GuardedNode,
+    read,
+    SensorTopic,
+)
 from two_manifold_ros.nodes.health import (
     change_key,
     Report,
@@ -33,7 +38,6 @@ from two_manifold_ros.nodes.health import (
     StatusPublisher,
     update_monitor,
 )
-from two_manifold_ros.nodes.node_parameters import declare, read
 from two_manifold_ros.nodes.publishing import EstimatePublishers
 from two_manifold_ros.nodes.running import refuse_impossible
 

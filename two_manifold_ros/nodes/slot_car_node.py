@@ -11,8 +11,7 @@ import numpy as np
 
 from two_manifold_ros.interface.log import ThrottledLog
 from two_manifold_ros.interface.parameters import SlotCarParameters
-from two_manifold_ros.nodes.callbacks import GuardedNode
-from two_manifold_ros.nodes.node_parameters import declare
+from two_manifold_ros.nodes.callbacks import declare, GuardedNode
 from two_manifold_ros.nodes.publishing import message_class, to_message
 from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (

@@ -18,9 +18,8 @@ from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.interface.snapshot import REJECTIONS
 from two_manifold_ros.interface.status import diagnostics_message, Level
 from two_manifold_ros.interface.topics import Topics
-from two_manifold_ros.nodes.callbacks import GuardedNode, LiveReference, SensorTopic
+from two_manifold_ros.nodes.callbacks import declare, GuardedNode, LiveReference, read, SensorTopic
 from two_manifold_ros.nodes.live_input import LiveRecording
-from two_manifold_ros.nodes.node_parameters import declare, read
 from two_manifold_ros.nodes.publishing import qos, to_message
 from two_manifold_ros.training.job import (
     check_target,

@@ -34,7 +34,7 @@ from two_manifold_ros.interface.messages import learning_message
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.interface.snapshot import filter_health, Snapshot
 from two_manifold_ros.interface.topics import ADAPTING, choose_frames, Topics
-from two_manifold_ros.nodes.callbacks import GuardedNode, LiveReference, SensorTopic
+from two_manifold_ros.nodes.callbacks import declare, GuardedNode, LiveReference, SensorTopic
 from two_manifold_ros.nodes.health import (
     change_key,
     limits_line,
@@ -44,7 +44,6 @@ from two_manifold_ros.nodes.health import (
     update_monitor,
 )
 from two_manifold_ros.nodes.live_input import ReferenceInput
-from two_manifold_ros.nodes.node_parameters import declare
 from two_manifold_ros.nodes.publishing import EstimatePublishers, qos, to_message
 from two_manifold_ros.nodes.swap_client import Promoter
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
