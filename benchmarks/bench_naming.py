@@ -21,9 +21,9 @@ from unittest.mock import patch
 
 import numpy as np
 
+from two_manifold_ros.filtering.hypothesis_score import HypothesisScorer
 from two_manifold_ros.filtering.input_watch import InputWatch
-from two_manifold_ros.filtering.likeness import LikenessToTraining
-from two_manifold_ros.filtering.mistakes import known_mistakes
+from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation import slot_car
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -35,7 +35,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from two_manifold_ros.filtering.mistakes import Mistake
+    from two_manifold_ros.filtering.misconfigurations import Misconfiguration
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
@@ -134,7 +134,7 @@ def real_cars() -> Iterator[Case]:
     yield Case('f1tenth_ipz20', model, as_drive('ipz20 run_7', runs[6]), others)
 
 
-def mistaken(mistake: Mistake, samples: Floats) -> Floats:
+def mistaken(mistake: Misconfiguration, samples: Floats) -> Floats:
     """Make the mistake: what would undo it, the other way about."""
     wrong = np.empty_like(samples)
     wrong[:, list(mistake.sources)] = (samples - mistake.offsets) / mistake.factors
@@ -170,7 +170,7 @@ class Score:
 def scores_of(case: Case) -> dict[str, Score]:
     scores: dict[str, Score] = {}
     seconds = case.test.seconds()
-    for mistake in known_mistakes(case.model.channels):
+    for mistake in known_misconfigurations(case.model.channels):
         wrong = mistaken(mistake, case.test.samples)
         # Played backwards from the middle on would be a jump, which is another matter.
         begins = (0.0,) if mistake.backwards else (0.0, LATE_BEGIN_S)
@@ -222,7 +222,7 @@ def show_costs(case: Case) -> None:
     model, drive = case.model, case.test
     print(f'\ncost, model of {model.series.shape[1]} ticks at {model.rate_hz:g} Hz')
     stamps = (drive.stamps[0] + np.arange(len(drive.stamps)) * 10**6).tolist()
-    compare = LikenessToTraining(model, known_mistakes(model.channels))
+    compare = HypothesisScorer(model, known_misconfigurations(model.channels))
     values = model.series[:, : model.window].T * model.channels.scale[model.channels.live]
     window = np.zeros((model.window, 6))
     window[:, model.channels.live] = values + model.channels.mean[model.channels.live]
@@ -237,7 +237,8 @@ def show_costs(case: Case) -> None:
         watch.sample(stamp, sample)
     per_s = (time.process_time() - began) / (len(stamps) / 1000.0 - 1.0)
     print(f'  a second of samples at 1 kHz while all is well: {1e3 * per_s:.2f} ms')
-    for name, look in (('as it is', compare.plain), ('with all mistakes undone', compare.all)):
+    looks = {'as it is': compare.score_plain, 'with all mistakes undone': compare.score_all}
+    for name, look in looks.items():
         look(window)
         began = time.process_time()
         for _ in range(100):

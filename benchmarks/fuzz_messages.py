@@ -81,10 +81,10 @@ def image_target() -> tuple[One, Iterable[bytes]]:
 
 def stream_target() -> tuple[One, Iterable[bytes]]:
     """Several IMU messages one after the other to one filter, each behind its length."""
+    import numpy as np  # noqa: PLC0415
     from raw_imu import raw_drive  # noqa: PLC0415
 
     with instrumented():
-        from two_manifold_ros.interface.messages import publishable  # noqa: PLC0415
         from two_manifold_ros.interface.session import Session  # noqa: PLC0415
     model, drive = _model()
     raw = list(raw_drive(drive))[: 3 * model.window]
@@ -96,7 +96,10 @@ def stream_target() -> tuple[One, Iterable[bytes]]:
         sent = 0
         for message in _parts(content):
             for estimate in session.take(message) or ():
-                expect(publishable(estimate), 'publishable(estimate)')
+                expect(estimate.valid, 'estimate.valid')
+                arrays = (estimate.state, estimate.positions, estimate.covariances,
+                          estimate.velocity, estimate.velocity_covariance)  # fmt: skip
+                expect(all(np.isfinite(each).all() for each in arrays), 'finite')
             sent += 1
         counts = session.counts()
         counts.subtract(before)

@@ -12,14 +12,14 @@ from two_manifold_ros.filtering.status import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.filtering.state_machine import EllipseLimits, Signs
+    from two_manifold_ros.filtering.state_machine import EllipseLimits, TickDiagnostics
 
 ORDER = [
     Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING,
 ]  # fmt: skip
 
 
-def naive_statuses(history: Sequence[Signs], limits: EllipseLimits) -> list[Status]:
+def naive_statuses(history: Sequence[TickDiagnostics], limits: EllipseLimits) -> list[Status]:
     """Return the status after each tick of a stream without pauses."""
     said: list[Status] = []
     wanted: list[Status] = []
@@ -45,7 +45,7 @@ def naive_choice(wanted: Sequence[Status], said: Sequence[Status]) -> Status:
 
 
 def naive_judgement(
-    history: Sequence[Signs], said: Sequence[Status], limits: EllipseLimits
+    history: Sequence[TickDiagnostics], said: Sequence[Status], limits: EllipseLimits
 ) -> Status:
     """Return what the newest tick would say for itself."""
     signs, before = history[-1], said[-1] if said else Status.FILLING

@@ -1,9 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What estimates are made of: where they lie, what is familiar, and what filters share."""
+"""Where estimates lie, what is familiar, and what is refused."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+import sys
 from typing import TYPE_CHECKING
 
 from filter_runs import bits, feed, stamps
@@ -11,16 +13,23 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.ticks.novelty import UNFAMILIAR
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from filter_runs import Stream
 
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
 
 
 WINDOW = 20
@@ -104,30 +113,6 @@ def test_familiarity_is_the_mean_contrast_of_the_last_windows(
 
 
 @pytest.mark.long
-def test_garbage_is_less_familiar_than_the_track(spectral_model: Model, stream: Stream) -> None:
-    order = np.random.default_rng(0).permutation(len(stream))
-    garbage = [(stamp, stream[i][1]) for (stamp, _), i in zip(stream, order, strict=True)]
-    usual, strange = (
-        np.array([each.familiarity for each in feed(Filter(spectral_model), each_stream)
-                  if np.isfinite(each.familiarity)])
-        for each_stream in (stream, garbage)
-    )  # fmt: skip
-    assert usual.max() < strange.min()
-
-
-@pytest.mark.long
-def test_the_familiarity_of_a_route_tells_of_broken_input_alone(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
-    found = feed(Filter(slot_car_model), stream)[WINDOW:]
-    assert {each.familiarity for each in found} == {1.0}
-    levels = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 8.0])
-    turning = [(stamp, sample + levels) for stamp, sample in stream]
-    broken = feed(Filter(slot_car_model), turning)[WINDOW:]
-    assert min(each.familiarity for each in broken) > UNFAMILIAR
-
-
-@pytest.mark.long
 def test_samples_in_another_order_are_hardly_ever_told(
     slot_car_model: RouteModel, stream: Stream
 ) -> None:
@@ -157,14 +142,6 @@ def test_estimates_do_not_change_after_they_are_given(
     assert bits(early) == before
 
 
-def test_warming_up_leaves_no_trace(slot_car_model: RouteModel, stream: Stream) -> None:
-    live = Filter(slot_car_model)
-    live.warm_up()
-    assert not live.counters
-    assert live.why == 'waiting for the first IMU sample'
-    assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))
-
-
 def test_warming_up_in_the_middle_leaves_no_trace(
     slot_car_model: RouteModel, stream: Stream
 ) -> None:
@@ -186,3 +163,106 @@ def test_filters_that_share_a_model_do_not_disturb_each_other(
         other += second.push(stamp, -sample)
     assert bits(found) == bits(feed(Filter(slot_car_model), stream))
     assert bits(other) != bits(found)
+
+
+G = 9.81
+
+
+UNTOLD = {Status.LOST, Status.REFUSED}
+
+
+FAULTS: dict[str, Callable[[Floats], Floats]] = {
+    'accelerations in g': lambda samples: samples / [G, G, G, 1, 1, 1],
+    'no gravity': lambda samples: samples - [0, 0, G, 0, 0, 0],
+    'frozen at zero': np.zeros_like,
+    'frozen at the mean': lambda samples: np.tile(samples.mean(axis=0), (len(samples), 1)),
+    'rates in degrees': lambda samples: samples * [1, 1, 1, 57.3, 57.3, 57.3],
+    'yaw the wrong way': lambda samples: samples * [1, 1, 1, 1, 1, -1],
+    'driven backwards in time': lambda samples: samples[::-1],
+}
+
+
+def changed(stream: Stream, fault: Callable[[Floats], Floats]) -> Stream:
+    samples = fault(np.array([sample for _, sample in stream]))
+    return [(stamp, sample) for (stamp, _), sample in zip(stream, samples, strict=True)]
+
+
+def after_two_windows(estimates: list[Estimate]) -> list[Estimate]:
+    """Return the estimates from when the mean over the contrasts is full."""
+    return estimates[2 * WINDOW :]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('fault', FAULTS)
+def test_faults_are_refused(fault: str, slot_car_model: RouteModel, stream: Stream) -> None:
+    found = after_two_windows(feed(Filter(slot_car_model), changed(stream, FAULTS[fault])))
+    assert found
+    assert not any(each.valid for each in found)
+
+
+def test_a_fault_on_the_way_is_seen_within_two_windows(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    wrong = changed(stream, FAULTS['yaw the wrong way'])
+    found = feed(Filter(slot_car_model), [*stream[:100], *wrong[100:]])
+    assert all(each.valid for each in found[WINDOW:100])
+    first = next(i for i, each in enumerate(found) if each.status in UNTOLD)
+    assert 100 <= first < 100 + 2 * WINDOW
+    assert all(each.status in UNTOLD for each in found[100 + 2 * WINDOW :])
+
+
+@pytest.mark.long
+def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    """A window that is like training in everything but that it never changes."""
+    parked = replace(slot_car_model, most_still=7)
+    repeated = [(stamp, parked.channels.mean) for stamp, _ in stream]
+    found = feed(Filter(parked), repeated)
+    refused = [each.familiarity > UNFAMILIAR for each in found]
+    assert refused.index(True) == WINDOW + 7 + 1
+    assert all(refused[WINDOW + 8 :])
+    assert all(each.status in UNTOLD for each in found[WINDOW + 8 :])
+    noise = np.random.default_rng(0).normal(scale=1e-6, size=(len(stream), 6))
+    alive = [(stamp, sample + each) for (stamp, sample), each in zip(repeated, noise, strict=True)]
+    # Of familiarity alone: the map of this model knows no place where the car was parked.
+    assert all(each.familiarity <= UNFAMILIAR for each in feed(Filter(parked), alive)[WINDOW:])
+
+
+@pytest.mark.long
+def test_a_short_gap_does_not_forgive(spectral_model: Model, stream: Stream) -> None:
+    """After a gap the contrasts before it still count, after a reset they do not."""
+    wrong = changed(stream, FAULTS['yaw the wrong way'])
+    patched, fresh = Filter(spectral_model), Filter(spectral_model)
+    feed(patched, wrong[:100])
+    feed(fresh, wrong[:100])
+    fresh.reset('a new start')
+    later = stream[105:]
+    assert feed(fresh, later)[WINDOW].familiarity < feed(patched, later)[WINDOW].familiarity
+
+
+def compiled() -> dict[tuple[str, str], int]:
+    """Return for how many kinds of arguments each loop of the package was compiled."""
+    return {
+        (module, name): len(value.signatures)
+        for module, loaded in list(sys.modules.items())
+        if module.startswith('two_manifold_ros.')
+        for name, value in vars(loaded).items()
+        if hasattr(value, 'signatures')
+    }
+
+
+@pytest.mark.skipif(not HAVE_NUMBA, reason='nothing is compiled without numba')
+@pytest.mark.parametrize('kind', ['slot_car_model', 'spectral_model', 'tpsr_model'])
+def test_no_sample_waits_for_a_compiler(
+    kind: str, request: pytest.FixtureRequest, stream: Stream
+) -> None:
+    model: ModelHead = request.getfixturevalue(kind)
+    live = Filter(model)
+    live.warm_up()
+    before = compiled()
+    feed(live, stream[:80])
+    feed(live, stream[90:120])
+    feed(live, [(stamp, 3.0 * sample) for stamp, sample in stream[125:200]])
+    feed(live, [(stamp, np.zeros(6)) for stamp, _ in stream])
+    assert compiled() == before

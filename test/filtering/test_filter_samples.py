@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps
@@ -15,7 +18,9 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
     Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
+    from pathlib import Path
+
 
 SECOND = 1_000_000_000
 
@@ -63,14 +70,6 @@ FAULTS: dict[str, list[Fault]] = {
     ],
     'wild_stamp': [lambda stamp, sample, _: (stamp + 9 * SECOND, -sample)],
 }
-
-
-def test_the_same_samples_give_the_same_bits(slot_car_model: RouteModel, stream: Stream) -> None:
-    first = feed(Filter(slot_car_model), stream)
-    second = feed(Filter(slot_car_model), stream)
-    assert len(first) == len(stream) - 1
-    assert bits(first) == bits(second)
-    assert stamps(first) == stamps(second)
 
 
 @pytest.mark.long
@@ -206,3 +205,122 @@ def test_an_axis_that_the_model_does_not_use_may_hold_anything(
     found = feed(Filter(model), strange)
     assert bits(found) == bits(feed(Filter(model), stream))
     assert found[-1].valid
+
+
+SPAN = 250_000_000
+
+
+SECOND = 10**9
+
+
+def mixed(stream: Stream) -> Stream:
+    """Let every sample arrive with a delay of its own, up to the span."""
+    delays = np.random.default_rng(0).integers(0, SPAN, len(stream))
+    order = np.argsort([stamp for stamp, _ in stream] + delays)
+    return [stream[row] for row in order.tolist()]
+
+
+@pytest.mark.long
+def test_disorder_within_the_span_changes_no_bit(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    live = Filter(slot_car_model, reorder_ns=SPAN)
+    disorder = mixed(stream)
+    assert disorder != stream
+    found = feed(live, disorder)
+    wanted = feed(Filter(slot_car_model), stream)
+    assert len(wanted) - 3 <= len(found) < len(wanted)
+    assert bits(found) == bits(wanted[: len(found)])
+    assert stamps(found) == stamps(wanted[: len(found)])
+    assert set_aside(live.counters) == 0
+    assert live.counters['received'] == live.counters['used'] + live.waiting
+    without = Filter(slot_car_model)
+    feed(without, disorder)
+    assert without.counters['out_of_order'] > 50
+
+
+def test_it_costs_the_span_and_nothing_ends_a_tick_before_it_is_said(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    live = Filter(slot_car_model, reorder_ns=SPAN)
+    for stamp, sample in mixed(stream):
+        ends = live.tick_ends
+        for estimate in live.push(stamp, sample):
+            assert stamp - estimate.stamp_ns >= SPAN
+            assert ends <= stamp
+
+
+def test_a_reset_leaves_nothing_waiting_and_nothing_uncounted(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    live = Filter(slot_car_model, reorder_ns=SPAN)
+    feed(live, mixed(stream[:50]))
+    live.push(stream[50][0] + 9 * SECOND, stream[50][1])
+    assert live.waiting > 2
+    live.reset('a test')
+    assert live.waiting == 0
+    assert live.counters['wild_stamp'] == 1
+    assert live.counters['received'] == 51 == live.counters['used'] + 1
+    anew = [(stamp - SECOND, sample) for stamp, sample in stream[:80]]
+    found = feed(live, anew)
+    assert bits(found) == bits(feed(Filter(slot_car_model), anew)[: len(found)])
+
+
+def test_any_sample_may_end_a_tick_while_a_jump_waits(
+    slot_car_model: RouteModel, stream: Stream
+) -> None:
+    live = Filter(slot_car_model)
+    feed(live, stream[:50])
+    assert live.tick_ends > 0
+    live.push(stream[50][0] - 9 * SECOND, stream[50][1])
+    assert live.tick_ends == 0
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from two_manifold_ros.acceleration import HAVE_NUMBA
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model_file import load_model
+
+assert not HAVE_NUMBA
+model, stream, output = sys.argv[1:]
+given = np.load(stream)
+live = Filter(load_model(model))
+found = [
+    estimate
+    for stamp, sample in zip(given['stamps'].tolist(), given['samples'])
+    for estimate in live.push(stamp, sample)
+]
+np.savez(
+    output,
+    stamps=[each.stamp_ns for each in found],
+    **{
+        name: [getattr(each, name) for each in found]
+        for name in ('state', 'positions', 'covariances', 'velocity', 'evidence', 'familiarity')
+    },
+)
+"""
+
+
+@pytest.mark.skipif(not HAVE_NUMBA, reason='numba is not installed: there is nothing to compare')
+@pytest.mark.parametrize('kind', ['slot_car_model', 'spectral_model'])
+def test_the_same_numbers_without_numba(
+    kind: str, stream: Stream, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    model: Model = request.getfixturevalue(kind)
+    save_model(model, tmp_path / 'model')
+    np.savez(
+        tmp_path / 'stream.npz',
+        stamps=np.array([stamp for stamp, _ in stream]),
+        samples=np.array([sample for _, sample in stream]),
+    )
+    names = [str(tmp_path / name) for name in ('model', 'stream.npz', 'found.npz')]
+    environment = os.environ | {'TWO_MANIFOLD_NUMBA': '0', 'PYTHONPATH': os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, '-c', PROGRAM, *names], env=environment, check=True)
+    usual = feed(Filter(model), stream)
+    with np.load(tmp_path / 'found.npz') as found:
+        assert found['stamps'].tolist() == stamps(usual)
+        for name in set(found.files) - {'stamps'}:
+            wanted = np.array([getattr(each, name) for each in usual])
+            np.testing.assert_allclose(found[name], wanted, rtol=1e-6, atol=1e-8)

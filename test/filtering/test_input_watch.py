@@ -7,13 +7,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mistaken_samples import MISTAKES
+from misconfigured_samples import WRONG
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.input_watch import InputWatch
+from two_manifold_ros.filtering.input_watch import (
+    InputWatch,
+    SampleRecord,
+)
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
+from two_manifold_ros.ticks.averaging import average_ticks
 from two_manifold_ros.ticks.segments import LIMIT_FACTOR
 
 if TYPE_CHECKING:
@@ -23,8 +27,13 @@ if TYPE_CHECKING:
 
     Change = Callable[[np.ndarray], np.ndarray]
 
+
 RATE_HZ = 50
+
+
 BEGIN = 10 * RATE_HZ
+
+
 PERIOD_NS = 20_000_000
 
 
@@ -144,7 +153,7 @@ def test_samples_out_of_range_tell_the_unit(
 ) -> None:
     """No filter may use them, so no tick ends, but they say it best what is wrong."""
     watch = InputWatch(slot_car_model)
-    for index, sample in enumerate(MISTAKES['accelerations_in_milli_g'](samples[: 10 * RATE_HZ])):
+    for index, sample in enumerate(WRONG['accelerations_in_milli_g'](samples[: 10 * RATE_HZ])):
         watch.sample_out_of_range((1 + index) * PERIOD_NS, sample)
         if watch.finding is not None:
             assert watch.finding.cause == 'accelerations_in_milli_g'
@@ -155,7 +164,7 @@ def test_samples_out_of_range_tell_the_unit(
 def test_the_same_stream_gives_the_same_findings(
     slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
-    wrong = MISTAKES['turned'](samples)
+    wrong = WRONG['turned'](samples)
     watch = InputWatch(slot_car_model)
     first = causes_along(watch, wrong)
     watch.clear()
@@ -167,7 +176,7 @@ def test_the_same_stream_gives_the_same_findings(
 def test_disorder_and_gaps_are_no_faults_and_hide_none(
     slot_car_model: RouteModel, samples: np.ndarray
 ) -> None:
-    for wrong, cause in ((samples, ''), (MISTAKES['turned'](samples), 'turned')):
+    for wrong, cause in ((samples, ''), (WRONG['turned'](samples), 'turned')):
         watch = InputWatch(slot_car_model)
         found = set()
         for index, sample in enumerate(wrong):
@@ -202,3 +211,81 @@ def test_what_is_missing_in_training_may_be_missing(
     missing[:, ~live] = np.nan
     assert set(causes_along(InputWatch(planar), missing)) == {''}
     assert 'sign_of_wz' in causes_along(InputWatch(planar), missing * [1, 1, 1, 1, 1, -1])
+
+
+RNG = np.random.default_rng(0)
+
+
+COUNT = 200
+
+
+STAMPS = np.cumsum(RNG.integers(5, 15, COUNT)).astype(np.int64) * 1_000_000
+
+
+RECORDED = RNG.integers(-2, 3, (COUNT, 3)).astype(float)
+
+
+RECORDED[50:60] = RECORDED[50]
+
+
+def recorded(parts: int) -> tuple[SampleRecord, np.ndarray]:
+    """Return a record of all the samples, taken in so many parts, and the ticks."""
+    record = SampleRecord(3, 30_000_000, 100)
+    record.start(int(STAMPS[0]), RECORDED[0])
+    ticks = [
+        record.take(STAMPS[part], RECORDED[part]).copy()
+        for part in np.array_split(np.arange(1, COUNT), parts)
+    ]
+    return record, np.concatenate(ticks)
+
+
+def test_it_is_what_one_sees_by_looking_at_the_columns() -> None:
+    record, _ = recorded(parts=7)
+    alive = [i for i in range(1, COUNT) if (RECORDED[i] != RECORDED[i - 1]).any()]
+    for c in range(3):
+        column = RECORDED[:, c]
+        changes = [i for i in range(1, COUNT) if column[i] != column[i - 1]]
+        repeats = [i for i in alive if column[i] == column[i - 1]]
+        first_low, first_high = int(np.argmin(column)), int(np.argmax(column))
+        assert record.changed[c] == STAMPS[changes[-1]]
+        assert record.changes[c] == len(changes)
+        assert record.repeats[c] == len(repeats)
+        low = [i for i in repeats if column[i] == column.min() and i > first_low]
+        high = [i for i in repeats if column[i] == column.max() and i > first_high]
+        assert record.at_low[c] == len(low)
+        assert record.at_high[c] == len(high)
+        assert record.last[c] == column[-1]
+        assert (record.low[c], record.high[c]) == (column.min(), column.max())
+        assert record.step[c] == min(abs(column[i] - column[i - 1]) for i in changes)
+
+
+def test_the_ticks_are_those_of_a_recording_however_they_are_taken() -> None:
+    _, wanted = average_ticks(STAMPS, RECORDED, 30_000_000)
+    for parts in (1, 7, COUNT - 1):
+        np.testing.assert_array_equal(recorded(parts)[1], wanted)
+
+
+def test_begun_anew_it_forgets_all_but_the_last_change() -> None:
+    record, _ = recorded(parts=1)
+    changed = record.changed.copy()
+    record.restart()
+    record.take(STAMPS[-1:] + 10, RECORDED[-1:])
+    np.testing.assert_array_equal(record.changed, changed)
+    for counts in (record.changes, record.repeats, record.at_low, record.at_high):
+        assert not counts.any()
+    np.testing.assert_array_equal(record.low, RECORDED[-1])
+
+
+def test_what_is_beyond_all_sensors_stays_small_enough_to_reckon_with() -> None:
+    record = SampleRecord(2, 30_000_000, 10)
+    record.start(0, np.array([1e300, -np.inf]))
+    means = record.take(np.array([30_000_000]), np.array([[-1e300, np.nan]]))
+    assert means.tolist() == [[1e6, 0.0]]
+    assert record.last.tolist() == [-1e6, 0.0]
+
+
+def test_a_channel_that_is_no_number_never_changes() -> None:
+    record = SampleRecord(2, 30_000_000, 10)
+    record.start(0, np.array([np.nan, 1.0]))
+    record.take(np.array([1, 2]), np.array([[np.nan, 2.0], [np.nan, 3.0]]))
+    assert record.changed.tolist() == [0, 2]

@@ -13,17 +13,16 @@ from naive_states import naive_statuses, ORDER
 import pytest
 
 from two_manifold_ros.filtering.state_machine import (
-    DOUBTS,
     EllipseLimits,
-    Signs,
     StateMachine,
-    STEADY,
+    TickDiagnostics,
     Verdict,
 )
 from two_manifold_ros.filtering.status import CAUSES, Finding, Status, USABLE
 
+STEADY, DOUBTS = StateMachine.steady, StateMachine.doubts
 LIMITS = EllipseLimits(0.5, 1.0)
-GOOD = Signs(
+GOOD = TickDiagnostics(
     window_full=True, recovering=False, accepted=True, restarted=False, familiarity=1.0,
     ellipse_m=0.1, seen=20,
 )  # fmt: skip
@@ -43,7 +42,7 @@ NEXT = {
 """What may follow on each."""
 
 signs = st.builds(
-    Signs,
+    TickDiagnostics,
     window_full=st.sampled_from([True, True, True, False]),
     recovering=st.booleans(),
     accepted=st.sampled_from([True, True, False]),
@@ -60,22 +59,22 @@ histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
 )
 
 
-def run(history: list[Signs], machine: StateMachine | None = None) -> list[Verdict]:
+def run(history: list[TickDiagnostics], machine: StateMachine | None = None) -> list[Verdict]:
     machine = machine or StateMachine(LIMITS, 20)
     return [machine.step(each) for each in history]
 
 
-def statuses(history: list[Signs]) -> list[Status]:
+def statuses(history: list[TickDiagnostics]) -> list[Status]:
     return [each.status for each in run(history)]
 
 
 @given(histories)
-def test_the_same_as_from_all_that_was_seen(history: list[Signs]) -> None:
+def test_the_same_as_from_all_that_was_seen(history: list[TickDiagnostics]) -> None:
     assert statuses(history) == naive_statuses(history, LIMITS)
 
 
 @given(histories)
-def test_no_status_is_better_than_its_signs(history: list[Signs]) -> None:
+def test_no_status_is_better_than_its_signs(history: list[TickDiagnostics]) -> None:
     for shown, verdict in zip(history, run(history), strict=True):
         if verdict.status in USABLE:
             assert shown.ellipse_m <= LIMITS.error_m
@@ -92,7 +91,7 @@ def test_no_status_is_better_than_its_signs(history: list[Signs]) -> None:
 
 
 @given(histories)
-def test_what_is_not_known_is_as_bad_as_can_be(history: list[Signs]) -> None:
+def test_what_is_not_known_is_as_bad_as_can_be(history: list[TickDiagnostics]) -> None:
     for name in ('familiarity', 'ellipse_m'):
         worst = [
             each._replace(**{name: math.inf}) if math.isnan(getattr(each, name)) else each
@@ -106,7 +105,7 @@ def test_what_is_not_known_is_as_bad_as_can_be(history: list[Signs]) -> None:
 
 @given(histories)
 def test_every_other_status_than_tracking_has_a_cause_and_a_sentence(
-    history: list[Signs],
+    history: list[TickDiagnostics],
 ) -> None:
     for verdict in run(history):
         assert verdict.why.startswith(verdict.status.value)
@@ -120,7 +119,7 @@ def test_every_other_status_than_tracking_has_a_cause_and_a_sentence(
 
 @given(histories)
 def test_only_stated_ways_lead_from_one_to_another_and_without_flicker(
-    history: list[Signs],
+    history: list[TickDiagnostics],
 ) -> None:
     said = [Status.FILLING, *statuses(history)]
     changed = 0
@@ -134,7 +133,9 @@ def test_only_stated_ways_lead_from_one_to_another_and_without_flicker(
 
 
 @given(histories, histories)
-def test_a_reset_leaves_no_trace(first: list[Signs], second: list[Signs]) -> None:
+def test_a_reset_leaves_no_trace(
+    first: list[TickDiagnostics], second: list[TickDiagnostics]
+) -> None:
     machine = StateMachine(LIMITS, 20)
     run(first, machine)
     machine.reset()
@@ -151,7 +152,7 @@ CASES = {
     'wide': ([GOOD, GOOD._replace(ellipse_m=0.6)], Status.UNSURE, '0.60 m, above 0.50 m'),
     'strange': ([GOOD._replace(familiarity=1.5)], Status.UNSURE, 'familiarity 1.5'),
     'doubted': ([GOOD, *[GOOD._replace(accepted=False)] * 3], Status.UNSURE, 'last 3'),
-    'restarted': ([GOOD._replace(restarted=True)], Status.UNSURE, 'anew'),
+    'restarted': ([GOOD._replace(restarted=True)], Status.UNSURE, 'went astray'),
     'astray': ([GOOD, GOOD._replace(ellipse_m=1.2)], Status.LOST, '1.20 m, above 1.00 m'),
     'unfamiliar': ([GOOD._replace(familiarity=1.7)], Status.LOST, 'familiarity 1.7'),
     'contradicted': ([GOOD._replace(accepted=False)] * 10, Status.LOST, '10 by now'),
@@ -184,7 +185,11 @@ def test_worse_at_once_and_better_after_some_ticks() -> None:
     wide = GOOD._replace(ellipse_m=0.6)
     lost = GOOD._replace(ellipse_m=2.0)
     said = statuses([GOOD, lost, *[GOOD] * (STEADY - 1), lost, *[GOOD] * 5, wide, *[GOOD] * 30])
-    wanted = [Status.TRACKING, *[Status.LOST] * (2 * STEADY), *[Status.UNSURE] * STEADY]
+    wanted = [
+        Status.TRACKING,
+        *[Status.LOST] * (2 * STEADY),
+        *[Status.UNSURE] * STEADY,
+    ]
     assert said == [*wanted, *[Status.TRACKING] * (len(said) - len(wanted))]
 
 

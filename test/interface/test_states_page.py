@@ -13,24 +13,21 @@ import pytest
 
 from two_manifold_ros.adapting import stream_learner, updater_session
 from two_manifold_ros.filtering import input_watch
-from two_manifold_ros.filtering.mistakes import known_mistakes
-from two_manifold_ros.filtering.state_machine import STEADY
-from two_manifold_ros.filtering.status import (
-    CAUSES,
-    CLOCK_WORDS,
-    INTERRUPTION_WORDS,
-    SILENCES,
-    Status,
-    SUSPECTS,
-    USABLE,
-)
+from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
+from two_manifold_ros.filtering.state_machine import StateMachine
+from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.filtering.tick_estimator import ERROR_SHARE, WARN_SHARE
 from two_manifold_ros.interface.assessment import InputLimits, LEVELS
-from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.snapshot import CLOCK_WORDS, INTERRUPTION_WORDS, REJECTIONS
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
 from two_manifold_ros.ticks.segments import Channels
 
+SUSPECTS = {
+    'several_publishers', 'too_slow', 'frame_changed', 'frame', 'linear_acceleration_not_measured',
+    'angular_velocity_not_measured',
+}  # fmt: skip
+SILENCES = {'waiting', 'no_publisher', 'wrong_type', 'incompatible', 'silent'}
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'states.md').read_text()
 
 
@@ -65,7 +62,7 @@ def test_every_number_of_the_topic_is_explained_and_no_other() -> None:
 )
 def test_limits_in_force_by_default(words: str) -> None:
     assert words in PAGE
-    assert STEADY == 10
+    assert StateMachine.steady == 10
 
 
 def test_every_cause_for_which_messages_do_not_come_or_are_not_used() -> None:
@@ -91,7 +88,7 @@ def test_every_mistake_that_samples_may_show() -> None:
     for force in (np.array([0.0, 0.0, 9.81]), np.zeros(3)):
         mean = np.concatenate([force, np.zeros(3)])
         channels = Channels(mean, np.ones(6), np.full(6, 100.0), np.ones(6, dtype=bool))
-        causes = {mistake.cause for mistake in known_mistakes(channels)}
+        causes = {mistake.cause for mistake in known_misconfigurations(channels)}
         found |= {part for cause in causes for part in cause.split('_and_')}
     between = {f'sign_of_{name}' for name in ('ay', 'az', 'wx', 'wy')}
     assert told == found - between

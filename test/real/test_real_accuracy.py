@@ -12,7 +12,7 @@ from scipy.stats import mannwhitneyu
 
 from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.state_machine import OFF
+from two_manifold_ros.filtering.state_machine import StateMachine
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
@@ -87,7 +87,7 @@ def test_another_run_of_the_same_track(six_runs: RouteModel, recordings_folder: 
 def test_another_track_is_off_the_route(six_runs: RouteModel, recordings_folder: Path) -> None:
     """The area under the ROC curve of single ticks; on the own track it is never off."""
     own = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz20' / 'run_7')
-    assert (own < OFF).all()
+    assert (own < StateMachine.off).all()
     for run in ('run_2', 'run_4'):
         other = off_route_along(six_runs, recordings_folder / 'f1tenth_ipz8' / run)
         wins = mannwhitneyu(other, own).statistic

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.status import NO_BETTER
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampRule, Verdict
 
 if TYPE_CHECKING:
@@ -299,7 +298,7 @@ class Prequential:
 
     def tell(self, estimate: Estimate) -> None:
         """Take what is told of a tick."""
-        known = estimate.valid or estimate.cause == NO_BETTER
+        known = estimate.valid or estimate.cause == 'no_better'
         x, y = estimate.positions[0].tolist() if known else (math.nan, math.nan)
         # A clock that was set back begins anew.
         if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:

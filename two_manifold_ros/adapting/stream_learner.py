@@ -27,7 +27,7 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamMemory,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import Filter, Intake
+from two_manifold_ros.filtering.filter import Filter, SampleGate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
@@ -235,7 +235,7 @@ class StreamLearner:
         self._close = close
         self.head = head
         self.memory = StreamMemory(len(head.channels.names))
-        self._intake = Intake(len(head.channels.names), SEAM_NS, reorder_ns)
+        self._gate = SampleGate(len(head.channels.names), SEAM_NS, reorder_ns)
         self.reference = Reference()
         self.score = Prequential(FIRST_S)
         self.models = 0
@@ -298,7 +298,7 @@ class StreamLearner:
         """Take one sample, see ``Filter.push``."""
         values = np.array(sample, dtype=np.float64)
         # As the filter judges stamps: a wild one neither ends a drive nor positions.
-        for _, used_ns, used in self._intake.push(stamp_ns, values, Counter()):
+        for _, used_ns, used in self._gate.push(stamp_ns, values, Counter()):
             if used_ns <= self.memory.newest_ns - SEAM_NS:
                 self._schedule.set_back()
             self.memory.add(used_ns, used.tolist())

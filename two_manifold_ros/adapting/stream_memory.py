@@ -13,7 +13,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.tracker import Step
+from two_manifold_ros.filtering.tracker import UpdateResult
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.recordings.recording import (
     IMU_CHANNELS,
@@ -99,21 +99,6 @@ def make_head(
     )
 
 
-@dataclass
-class _NoBelief:
-    """What is believed before anything was learned."""
-
-    state: Floats
-
-
-@dataclass
-class _Seen:
-    """Ticks that were seen; they never fill a window."""
-
-    count: int = 0
-    full: bool = False
-
-
 class NothingLearned:
     """
     A `TickFilter` that tells nothing, for a stream of which nothing was learned yet.
@@ -126,8 +111,9 @@ class NothingLearned:
     """
 
     def __init__(self, head: StreamHead) -> None:
-        self.belief = _NoBelief(np.zeros(head.states))
-        self.window = _Seen()
+        self.state = np.zeros(head.states)
+        # No window is ever full.
+        self.seen = 0
         self._columns = len(head.horizons) + 1
 
     def start(self) -> None:
@@ -136,9 +122,9 @@ class NothingLearned:
     def coast(self, ticks: int) -> None:
         """There is nothing to move on."""
 
-    def update(self, values: Floats) -> Step:  # noqa: ARG002 - as every tick filter
+    def update(self, values: Floats) -> UpdateResult:  # noqa: ARG002 - as every tick filter
         """Take the (c,) means of one tick."""
-        return Step(0.0, accepted=True, familiarity=math.nan, restarted=False)
+        return UpdateResult(0.0, accepted=True, familiarity=math.nan, restarted=False)
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) that are not known."""

@@ -10,10 +10,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import feed
-from two_manifold_ros.filtering.status import FILLING
 from two_manifold_ros.interface.log import capitalised
-from two_manifold_ros.interface.messages import publishable
 from two_manifold_ros.interface.session import Arrivals, Durations
 from two_manifold_ros.interface.status import Level
 
@@ -57,8 +54,6 @@ class UpdaterSession:
         As given, with the frames that the first messages named.
     learner
         What filters and learns; another one after `forget`.
-    latest
-        The newest estimate, ``None`` if the filter started anew since.
     arrivals
         When messages came, and what their headers say.
     last_raw
@@ -84,7 +79,6 @@ class UpdaterSession:
         self._head = head
         self._make = make
         self.learner = make()
-        self.latest: Estimate | None = None
         self.arrivals = Arrivals()
         self.last_raw = b''
         self.fault = ''
@@ -109,6 +103,11 @@ class UpdaterSession:
         """What turns samples into estimates."""
         return self.learner.filter
 
+    @property
+    def latest(self) -> Estimate | None:
+        """The newest estimate since the filter was last reset, if there is one."""
+        return self.filter.latest
+
     def take(self, raw: bytes) -> list[Estimate]:
         """Take one message of the sensor; return the estimates that may be published."""
         begin = perf_counter_ns()
@@ -132,7 +131,6 @@ class UpdaterSession:
         """Forget the stream, but nothing that was learned."""
         self.learner.reset(cause)
         self.arrivals.reset()
-        self.latest = None
 
     def forget(self) -> None:
         """Forget everything that was learned and begin with the next sample."""
@@ -160,7 +158,6 @@ class UpdaterSession:
         counters['used'] += before.filter.waiting
         learner.reference.counters = before.reference.counters
         before.close()
-        self.latest = None
 
     def counts(self) -> Counter[str]:
         """
@@ -197,13 +194,14 @@ class UpdaterSession:
     def _filter(
         self, stamp_ns: int, frame_id: str, values: Values, arrived_ns: int
     ) -> list[Estimate]:
-        fed = feed(self.filter, self.learner.push, stamp_ns, values, self.latest)
-        self.latest, estimates = fed.latest, fed.estimates
-        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=fed.used, broke=fed.broke)
-        good = [estimate for estimate in estimates if publishable(estimate)]
-        self._counters['published'] += len(good)
-        self._counters['estimates_not_finite'] += sum(each.valid for each in estimates) - len(good)
-        return good
+        estimates = self.learner.push(stamp_ns, values)
+        live = self.filter
+        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
+        valid = [estimate for estimate in estimates if estimate.valid]
+        self._counters['published'] += len(valid)
+        unsound = sum(estimate.cause == 'unsound' for estimate in estimates)
+        self._counters['estimates_not_finite'] += unsound
+        return valid
 
 
 _UNUSED = (
@@ -233,7 +231,7 @@ def judge_learning(
         Full name.
 
     """
-    if judgement.cause != FILLING:
+    if judgement.cause != 'filling':
         return judgement
     lacking = session.learner.lacking(reference_topic)
     return judgement if lacking is None else judgement._replace(**lacking._asdict())

@@ -102,7 +102,7 @@ class FittedModel:
         for tick, values in enumerate(segment.values):
             tracker.update(values)
             positions[tick] = tracker.read()[0][:-1]
-            states[tick] = tracker.belief.state
+            states[tick] = tracker.state
         return Predictions(positions, states)
 
     def _estimates(self, imu: ImuStream) -> dict[int, Estimate]:

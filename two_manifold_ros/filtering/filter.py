@@ -7,74 +7,64 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.filtering.estimate import all_finite, half_axis, sound
+from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.input_watch import InputWatch
-from two_manifold_ros.filtering.status import CAUSES as STATUS_CAUSES
-from two_manifold_ros.filtering.status import NO_BETTER, Status, USABLE, WAITING
+from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.filtering.tick_estimator import limits_of, make_tick_filter, TickEstimator
 from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.segments import NO_LIMIT
 from two_manifold_ros.ticks.stamps import JumpGate, Reordering, StampRule, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.state_machine import EllipseLimits
     from two_manifold_ros.filtering.status import Finding
     from two_manifold_ros.filtering.tick_estimator import TickFilter
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.ticks.stamps import Stamped
     from two_manifold_ros.typing import Floats
 
 
-GOOD, NON_FINITE, OUT_OF_RANGE = 0, 1, 2
-CAUSES = {NON_FINITE: 'non_finite', OUT_OF_RANGE: 'out_of_range'}
-
-
 @compiled
-def check_sample(sample: Floats, mean: Floats, limit: Floats) -> int:
-    """
-    Judge one sample.
-
-    Parameters
-    ----------
-    sample, mean, limit : (6,)
-        The sample, and the mean and largest believable distance from it of each channel. A
-        channel without a limit is not used by the model, so it may hold anything, NaN too.
-
-    Returns
-    -------
-    int
-        ``GOOD``, ``NON_FINITE`` or ``OUT_OF_RANGE``.
-
-    """
-    verdict = 0
+def _check_values(sample: Floats, mean: Floats, limit: Floats) -> int:
+    """Return 0 for a sample within the limits, 1 for one not finite, 2 for one out of range."""
+    fault = 0
     for c in range(sample.size):
+        # A channel without a limit is not used by the model: it may hold anything, NaN too.
         if limit[c] >= NO_LIMIT:
             continue
         value = sample[c]
         if not np.isfinite(value):
             return 1
         if not abs(value - mean[c]) <= limit[c]:
-            verdict = 2
-    return verdict
+            fault = 2
+    return fault
 
 
-_DROPPED = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
-
-
-class Intake:
+def check_values(sample: Floats, mean: Floats, limit: Floats) -> str:
     """
-    Tell wild stamps from jumps, sort what is late by little, refuse the rest.
+    Return the cause for which the values of a sample cannot be used; empty if they can.
 
-    Nothing is lost uncounted: what was received is given out, counted under a cause, or
-    ``waiting``.
+    Parameters
+    ----------
+    sample, mean, limit : (c,)
+        The sample, and mean and largest believable distance from it of each channel.
+
+    """
+    return ('', 'non_finite', 'out_of_range')[_check_values(sample, mean, limit)]
+
+
+class SampleGate:
+    """
+    Drop samples with wild, repeated or late stamps, and sort those that are late by little.
+
+    Every sample is passed on, counted under a cause, or ``waiting``.
 
     Parameters
     ----------
@@ -83,7 +73,7 @@ class Intake:
     max_gap_ns
         A longer step forward is a gap.
     reorder_ns
-        How late a sample may come and still be used; everything is as much later for it.
+        How late a sample may come and still be used; everything is delayed by as much.
 
     """
 
@@ -95,128 +85,62 @@ class Intake:
 
     @property
     def waiting(self) -> int:
-        """How many samples were neither given out nor dropped yet."""
+        """Samples that were neither passed on nor dropped yet."""
         return self._gate.waiting + (0 if self._late is None else len(self._late))
 
     @property
     def jumped(self) -> bool:
-        """Whether the newest sample jumped, so that any next one may bring about anything."""
+        """Whether the newest sample jumped, so that the next one decides what that means."""
         return self._gate.waiting > 0
 
     @property
     def aside_ns(self) -> int:
-        """See ``StampRule``."""
+        """Time before the newest stamp that the accepted stamps do not show."""
         return self._rule.aside_ns
 
     def push(
         self, stamp: int, sample: Floats, counters: Counter[str]
     ) -> Iterator[tuple[Verdict, int, Floats]]:
         """
-        Take a (c,) sample, which is not copied; yield those to use, each with what it means.
+        Take a (c,) sample; yield the samples to use, each with the meaning of its stamp.
 
         Parameters
         ----------
         stamp
             Nanoseconds.
         sample
-            As it is to be given out.
+            Passed on without a copy.
         counters
-            Where samples that are dropped are counted, by cause.
+            Counts dropped samples by cause.
 
         """
         for passed in self._gate.push(stamp, sample, counters):
             if self._late is None or passed[0] <= 0:
-                yield from self._judged([passed], counters)
+                yield from self._judge([passed], counters)
             else:
-                yield from self._judged(self._late.push(*passed), counters)
+                yield from self._judge(self._late.push(*passed), counters)
 
     def drain(self, counters: Counter[str]) -> Iterator[tuple[Verdict, int, Floats]]:
-        """Forget the stream, but yield first what only waited for others to come."""
+        """Forget the stream after yielding the samples that only waited for others."""
         self._gate.drop(counters)
         if self._late is not None:
-            yield from self._judged(self._late.flush(), counters)
+            yield from self._judge(self._late.flush(), counters)
         self._rule.forget()
 
-    def _judged(
-        self, stamped: Stamped, counters: Counter[str]
+    def _judge(
+        self, stamped: list[tuple[int, Floats]], counters: Counter[str]
     ) -> Iterator[tuple[Verdict, int, Floats]]:
         for stamp, sample in stamped:
             verdict = self._rule.judge(stamp)
-            if verdict in _DROPPED:
+            if verdict in {Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}:
                 counters[verdict.value] += 1
             else:
                 yield verdict, stamp, sample
 
 
-class Fed(NamedTuple):
-    """
-    What a filter did with a sample.
-
-    Parameters
-    ----------
-    estimates
-        Those that came of it, the oldest first.
-    latest
-        The newest estimate by now, ``None`` if the filter began anew since.
-    used
-        Whether a sample was used, this one or one that waited for it.
-    broke
-        Whether the filter began anew or coasted because of a stamp.
-
-    """
-
-    estimates: list[Estimate]
-    latest: Estimate | None
-    used: bool
-    broke: bool
-
-
-def feed(
-    running: Filter,
-    push: Callable[[int, Sequence[float] | Floats], list[Estimate]],
-    stamp_ns: int,
-    sample: Sequence[float] | Floats,
-    latest: Estimate | None,
-) -> Fed:
-    """
-    Push a sample.
-
-    Parameters
-    ----------
-    running
-        The filter.
-    push
-        Its ``push``, or that of what is around it.
-    stamp_ns, sample
-        See ``Filter.push``.
-    latest
-        The newest estimate until now.
-
-    """
-    counters = running.counters
-    used, gaps, resets = counters['used'], counters['gaps'], counters['resets']
-    estimates = push(stamp_ns, sample)
-    reset = counters['resets'] != resets
-    if estimates:
-        latest = estimates[-1]
-        # Where samples are sorted, it may come out together with the jump that ended its stream.
-        outdated = reset and latest.status is not running.status
-    else:
-        outdated = reset
-    return Fed(
-        estimates,
-        None if outdated else latest,
-        counters['used'] != used,
-        reset or counters['gaps'] != gaps,
-    )
-
-
-_NO_BETTER = f'{Status.LOST.value}: {STATUS_CAUSES[NO_BETTER]}'
-
-
 class Filter:
     """
-    Tell positions from samples of an IMU, or of whatever the model was learned from.
+    Estimate positions from samples of an IMU, or of whatever the model was trained on.
 
     The same samples give bit-equal estimates, and adding a constant to all stamps changes
     nothing but the stamps. A sample that cannot be used is counted under its cause and otherwise
@@ -229,10 +153,10 @@ class Filter:
     places_hz
         How often in a second, at most, an estimate has its ``places``; 0 for never.
     tick_filter
-        What runs below, where the model alone does not say it; by default what
-        `make_tick_filter` makes of the model. One that is given judges its input by itself.
+        Filter over ticks; by default that of `make_tick_filter`. One that is given judges its
+        input by itself.
     limits
-        Of the ellipse; by default those of `limits_of`.
+        Limits of the ellipse; by default those of `limits_of`.
     reorder_ns
         How late a sample may come and still be used, nanoseconds; all estimates come as much
         later for it. Less than ``JUMP_BACK_NS``.
@@ -240,15 +164,20 @@ class Filter:
     Attributes
     ----------
     limits
-        Of the ellipse, in force.
+        Limits of the ellipse, in force.
     withheld
-        Whether no position may be used, whatever the filter thinks of it, because whoever has
-        compared them with the truth knows that the mean position errs no more.
+        Whether no position may be used, whatever its status, because a comparison with the truth
+        showed that the mean position errs no more.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
         ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
         ``gaps``, ``rejected_observations``, ``restarts`` of the belief and ``resets``. What was
         received was used, or set aside, or is ``waiting``.
+    latest
+        The newest estimate since the last reset, if there is one.
+    used, broke
+        Whether the last push used a sample, that one or one that waited for it, and whether the
+        filter reset or coasted because of a stamp.
 
     """
 
@@ -262,10 +191,9 @@ class Filter:
     ) -> None:
         channels = len(model.channels.mean)
         self._model = model
-        self._given = tick_filter is not None
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
-        self._intake = Intake(channels, model.max_gap_ns, reorder_ns)
-        self._reorder = reorder_ns
+        self._gate = SampleGate(channels, model.max_gap_ns, reorder_ns)
+        self._reorder_ns = reorder_ns
         self.limits = limits or limits_of(model)
         self._estimator = TickEstimator(
             tick_filter or make_tick_filter(model, with_places=places_hz > 0.0),
@@ -273,29 +201,33 @@ class Filter:
             model.window,
             math.ceil(model.rate_hz / places_hz) if places_hz else 0,
         )
-        self._watch = None if self._given else InputWatch(model)
-        self._since = 'waiting for the first IMU sample'
+        self._watch = None if tick_filter is not None else InputWatch(model)
+        self._waiting_for = 'waiting for the first IMU sample'
         self.withheld = False
         self.counters: Counter[str] = Counter()
+        self.latest: Estimate | None = None
+        self.used = self.broke = False
 
     @property
     def status(self) -> Status:
         """The present status; ``WAITING`` before the first sample, also after a reset."""
-        if self._since:
+        if self._waiting_for:
             return Status.WAITING
         return Status.LOST if self._withholds else self._estimator.machine.status
 
     @property
     def cause(self) -> str:
         """The present cause as a short key, see ``Verdict``."""
-        if self._since:
-            return WAITING
-        return NO_BETTER if self._withholds else self._estimator.machine.cause
+        if self._waiting_for:
+            return 'waiting'
+        return 'no_better' if self._withholds else self._estimator.machine.cause
 
     @property
     def why(self) -> str:
-        """The present state in plain words."""
-        return self._since or (_NO_BETTER if self._withholds else self._estimator.machine.why)
+        """The present status and cause in plain words."""
+        if self._waiting_for:
+            return self._waiting_for
+        return _no_better() if self._withholds else self._estimator.machine.why
 
     @property
     def _withholds(self) -> bool:
@@ -303,44 +235,41 @@ class Filter:
 
     @property
     def finding(self) -> Finding | None:
-        """The gravest that is wrong with the input, even if no tick ends any more."""
+        """The gravest thing that is wrong with the input, even if no tick ends any more."""
         return None if self._watch is None else self._watch.finding
 
     @property
     def tick_ends(self) -> int:
         """
-        When the running tick can end, nanoseconds; 0 if that may be with any next sample.
+        Earliest stamp (ns) that can complete the tick; 0 if unknown.
 
         A later sample with an older stamp than this gives no estimate, whatever its values.
         """
-        if self._since or self._intake.jumped:
+        if self._waiting_for or self._gate.jumped:
             return 0
-        return self._averager.tick_began + self._model.period_ns + self._reorder
+        return self._averager.tick_began + self._model.period_ns + self._reorder_ns
 
     @property
     def waiting(self) -> int:
-        """How many samples wait for later ones to show what is to be done with them."""
-        return self._intake.waiting
+        """Samples that wait for later ones to show what is to be done with them."""
+        return self._gate.waiting
 
     def warm_up(self) -> None:
         """
         Compile every hot loop, so that the first real sample is as quick as the others.
 
-        A tick filter that was given is left alone: who made it can warm it up.
+        A tick filter that was given is left alone: its maker can warm it up.
         """
         model = self._model
         sample = np.array(model.channels.mean)
-        check_sample(sample, model.channels.mean, model.channels.limit)
+        check_values(sample, model.channels.mean, model.channels.limit)
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
         half_axis(np.eye(2))
-        state, means, covariances = np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2))
-        sound(state, means, covariances)
-        all_finite(state, means, covariances, means[0], covariances[0])
-        if self._given:
+        if self._watch is None:
             return
-        # Strange enough to be looked at more closely than usual input.
+        # Unlike enough to the training to be looked at more closely than usual input.
         swing = 2.0 * np.where(model.channels.live, model.channels.scale, 0.0)
         spare = Filter(model)
         for tick in range(1, 2 * model.window + math.ceil(model.rate_hz)):
@@ -349,11 +278,10 @@ class Filter:
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
         # What only waited is used all the same, so that no sample goes uncounted.
-        for used in self._intake.drain(self.counters):
+        for used in self._gate.drain(self.counters):
             self._use(*used)
-        self._forget()
-        self._since = f'reset: {cause}'
-        self.counters['resets'] += 1
+        self._reset()
+        self._waiting_for = f'reset: {cause}'
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """
@@ -364,8 +292,8 @@ class Filter:
         stamp_ns
             Header stamp in nanoseconds.
         sample : (c,)
-            As the model's channels; of an IMU specific force in m/s^2, then angular rate in
-            rad/s, x y z each.
+            In the order of the model's channels; of an IMU specific force in m/s^2, then angular
+            rate in rad/s, x y z each.
 
         Returns
         -------
@@ -373,60 +301,67 @@ class Filter:
             One for each tick that ended with this sample; usually none or one.
 
         """
-        counters = self.counters
+        counters, channels = self.counters, self._model.channels
+        self.used = self.broke = False
         counters['received'] += 1
         values = np.array(sample, dtype=np.float64)
-        channels = self._model.channels
-        fault = check_sample(values, channels.mean, channels.limit)
-        if fault != GOOD:
-            counters[CAUSES[fault]] += 1
-            if fault == OUT_OF_RANGE and self._watch is not None:
+        fault = check_values(values, channels.mean, channels.limit)
+        if fault:
+            counters[fault] += 1
+            if fault == 'out_of_range' and self._watch is not None:
                 # It cannot be filtered, but may show what is wrong with all of them.
                 self._watch.sample_out_of_range(stamp_ns, values)
             return []
         estimates: list[Estimate] = []
-        for used in self._intake.push(stamp_ns, values, counters):
+        for used in self._gate.push(stamp_ns, values, counters):
             estimates += self._use(*used)
         return estimates
 
     def _use(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> list[Estimate]:
+        self.used = True
         self.counters['used'] += 1
-        begins = verdict is not Verdict.ACCEPT
-        if begins:
-            self._begin(verdict, stamp_ns, sample)
+        starts = verdict is not Verdict.ACCEPT
+        if starts:
+            self._start_ticks(verdict, stamp_ns, sample)
         if self._watch is not None:
             self._watch.sample(stamp_ns, sample)
-        if begins:
+        if starts:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)
-        tell, finding = self._estimator.tell, self.finding
-        told = [tell(int(ends[i]), means[i], finding, self.counters) for i in range(count)]
-        return [_unusable(each) for each in told] if self.withheld else told
+        finding, estimates = self.finding, []
+        for tick in range(count):
+            estimate = self._estimator.update(int(ends[tick]), means[tick], finding, self.counters)
+            if self.withheld and estimate.valid:
+                estimate = replace(
+                    estimate, status=Status.LOST, cause='no_better', why=_no_better()
+                )
+            estimates.append(estimate)
+            self.latest = estimate
+        return estimates
 
-    def _begin(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
+    def _start_ticks(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
         """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
         if verdict is Verdict.GAP:
+            self.broke = True
             self.counters['gaps'] += 1
-            elapsed = stamp_ns - self._averager.tick_began + self._intake.aside_ns
+            elapsed = stamp_ns - self._averager.tick_began + self._gate.aside_ns
             missed = round(elapsed / self._model.period_ns)
             if not self._estimator.coast(missed):
-                self.counters['resets'] += 1
-                self._forget(stamp_ns)
+                self._reset(stamp_ns)
         elif verdict is Verdict.JUMP_BACK:
-            self.counters['resets'] += 1
-            self._forget()
-        self._since = ''
+            self._reset()
+        self._waiting_for = ''
         self._averager.start(stamp_ns, sample)
 
-    def _forget(self, stamp_ns: int | None = None) -> None:
-        self._estimator.forget()
-        # Where samples came that could not be used, they have told what is wrong.
+    def _reset(self, stamp_ns: int | None = None) -> None:
+        self.broke = True
+        self.counters['resets'] += 1
+        self.latest = None
+        self._estimator.reset()
+        # Samples that cannot be used may have bridged the gap for those who watch the input.
         if self._watch is not None and (stamp_ns is None or not self._watch.goes_on(stamp_ns)):
             self._watch.clear()
 
 
-def _unusable(estimate: Estimate) -> Estimate:
-    """Return an estimate that may not be used; what it would have told stays in it."""
-    if not estimate.valid:
-        return estimate
-    return replace(estimate, status=Status.LOST, cause=NO_BETTER, why=_NO_BETTER)
+def _no_better() -> str:
+    return f'{Status.LOST.value}: {CAUSES["no_better"]}'

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Watch the input of a filter: whether it is what the model was trained for."""
+"""Watch the input of a filter: stuck samples, worn sensors and misconfigurations of the IMU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.filtering.mistake_search import MistakeSearch
+from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model
@@ -24,21 +24,18 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-LAST, INTEGRAL, LOW, HIGH, STEP, NOW = 0, 1, 2, 3, 4, 5
-CHANGED, CHANGES, REPEATS, AT_LOW, AT_HIGH = 0, 1, 2, 3, 4
-
-MOST = 1e6
+LARGEST_VALUE = 1e6
 """Larger than any sensor says in any unit: what is above it counts as this."""
 
 
 @compiled
-def _news(sample: Floats, values: Floats) -> bool:
+def _read_sample(sample: Floats, last: Floats, now: Floats) -> bool:
     """Read a sample, and return whether it differs from the one before."""
     largest = 0.0
     for c in range(sample.size):
         value = sample[c]
-        values[NOW, c] = min(max(value, -MOST), MOST) if np.isfinite(value) else 0.0
-        largest = max(largest, abs(values[NOW, c] - values[LAST, c]))
+        now[c] = min(max(value, -LARGEST_VALUE), LARGEST_VALUE) if np.isfinite(value) else 0.0
+        largest = max(largest, abs(now[c] - last[c]))
     return largest > 0.0
 
 
@@ -53,58 +50,57 @@ def _take(
     means: Floats,
     ends: Ints,
 ) -> int:
+    """Take samples into the rows of a `SampleRecord`; return how many ticks ended."""
+    last, integral, low, high, step, now = values
+    changed, changes, repeats, at_low, at_high = counts
     ticks = 0
     for n in range(stamps.size):
         stamp = stamps[n]
-        ticks += hold_until(
-            clock, values[LAST], values[INTEGRAL], stamp, period, means[ticks:], ends[ticks:]
-        )
-        if not _news(samples[n], values):
-            # The driver repeats itself, of which no single channel tells anything.
+        ticks += hold_until(clock, last, integral, stamp, period, means[ticks:], ends[ticks:])
+        if not _read_sample(samples[n], last, now):
+            # The driver repeats itself, which says nothing about a single channel.
             continue
         for c in range(samples.shape[1]):
-            value = values[NOW, c]
-            step = abs(value - values[LAST, c])
-            if step > 0.0:
-                counts[CHANGED, c] = stamp
-                counts[CHANGES, c] += 1
-                values[LAST, c] = value
-                values[STEP, c] = min(values[STEP, c], step)
-                if value < values[LOW, c]:
-                    values[LOW, c] = value
-                    counts[AT_LOW, c] = 0
-                elif value > values[HIGH, c]:
-                    values[HIGH, c] = value
-                    counts[AT_HIGH, c] = 0
+            value = now[c]
+            moved = abs(value - last[c])
+            if moved > 0.0:
+                changed[c] = stamp
+                changes[c] += 1
+                last[c] = value
+                step[c] = min(step[c], moved)
+                if value < low[c]:
+                    low[c] = value
+                    at_low[c] = 0
+                elif value > high[c]:
+                    high[c] = value
+                    at_high[c] = 0
             else:
-                counts[REPEATS, c] += 1
-                counts[AT_LOW, c] += value == values[LOW, c]
-                counts[AT_HIGH, c] += value == values[HIGH, c]
+                repeats[c] += 1
+                at_low[c] += value == low[c]
+                at_high[c] += value == high[c]
     return ticks
 
 
 class SampleRecord:
     """
-    Record what some channels do, and average them over ticks.
+    Statistics of the channels since the record was started, and their averages over ticks.
 
     Parameters
     ----------
     channels
-        How many.
+        Values per sample.
     period_ns
         Length of a tick.
     most_ticks
-        That the samples taken at once may end.
+        Ticks that samples taken at once may end.
 
     Attributes
     ----------
-    values : (6, c)
-        The newest sample, its integral, and since the record was begun the lowest and the highest
-        value and the smallest change; and room to read a sample.
-    counts : (5, c) int64
-        Stamp of the newest change, and since the record was begun the changes, and the samples
-        that were the same as the one before while other channels changed: all of them, and those
-        at the lowest and at the highest value.
+    last, low, high, step : (c,)
+        The newest sample; lowest and highest value and smallest change on record.
+    changed, changes, repeats, at_low, at_high : (c,) int64
+        Stamp of the newest change; changes on record, and samples on record that repeat the one
+        before while other channels change: all, and those at the lowest and highest value.
 
     """
 
@@ -113,23 +109,25 @@ class SampleRecord:
         self._clock = np.zeros(2, dtype=np.int64)
         self._means = np.zeros((most_ticks, channels))
         self._ends = np.zeros(most_ticks, dtype=np.int64)
-        self.values = np.zeros((6, channels))
-        self.counts = np.zeros((5, channels), dtype=np.int64)
+        self._values = np.zeros((6, channels))
+        self._counts = np.zeros((5, channels), dtype=np.int64)
+        self.last, self._integral, self.low, self.high, self.step, self._now = self._values
+        self.changed, self.changes, self.repeats, self.at_low, self.at_high = self._counts
 
     def start(self, stamp: int, sample: Floats) -> None:
-        """Forget everything and begin with this (c,) sample, and with it a tick."""
+        """Forget everything and start with this (c,) sample, and with it a tick."""
         self._clock[:] = stamp, stamp + self._period
-        _news(sample, self.values)
-        self.values[LAST] = self.values[NOW]
-        self.values[INTEGRAL] = 0.0
-        self.counts[CHANGED] = stamp
-        self.begin()
+        _read_sample(sample, self.last, self._now)
+        self.last[:] = self._now
+        self._integral[:] = 0.0
+        self.changed[:] = stamp
+        self.restart()
 
-    def begin(self) -> None:
-        """Begin the record anew; what changed last is not forgotten."""
-        self.values[LOW] = self.values[HIGH] = self.values[LAST]
-        self.values[STEP] = np.inf
-        self.counts[CHANGES:] = 0
+    def restart(self) -> None:
+        """Start the record again; what changed last is not forgotten."""
+        self.low[:] = self.high[:] = self.last
+        self.step[:] = np.inf
+        self._counts[1:] = 0
 
     def take(self, stamps: Ints, samples: Floats) -> Floats:
         """
@@ -140,66 +138,30 @@ class SampleRecord:
         stamps : (n,) int64
             Increasing, nanoseconds.
         samples : (n, c)
-            What is no number counts as zero; of a channel that is used nothing may be such.
+            Values that are not finite count as zero; a channel that is used has none.
 
         Returns
         -------
         (m, c)
-            Means of the ticks that ended, until the next call.
+            Means of the ticks that ended, valid until the next call.
 
         """
         ticks = _take(
-            stamps,
-            samples,
-            self._period,
-            self._clock,
-            self.values,
-            self.counts,
-            self._means,
+            stamps, samples, self._period, self._clock, self._values, self._counts, self._means,
             self._ends,
-        )
+        )  # fmt: skip
         return self._means[:ticks]
-
-
-STILL_S = 1.0
-"""Longer than twice the longest of training by this, a channel that never changes is stuck."""
-
-STILL_TICKS = 10
-
-RECORD_NS = 2_000_000_000
-"""Over which extremes and steps are judged."""
-
-CUT_OFF_REPEATS = 5
-CUT_OFF_SHARE = 0.7
-"""Of all samples that are like the one before, those at an extreme where a sensor is cut off."""
-
-REACHED_SHARE = 0.95
-"""Of the largest value of training, below which an extreme is news."""
-
-COARSE_SHARE, COARSE_SPAN = 0.3, 0.05
-"""
-Smallest change over the scale of training, and over how far the channel reaches, above which it
-has become coarse.
-"""
-
-LEAST_CHANGES = 10
-
-REPEATING_SHARE = 0.005
-"""Of the ticks of training that are like the one before: above it the sensor always was coarse."""
-
-COARSE_PATIENCE = 5
-"""Times as long such a channel may stay the same: it does whenever the vehicle stands."""
 
 
 class SensorFaults:
     """
-    Judge records of samples.
+    Judge records of samples against the training.
 
     Parameters
     ----------
     model
-        What was learned; of one that does not keep its training series, and of other samples
-        than those of an IMU, only whether all channels are stuck is judged.
+        Only whether all channels are stuck is judged if it keeps no training series, or has other
+        channels than those of an IMU.
 
     """
 
@@ -210,121 +172,116 @@ class SensorFaults:
         self._names = channels.live_names
         self._scale = channels.scale[live]
         self._largest = channels.limit[live] / LIMIT_FACTOR - np.abs(channels.mean[live])
-        self._all_still_ns = _patience(model, _longest_stillness(model))
+        if isinstance(model, Model):
+            most_still = model.familiarity.still
+        else:
+            most_still = model.most_still if isinstance(model, RouteModel) else 0
+        self._all_still_ns = _longest_still_ns(model, most_still)
         self._single = isinstance(model, TrainedModel) and channels.of_imu
         series = model.series if isinstance(model, TrainedModel) else np.zeros((len(live), 1))
         same = np.abs(np.diff(series, axis=1)) <= ROUNDING
-        self._fine = same.sum(axis=1) <= REPEATING_SHARE * same.shape[1]
+        # A channel that repeats itself in more of the ticks of training was coarse then already.
+        self._fine = same.sum(axis=1) <= 0.005 * same.shape[1]
         # A route keeps but a part of its series.
         runs = model.still if isinstance(model, RouteModel) else longest_runs(series)
-        self._still_ns = _patience(model, runs)
-        self._still_ns[~self._fine] *= COARSE_PATIENCE
+        self._still_ns = _longest_still_ns(model, runs)
+        # Such a channel stays the same whenever the vehicle stands.
+        self._still_ns[~self._fine] *= 5
 
-    def stuck(self, record: SampleRecord, now: int) -> Finding | None:
+    def find_stuck(self, record: SampleRecord, now: int) -> Finding | None:
         """Return what has not changed for too long at the stamp of the newest sample, ns."""
-        still = now - record.counts[CHANGED, self._live]
+        still = now - record.changed[self._live]
         if still.min() > self._all_still_ns:
-            return Finding(
-                'stuck',
+            words = (
                 f'no channel has changed at all for {still.min() * 1e-9:.1f} s: the driver '
-                f'repeats itself, start it anew',
-                refuses=True,
+                f'repeats itself, start it anew'
             )
-        if not self._single or not (still > self._still_ns).any():
+            return Finding('stuck', words, refuses=True)
+        which = np.flatnonzero(still > self._still_ns)
+        if not self._single or not which.size:
             return None
-        return self._dead(np.flatnonzero(still > self._still_ns), still, record)
-
-    def _dead(self, which: Ints, still: Ints, record: SampleRecord) -> Finding:
-        shown = ', '.join(
-            f'{self._names[c]} at {record.values[LAST, self._live[c]]:.3g}' for c in which
-        )
-        return Finding(
-            'channel_stuck',
+        shown = ', '.join(f'{self._names[c]} at {record.last[self._live[c]]:.3g}' for c in which)
+        words = (
             f'{shown} has not changed for {still[which].min() * 1e-9:.1f} s while other channels '
-            f'do: look at the sensor and its driver',
-            refuses=False,
+            f'do: look at the sensor and its driver'
         )
+        return Finding('channel_stuck', words, refuses=False)
 
-    def worn(self, record: SampleRecord) -> Finding | None:
+    def find_worn(self, record: SampleRecord) -> Finding | None:
         """Return what is cut off or coarse in a whole record."""
         if not self._single:
             return None
-        values, counts = record.values[:, self._live], record.counts[:, self._live]
-        judged = self._fine & (counts[CHANGES] >= LEAST_CHANGES)
-        return self._cut_off(values, counts, judged) or self._coarse(values, judged)
+        judged = self._fine & (record.changes[self._live] >= 10)
+        return self._find_cut_off(record, judged) or self._find_coarse(record, judged)
 
-    def _cut_off(self, values: Floats, counts: Ints, judged: Bools) -> Finding | None:
-        judged = judged & (counts[AT_LOW] + counts[AT_HIGH] >= CUT_OFF_SHARE * counts[REPEATS])
-        for row, extreme in ((AT_LOW, LOW), (AT_HIGH, HIGH)):
-            news = np.abs(values[extreme]) < REACHED_SHARE * self._largest
-            for c in np.flatnonzero(judged & news & (counts[row] >= CUT_OFF_REPEATS)):
-                return Finding(
-                    'cut_off',
-                    f'{self._names[c]} is cut off at {values[extreme, c]:.3g}, training reached '
-                    f'{self._largest[c]:.3g}: choose a larger range of the sensor',
-                    refuses=False,
+    def _find_cut_off(self, record: SampleRecord, judged: Bools) -> Finding | None:
+        """Return a channel that repeats its extreme, which is less than training reached."""
+        live = self._live
+        at_extremes = record.at_low[live] + record.at_high[live]
+        judged = judged & (at_extremes >= 0.7 * record.repeats[live])
+        for times, extremes in ((record.at_low, record.low), (record.at_high, record.high)):
+            extreme = extremes[live]
+            news = np.abs(extreme) < 0.95 * self._largest
+            for c in np.flatnonzero(judged & news & (times[live] >= 5)):
+                words = (
+                    f'{self._names[c]} is cut off at {extreme[c]:.3g}, training reached '
+                    f'{self._largest[c]:.3g}: choose a larger range of the sensor'
                 )
+                return Finding('cut_off', words, refuses=False)
         return None
 
-    def _coarse(self, values: Floats, judged: Bools) -> Finding | None:
-        least = np.maximum(COARSE_SHARE * self._scale, COARSE_SPAN * (values[HIGH] - values[LOW]))
-        for c in np.flatnonzero(judged & (values[STEP] > least)):
-            return Finding(
-                'coarse',
-                f'{self._names[c]} changes by steps of {values[STEP, c]:.3g}, coarser than in '
-                f'training: look at resolution and range of the sensor',
-                refuses=False,
+    def _find_coarse(self, record: SampleRecord, judged: Bools) -> Finding | None:
+        """Return a channel whose smallest change is large beside training and its own range."""
+        step, reach = record.step[self._live], (record.high - record.low)[self._live]
+        least = np.maximum(0.3 * self._scale, 0.05 * reach)
+        for c in np.flatnonzero(judged & (step > least)):
+            words = (
+                f'{self._names[c]} changes by steps of {step[c]:.3g}, coarser than in '
+                f'training: look at resolution and range of the sensor'
             )
+            return Finding('coarse', words, refuses=False)
         return None
 
 
-def _patience(model: ModelHead, ticks: Ints | int) -> Ints:
-    """Return for how long nothing may change, ns, if in training it was so many ticks."""
-    least = max(round(STILL_S * 1e9), STILL_TICKS * model.period_ns)
+def _longest_still_ns(model: ModelHead, ticks: Ints | int) -> Ints:
+    """Return for how long nothing may change: twice as long as in training, and a second more."""
+    least = max(10**9, 10 * model.period_ns)
     return np.asarray(least + 2 * ticks * model.period_ns, dtype=np.int64)
-
-
-def _longest_stillness(model: ModelHead) -> int:
-    if isinstance(model, Model):
-        return model.familiarity.still
-    return model.most_still if isinstance(model, RouteModel) else 0
-
-
-LOOK_NS = 250_000_000
-"""Between two looks at the newest samples."""
-
-AT_ONCE = 256
-"""Samples that are looked at together at most."""
-
-MOST_VALUES = 65_536
-"""The same, for samples of many channels, such as images."""
 
 
 class InputWatch:
     """
-    Hold samples against those of training.
+    Compare samples with those of training.
 
     It sees nothing but stamps and samples, so the same stream gives the same findings.
 
     Parameters
     ----------
     model
-        Whose training; of a TPSR only what needs no training series is found.
+        Any; without a training series misconfigurations are not searched for.
+
+    Attributes
+    ----------
+    look_ns, record_ns
+        Time between two looks at the newest samples, and over which worn sensors are judged.
 
     """
 
+    look_ns = 250_000_000
+    record_ns = 2_000_000_000
+
     def __init__(self, model: ModelHead) -> None:
         channels = len(model.channels.mean)
-        at_once = min(AT_ONCE, 1 + MOST_VALUES // channels)
-        most_ticks = (LOOK_NS + model.max_gap_ns) // model.period_ns + 2
+        # Samples that are looked at together at most: fewer of many channels, such as images.
+        at_once = min(256, 1 + 65_536 // channels)
+        most_ticks = (self.look_ns + model.max_gap_ns) // model.period_ns + 2
         self._max_gap = model.max_gap_ns
         self._live = model.channels.live
         self._record = SampleRecord(channels, model.period_ns, most_ticks)
         self._faults = SensorFaults(model)
-        self._search = MistakeSearch(model) if isinstance(model, TrainedModel) else None
+        self._search = HypothesisSearch(model) if isinstance(model, TrainedModel) else None
         self._stamps = np.zeros(at_once, dtype=np.int64)
         self._samples = np.zeros((at_once, channels))
-        self._count = 0
         self.clear()
 
     @property
@@ -332,9 +289,9 @@ class InputWatch:
         """The gravest thing that is wrong at present."""
         if self._stuck is not None and self._stuck.refuses:
             return self._stuck
-        mistake = None if self._search is None else self._search.finding
+        configured = None if self._search is None else self._search.finding
         # A channel that stands still may be one that another mounting leaves without work.
-        return mistake or self._stuck or self._worn
+        return configured or self._stuck or self._worn
 
     def clear(self) -> None:
         """Forget the stream and what was found in it."""
@@ -343,6 +300,11 @@ class InputWatch:
         self._forget_faults()
         if self._search is not None:
             self._search.clear()
+
+    def _forget_faults(self) -> None:
+        self._count = 0
+        self._stuck: Finding | None = None
+        self._worn: Finding | None = None
 
     def goes_on(self, stamp_ns: int) -> bool:
         """Whether a sample with this stamp belongs to the stream, with no gap nor jump back."""
@@ -353,7 +315,7 @@ class InputWatch:
         """Take one (c,) sample, finite in every channel that the model uses."""
         newest = self._newest
         if newest is None or not self.goes_on(stamp_ns):
-            self._begin(stamp_ns, sample)
+            self._start(stamp_ns, sample)
             return
         if stamp_ns <= newest:
             return
@@ -367,32 +329,27 @@ class InputWatch:
 
     def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
         """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
-        if np.abs(sample[self._live]).max() < MOST:
+        if np.abs(sample[self._live]).max() < LARGEST_VALUE:
             self.sample(stamp_ns, sample)
 
-    def _begin(self, stamp: int, sample: Floats) -> None:
-        """Begin anew: at the first sample, after a gap or a jump back."""
+    def _start(self, stamp: int, sample: Floats) -> None:
+        """Start again: at the first sample, after a gap or a jump back."""
         self._newest = self._recorded = stamp
-        self._due = stamp + LOOK_NS
+        self._due = stamp + self.look_ns
         self._record.start(stamp, sample)
         self._forget_faults()
         if self._search is not None:
             self._search.pause()
 
-    def _forget_faults(self) -> None:
-        self._count = 0
-        self._stuck: Finding | None = None
-        self._worn: Finding | None = None
-
     def _look(self) -> None:
         count, self._count = self._count, 0
         now = int(self._stamps[count - 1])
         means = self._record.take(self._stamps[:count], self._samples[:count])
-        self._due = now + LOOK_NS
-        self._stuck = self._faults.stuck(self._record, now)
-        if now - self._recorded >= RECORD_NS:
-            self._worn = self._faults.worn(self._record)
-            self._record.begin()
+        self._due = now + self.look_ns
+        self._stuck = self._faults.find_stuck(self._record, now)
+        if now - self._recorded >= self.record_ns:
+            self._worn = self._faults.find_worn(self._record)
+            self._record.restart()
             self._recorded = now
         if self._search is not None:
             for each in means:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""From what a tick showed to a status and its cause."""
+"""Status and cause of an estimate, from the diagnostics of its tick."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.filtering import status
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
 from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
@@ -17,31 +16,21 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.status import Finding
 
 
-class Signs(NamedTuple):
+class TickDiagnostics(NamedTuple):
     """
     What a tick showed.
 
     Parameters
     ----------
-    window_full
-        Whether a whole window was seen.
-    recovering
-        Whether the window is filling again after a gap.
-    accepted
-        Whether the observation fitted anything.
-    restarted
-        Whether the belief had to be started anew.
-    familiarity
-        See ``Estimate``.
+    window_full, recovering, seen
+        Whether a whole window was seen, whether the window is filling again after a gap, and how
+        many ticks are in it.
+    accepted, restarted, familiarity, off_route, unlike, standing
+        See ``UpdateResult``.
     ellipse_m
-        Half the long axis of the 95 % ellipse of the present position, metres; NaN if a number
-        that was read out may not be used.
+        See ``Estimate``.
     finding
-        The gravest that is wrong with the input.
-    seen
-        Ticks in the window.
-    off_route, unlike, standing
-        See ``Step``.
+        The gravest thing that is wrong with the input.
 
     """
 
@@ -57,45 +46,22 @@ class Signs(NamedTuple):
     unlike: float = math.nan
     standing: bool = False
 
+    @property
+    def unfamiliar(self) -> bool:
+        """Whether a full window is unlike the training; an unknown familiarity is."""
+        return self.window_full and not self.familiarity <= UNFAMILIAR
+
 
 @dataclass(frozen=True)
 class EllipseLimits:
     """
-    How far the 95 % ellipse of the present position may reach.
+    Half the long axis of the 95 % ellipse of the present position, metres.
 
-    Parameters
-    ----------
-    warn_m
-        Half its long axis above which the position is unsure, metres.
-    error_m
-        And above which it is not told.
-
+    Above ``warn_m`` the position is unsure, above ``error_m`` it is not reported.
     """
 
     warn_m: float
     error_m: float
-
-
-DOUBTS = 3
-"""Contradictions in a row that make an estimate unsure: one may be a pothole."""
-
-LEAVING, OFF = 0.1, 0.5
-"""Probability of being off the route above which the place is unsure, and lost."""
-
-UNSEEN = 0.5
-"""Probability of what training never saw above which the place is unsure."""
-
-STEADY = 10
-"""Ticks in a row that have to be better before a status is."""
-
-_SEVERITY = {
-    Status.TRACKING: 0,
-    Status.UNSURE: 1,
-    Status.LOCALISING: 2,
-    Status.LOST: 3,
-    Status.REFUSED: 4,
-    Status.FILLING: 5,
-}
 
 
 class Verdict(NamedTuple):
@@ -117,7 +83,15 @@ class Verdict(NamedTuple):
     cause: str
     why: str
 
+    @property
+    def severity(self) -> int:
+        """Rank of the status, the best first."""
+        return _BY_SEVERITY.index(self.status)
 
+
+_BY_SEVERITY = (
+    Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING
+)  # fmt: skip
 _ALL_WELL = Verdict(Status.TRACKING, '', Status.TRACKING.value)
 
 
@@ -125,18 +99,35 @@ class StateMachine:
     """
     Status and cause along a stream, without flicker.
 
-    What is worse holds at once, what is better after ``STEADY`` ticks. A reset leads back to
-    ``FILLING``, and so does a window that begins anew without a gap. A wide ellipse is
+    What is worse holds at once, what is better after ``steady`` ticks. A reset leads back to
+    ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is
     ``LOCALISING`` until the position was first known, or lost.
 
     Parameters
     ----------
     limits
-        Of the ellipse.
+        Limits of the ellipse.
     window
         Ticks in a window.
 
+    Attributes
+    ----------
+    steady
+        Ticks in a row that have to be better before the status is.
+    doubts
+        Contradictions in a row that make an estimate unsure: one may be a pothole.
+    leaving, off
+        Probabilities of being off the route above which the position is unsure, and lost.
+    unseen
+        Probability of motion unlike all training above which the position is unsure.
+
     """
+
+    steady = 10
+    doubts = 3
+    leaving = 0.1
+    off = 0.5
+    unseen = 0.5
 
     def __init__(self, limits: EllipseLimits, window: int) -> None:
         self._limits = limits
@@ -158,16 +149,11 @@ class StateMachine:
         """Status and cause as one sentence."""
         return self._verdict.why
 
-    @property
-    def _unknown(self) -> Status:
-        """The status of one who does not know where it is."""
-        return Status.LOCALISING if self._searching else Status.LOST
-
     def reset(self) -> None:
         """Forget everything."""
         self._searching = True
         self._contradictions = 0
-        self._steady = 0
+        self._better_ticks = 0
         self._worst = _ALL_WELL
         self._verdict = self._filling(0)
 
@@ -177,22 +163,21 @@ class StateMachine:
         if self.status is Status.FILLING:
             self._verdict = self._filling(0)
         elif self.status is Status.TRACKING:
-            why = CAUSES[status.GAP].format(seen=0, window=self._window)
-            self._verdict = Verdict(Status.UNSURE, status.GAP, f'{Status.UNSURE.value}: {why}')
+            why = CAUSES['gap'].format(seen=0, window=self._window)
+            self._verdict = Verdict(Status.UNSURE, 'gap', f'{Status.UNSURE.value}: {why}')
 
-    def step(self, signs: Signs) -> Verdict:
-        """Take what a tick showed, and return the status after it."""
-        if not signs.standing:
-            self._contradictions = 0 if signs.accepted else self._contradictions + 1
-        newest = self._judge(signs)
-        before = self.status
-        if before is not Status.FILLING and _severity(newest) < _severity(self._verdict):
-            self._steady += 1
-            self._worst = max(newest, self._worst, key=_severity)
-            if self._steady < STEADY:
+    def step(self, shown: TickDiagnostics) -> Verdict:
+        """Take the diagnostics of a tick, and return the status after it."""
+        if not shown.standing:
+            self._contradictions = 0 if shown.accepted else self._contradictions + 1
+        newest = self._judge(shown)
+        if self.status is not Status.FILLING and newest.severity < self._verdict.severity:
+            self._better_ticks += 1
+            self._worst = max(newest, self._worst, key=lambda verdict: verdict.severity)
+            if self._better_ticks < self.steady:
                 return self._verdict
             newest = self._worst
-        self._steady, self._worst = 0, _ALL_WELL
+        self._better_ticks, self._worst = 0, _ALL_WELL
         self._verdict = newest
         if newest.status is Status.FILLING:
             self._searching = True
@@ -200,86 +185,77 @@ class StateMachine:
             self._searching = False
         return newest
 
-    def _judge(self, signs: Signs) -> Verdict:
-        if not signs.window_full and (not signs.recovering or self.status is Status.FILLING):
-            return self._filling(signs.seen)
-        grave = self._refuse(signs) or self._miss(signs)
+    def _judge(self, shown: TickDiagnostics) -> Verdict:
+        if not shown.window_full and (not shown.recovering or self.status is Status.FILLING):
+            return self._filling(shown.seen)
+        finding = shown.finding
+        if finding is not None and (finding.refuses or shown.unfamiliar):
+            return _found(Status.REFUSED, finding)
+        grave = self._find_lost(shown)
         if grave is not None:
             return grave
-        if not signs.window_full and self.status not in USABLE:
-            if self.status is Status.REFUSED and signs.finding is None:
+        if not shown.window_full and self.status not in USABLE:
+            if self.status is Status.REFUSED and finding is None:
                 # What was wrong ended with the gap, and its cure would be in vain.
-                return self._say(self._unknown, status.GAP, signs)
+                return self._say(self._unknown, 'gap', shown)
             # Too little was seen since the gap to think better of what was before it.
             return self._verdict
-        return self._doubt(signs) or _ALL_WELL
+        return self._find_doubt(shown) or _ALL_WELL
 
-    def _refuse(self, signs: Signs) -> Verdict | None:
-        finding = signs.finding
-        if finding is not None and (finding.refuses or _unfamiliar(signs)):
-            return Verdict(
-                Status.REFUSED, finding.cause, f'{Status.REFUSED.value}: {finding.words}'
-            )
+    @property
+    def _unknown(self) -> Status:
+        """The status of a filter without a position."""
+        return Status.LOCALISING if self._searching else Status.LOST
+
+    def _find_lost(self, shown: TickDiagnostics) -> Verdict | None:
+        """Return why no position can be reported."""
+        if math.isnan(shown.ellipse_m):
+            return self._say(self._unknown, 'unsound', shown)
+        lost = {
+            'unfamiliar': shown.unfamiliar,
+            'contradicted': self._contradictions >= REJECTED_BEFORE_RESTART,
+            'off_route': shown.off_route > self.off,
+        }
+        for cause, holds in lost.items():
+            if holds:
+                return self._say(Status.LOST, cause, shown)
+        if shown.ellipse_m > self._limits.error_m:
+            return self._say(self._unknown, 'searching' if self._searching else 'astray', shown)
         return None
 
-    def _miss(self, signs: Signs) -> Verdict | None:
-        """Return why nobody can say where the vehicle is."""
-        unknown = self._unknown
-        if math.isnan(signs.ellipse_m):
-            return self._say(unknown, status.UNSOUND, signs)
-        if _unfamiliar(signs):
-            return self._say(Status.LOST, status.UNFAMILIAR, signs)
-        if self._contradictions >= REJECTED_BEFORE_RESTART:
-            return self._say(Status.LOST, status.CONTRADICTED, signs)
-        if signs.off_route > OFF:
-            return self._say(Status.LOST, status.OFF_ROUTE, signs)
-        if signs.ellipse_m > self._limits.error_m:
-            cause = status.SEARCHING if self._searching else status.ASTRAY
-            return self._say(unknown, cause, signs)
-        return None
-
-    def _doubt(self, signs: Signs) -> Verdict | None:
-        """Return why the position that is told may be wrong."""
-        if signs.finding is not None:
-            why = f'{Status.UNSURE.value}: {signs.finding.words}'
-            return Verdict(Status.UNSURE, signs.finding.cause, why)
+    def _find_doubt(self, shown: TickDiagnostics) -> Verdict | None:
+        """Return why the position that is reported may be wrong."""
+        if shown.finding is not None:
+            return _found(Status.UNSURE, shown.finding)
         doubts = {
-            status.GAP: not signs.window_full,
-            status.RESTARTED: signs.restarted,
-            status.DOUBTED: self._contradictions >= DOUBTS,
-            status.LEAVING: signs.off_route > LEAVING,
-            status.UNSEEN: signs.unlike > UNSEEN,
-            status.WIDE: signs.ellipse_m > self._limits.warn_m,
-            status.STRANGE: signs.familiarity > STRANGE,
+            'gap': not shown.window_full,
+            'restarted': shown.restarted,
+            'doubted': self._contradictions >= self.doubts,
+            'leaving': shown.off_route > self.leaving,
+            'unseen': shown.unlike > self.unseen,
+            'wide': shown.ellipse_m > self._limits.warn_m,
+            'strange': shown.familiarity > STRANGE,
         }
         for cause, holds in doubts.items():
             if holds:
-                return self._say(Status.UNSURE, cause, signs)
+                return self._say(Status.UNSURE, cause, shown)
         return None
 
     def _filling(self, seen: int) -> Verdict:
-        why = CAUSES[status.FILLING].format(seen=seen, window=self._window)
-        return Verdict(Status.FILLING, status.FILLING, f'{Status.FILLING.value}: {why}')
+        why = CAUSES['filling'].format(seen=seen, window=self._window)
+        return Verdict(Status.FILLING, 'filling', f'{Status.FILLING.value}: {why}')
 
-    def _say(self, status: Status, cause: str, signs: Signs) -> Verdict:
+    def _say(self, status: Status, cause: str, shown: TickDiagnostics) -> Verdict:
         why = CAUSES[cause].format(
-            seen=signs.seen,
+            **shown._asdict(),
             window=self._window,
-            ellipse=signs.ellipse_m,
+            ellipse=shown.ellipse_m,
             warn=self._limits.warn_m,
             error=self._limits.error_m,
-            familiarity=signs.familiarity,
             contradictions=self._contradictions,
-            off_route=signs.off_route,
-            unlike=signs.unlike,
         )
         return Verdict(status, cause, f'{status.value}: {why}')
 
 
-def _severity(verdict: Verdict) -> int:
-    return _SEVERITY[verdict.status]
-
-
-def _unfamiliar(signs: Signs) -> bool:
-    # What is not known is not better than what is bad.
-    return signs.window_full and not signs.familiarity <= UNFAMILIAR
+def _found(status: Status, finding: Finding) -> Verdict:
+    return Verdict(status, finding.cause, f'{status.value}: {finding.words}')

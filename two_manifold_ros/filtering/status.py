@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Status, cause and finding: the states of a filter and of a node, and why it is not tracking."""
+"""The states of a filter, the causes of those that are not tracking, and findings."""
 
 from __future__ import annotations
 
@@ -31,77 +31,59 @@ USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 """The states in which an estimate may be used."""
 
 
-WAITING = 'waiting'
-FILLING = 'filling'
-SEARCHING = 'searching'
-NO_BETTER = 'no_better'
-UNSOUND = 'unsound'
-GAP = 'gap'
-WIDE = 'wide'
-STRANGE = 'strange'
-DOUBTED = 'doubted'
-RESTARTED = 'restarted'
-ASTRAY = 'astray'
-UNFAMILIAR = 'unfamiliar'
-CONTRADICTED = 'contradicted'
-LEAVING = 'leaving'
-OFF_ROUTE = 'off_route'
-UNSEEN = 'unseen'
-
 CAUSES = {
-    WAITING: 'no sample came yet',
-    FILLING: '{seen} of {window} ticks',
-    SEARCHING: (
+    'waiting': 'no sample came yet',
+    'filling': '{seen} of {window} ticks',
+    'searching': (
         'the 95 % ellipse still reaches {ellipse:.2f} m, and {error:.2f} m is hardly more than '
         'that it is somewhere on the route; drive on'
     ),
-    NO_BETTER: (
+    'no_better': (
         'what was learned errs no less than the mean position; drive more laps with positions'
     ),
-    UNSOUND: (
+    'unsound': (
         'a number of the estimate is not finite, or a covariance not positive definite: reset the '
         'filter, and please report it'
     ),
-    GAP: (
+    'gap': (
         'after a gap in the input, the window has {seen} of {window} ticks; look for lost messages'
     ),
-    WIDE: (
+    'wide': (
         'the 95 % ellipse reaches {ellipse:.2f} m, above {warn:.2f} m (ellipse_warn_m); drive on, '
         'as on the trained route'
     ),
-    STRANGE: (
+    'strange': (
         'the input is nearly unlike that of training (familiarity {familiarity:.1f}, about 1 is '
         'usual): compare units, mounting and route'
     ),
-    DOUBTED: (
+    'doubted': (
         'the last {contradictions} observations contradict the model: look whether the vehicle '
         'drives as in training'
     ),
-    RESTARTED: (
-        'the belief had to be started anew because it went astray, and has to prove itself; '
-        'drive on'
+    'restarted': (
+        'the belief had to be restarted because it went astray, and has to prove itself; drive on'
     ),
-    ASTRAY: (
+    'astray': (
         'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m (ellipse_error_m): if the '
         'vehicle was moved, drive on along the trained route'
     ),
-    UNFAMILIAR: (
+    'unfamiliar': (
         'the input is unlike that of training (familiarity {familiarity:.1f}, about 1 is usual): '
         'compare units, mounting and route'
     ),
-    LEAVING: (
+    'leaving': (
         'the vehicle may be off the trained route, with a probability of {off_route:.0%}: drive '
         'on, as on that route'
     ),
-    OFF_ROUTE: (
+    'off_route': (
         'the vehicle is off the trained route, or was moved along it, with a probability of '
         '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
     ),
-    UNSEEN: (
+    'unseen': (
         'the vehicle does what training never saw, with a probability of {unlike:.0%}: drive on, '
         'as on the trained route'
     ),
-    CONTRADICTED: (
+    'contradicted': (
         'one observation after the other contradicts the model, {contradictions} by now: compare '
         'units, mounting and route, or train anew'
     ),
@@ -112,60 +94,6 @@ Sentences by cause, to follow the words of the status and a colon.
 They are filled with what is known at the tick, see ``StateMachine``. What is found in the input
 brings cause and words of its own, see ``Finding``.
 """
-
-
-SEVERAL_PUBLISHERS = 'several_publishers'
-TOO_SLOW = 'too_slow'
-FRAME_CHANGED = 'frame_changed'
-STEPPED_AHEAD, STEPPED_BACK = 'stepped_ahead', 'stepped_back'
-NO_CLOCK, CLOCK_STANDS = 'no_clock', 'clock_stands'
-
-INTERRUPTION_WORDS = {
-    GAP: 'no usable message came for {span}: look at the driver and its cable',
-    STEPPED_AHEAD: (
-        'the stamps stepped ahead by {span} while hardly any time passed: a clock was '
-        'set, or another recording began'
-    ),
-    STEPPED_BACK: (
-        'the stamps stepped back by {span}: a clock was set, or a recording began anew'
-    ),
-}
-"""Why the filter began anew or coasted, by cause; see ``span``."""
-
-CLOCK_WORDS = {
-    NO_CLOCK: 'use_sim_time is true, but nothing came on /clock yet: start what publishes it',
-    CLOCK_STANDS: 'use_sim_time is true, but the time on /clock stands still: let it go on',
-}
-"""Why the clock of the node does not go, by cause."""
-
-OUTSIDE = ('unconfigured', 'inactive', 'disabled')
-"""Causes of a node that is in none of the states."""
-
-SUSPECTS = (
-    SEVERAL_PUBLISHERS,
-    TOO_SLOW,
-    FRAME_CHANGED,
-    'frame',
-    'linear_acceleration_not_measured',
-    'angular_velocity_not_measured',
-)
-"""Causes that are odd though messages come, beside those of the clock."""
-
-SILENCES = ('waiting', 'no_publisher', 'wrong_type', 'incompatible', 'silent')
-"""Causes for which no message comes, beside those of the clock."""
-
-EXPECTED = frozenset(
-    {
-        '',
-        FILLING,
-        SEARCHING,
-        'waiting',
-        'inactive',
-        'disabled',
-        'learning',
-    }
-)
-"""Causes that are part of a start or of somebody's wish, not worth a warning in the log."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A filter that is made ready in a thread while another one runs."""
+"""Prepare a filter in a thread while another one runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +31,7 @@ WINDOWS_FED = 3
 
 class Successor:
     """
-    Loads or learns, compiles and catches up without keeping anybody from their samples.
+    Load or learn a filter, compile it and let it catch up without delaying any sample.
 
     Parameters
     ----------
@@ -47,9 +46,7 @@ class Successor:
     Attributes
     ----------
     model, filter
-        What was made; whoever wants it waits until it is ``prepared``.
-    latest
-        Its newest estimate, ``None`` if it began anew since.
+        What was made; only to be used once it is ``prepared``.
     failure, details
         Why it could not be made or run: a sentence, and a traceback if it is a bug.
 
@@ -58,12 +55,16 @@ class Successor:
     def __init__(self, make: Make, past: Sequence[Sample] = (), *, at_once: bool = False) -> None:
         self.model: ModelHead
         self.filter: Filter
-        self.latest: Estimate | None = None
         self.failure = ''
         self.details = ''
         self._newer: SimpleQueue[Sample | str] = SimpleQueue()
         # A daemon, so that Ctrl-C ends the node while it loads.
-        self._thread = Thread(target=self._work, args=(make, past), daemon=True, name='successor')
+        self._thread = Thread(
+            target=self._attempt,
+            args=(lambda: self._prepare(make, past),),
+            daemon=True,
+            name='successor',
+        )
         self._thread.start()
         if at_once:
             self._thread.join()
@@ -74,12 +75,19 @@ class Successor:
         return not self._thread.is_alive()
 
     @property
+    def latest(self) -> Estimate | None:
+        """The newest estimate of the filter since its last reset, if there is one."""
+        made: Filter | None = vars(self).get('filter')
+        return None if made is None else made.latest
+
+    @property
     def tracks(self) -> bool:
         """Whether its newest estimate might be published."""
-        return self.latest is not None and self.latest.valid
+        latest = self.latest
+        return latest is not None and latest.valid
 
     def take(self, stamp_ns: int, values: Sequence[float] | Floats) -> None:
-        """Take what the running filter takes as well."""
+        """Take a sample that the running filter takes as well."""
         self._newer.put((stamp_ns, values))
         self.catch_up()
 
@@ -94,15 +102,12 @@ class Successor:
         if self.prepared and not self.failure:
             self._attempt(self._use_newer)
 
-    def _work(self, make: Make, past: Sequence[Sample]) -> None:
-        self._attempt(lambda: self._prepare(make, past))
-
     def _prepare(self, make: Make, past: Sequence[Sample]) -> None:
         self.model, self.filter = make()
         span_ns = WINDOWS_FED * self.model.window * self.model.period_ns
         for stamp_ns, values in past:
             if past[-1][0] - stamp_ns <= span_ns:
-                self._push(stamp_ns, values)
+                self.filter.push(stamp_ns, values)
         self._use_newer()
 
     def _attempt(self, work: Callable[[], None]) -> None:
@@ -112,7 +117,7 @@ class Successor:
         except InputError as error:
             self.failure = str(error)
         # It must neither end in a thread where nobody hears of it, nor stop the running filter.
-        except Exception as error:  # noqa: BLE001 - told in log and diagnostics
+        except Exception as error:  # noqa: BLE001 - reported in log and diagnostics
             self.failure = f'{type(error).__name__}, please report it: {error}'
             self.details = traceback.format_exc()
 
@@ -124,9 +129,5 @@ class Successor:
                 return
             if isinstance(sample, str):
                 self.filter.reset(sample)
-                self.latest = None
             else:
-                self._push(*sample)
-
-    def _push(self, stamp_ns: int, values: Sequence[float] | Floats) -> None:
-        self.latest = feed(self.filter, self.filter.push, stamp_ns, values, self.latest).latest
+                self.filter.push(*sample)

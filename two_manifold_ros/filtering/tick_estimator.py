@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""From the means of a tick to an estimate, with its status."""
+"""Run a tick filter and grade each estimate."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Protocol, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import Estimate, half_axis, sound
+from two_manifold_ros.filtering.estimate import Estimate, half_axis, is_valid_gaussian
 from two_manifold_ros.filtering.route_tracker import RouteTracker
-from two_manifold_ros.filtering.state_machine import EllipseLimits, Signs, StateMachine
+from two_manifold_ros.filtering.state_machine import EllipseLimits, StateMachine, TickDiagnostics
 from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.model.model import Model
@@ -23,56 +23,36 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.state_machine import Verdict
     from two_manifold_ros.filtering.status import Finding
-    from two_manifold_ros.filtering.tracker import Step
+    from two_manifold_ros.filtering.tracker import UpdateResult
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
-
-
-class HasState(Protocol):
-    """A belief."""
-
-    @property
-    def state(self) -> Floats:
-        """Latent state (k,) after the last observation."""
-
-
-class CountsTicks(Protocol):
-    """The newest observations."""
-
-    @property
-    def count(self) -> int:
-        """Ticks in a row that were seen."""
-
-    @property
-    def full(self) -> bool:
-        """Whether a whole window was seen."""
 
 
 class TickFilter(Protocol):
     """A filter over ticks, whatever the stamps."""
 
     @property
-    def belief(self) -> HasState:
-        """What is believed."""
+    def state(self) -> Floats:
+        """Latent state (k,) after the last observation."""
 
     @property
-    def window(self) -> CountsTicks:
-        """What was seen."""
+    def seen(self) -> int:
+        """Ticks in a row that were seen."""
 
     def start(self) -> None:
         """Forget everything but what was learned."""
 
     def coast(self, ticks: int) -> None:
-        """Move on by some ticks without observations; the window has to fill anew."""
+        """Move on by some ticks without observations; the window has to fill again."""
 
-    def update(self, values: Floats) -> Step:
+    def update(self, values: Floats) -> UpdateResult:
         """Take the (c,) means of one tick, in the units of the samples."""
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
 
     def places(self) -> Floats | None:
-        """Return the (m, 3) places where the vehicle may be; ``None`` if they cannot be told."""
+        """Return the (m, 3) modes of the position; ``None`` if they are not known."""
 
 
 def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilter:
@@ -84,7 +64,7 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
     model
         Of a kind that has a file.
     with_places
-        Whether ``places`` will be asked for; only a belief about places can tell them.
+        Whether ``places`` will be asked for; only a belief about places has them.
 
     """
     if isinstance(model, RouteModel):
@@ -97,16 +77,16 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
 
 WARN_SHARE, ERROR_SHARE = 0.35, 0.7
 """
-Shares of the ellipse of one who knows nothing but the route.
+Default limits of the 95 % ellipse, as shares of that of a uniform prior over the route.
 
-Above the second, hardly more is known. Held-out drives of three slot cars and two real cars stay
-below the first but for stretches where they are indeed wrong.
+Above the second, hardly more than the route is known. Held-out drives of three slot cars and two
+real cars stay below the first but for stretches where they are indeed wrong.
 """
 
 
 def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> EllipseLimits:
     """
-    Return the limits for a model.
+    Return the limits of the ellipse for a model.
 
     Parameters
     ----------
@@ -121,7 +101,7 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
         If a limit is negative or no number, or the first is above the second.
 
     """
-    whole_m = _knowing_nothing_m(model)
+    whole_m = _prior_ellipse_m(model)
     error = error_m or ERROR_SHARE * whole_m
     warn = warn_m or min(WARN_SHARE * whole_m, error)
     if not 0.0 < warn <= error:
@@ -133,31 +113,30 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
     return EllipseLimits(warn, error)
 
 
-def _knowing_nothing_m(model: ModelHead) -> float:
-    """Return how far the ellipse of one who knows nothing but the route reaches, metres."""
+def _prior_ellipse_m(model: ModelHead) -> float:
+    """Return half the long axis of the 95 % ellipse of a uniform prior over the route, metres."""
     known = model.track[np.isfinite(model.track).all(axis=1)]
     whole = half_axis(np.cov(known.T, bias=True)) if len(known) > 1 else math.nan
-    told = math.nan
-    # The ridge read-out says the same of every belief, also of one that knows.
+    calibrated = math.nan
+    # The ridge read-out has the same covariance for every belief.
     if isinstance(model, RouteModel) or (
         isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
     ):
-        # The calibration may well say less than the spread: a belief may lie but seldom far.
-        told = half_axis(make_tick_filter(model).read()[1][0])
-    sizes = [each for each in (whole, told) if each > 0.0]
-    return min(sizes, default=math.inf)
+        # The calibration may well say less than the spread: a belief may err but seldom far.
+        calibrated = half_axis(make_tick_filter(model).read()[1][0])
+    return min((each for each in (whole, calibrated) if each > 0.0), default=math.inf)
 
 
 class TickEstimator:
     """
-    A tick filter, and what is to be thought of it.
+    A tick filter and the status of its estimates.
 
     Parameters
     ----------
     tick_filter
-        What filters.
+        The filter to run.
     limits
-        Of the ellipse.
+        Limits of the ellipse.
     window
         Ticks in a window.
     places_every
@@ -166,7 +145,7 @@ class TickEstimator:
     Attributes
     ----------
     machine
-        What says which status it is.
+        Status and cause.
 
     """
 
@@ -180,7 +159,11 @@ class TickEstimator:
         self._recovering = False
         self.machine = StateMachine(limits, window)
 
-    def forget(self) -> None:
+    @property
+    def _full(self) -> bool:
+        return self._tracker.seen >= self._window
+
+    def reset(self) -> None:
         """Forget the stream."""
         self._tracker.start()
         self.machine.reset()
@@ -193,17 +176,17 @@ class TickEstimator:
         self._missed += ticks
         if self._missed > self._window or not self._tick:
             return False
-        self._recovering = self._recovering or self._tracker.window.full
+        self._recovering = self._recovering or self._full
         self._tracker.coast(ticks)
         self.machine.pause()
         self._tick += ticks
         return True
 
-    def tell(
+    def update(
         self, stamp_ns: int, values: Floats, finding: Finding | None, counters: Counter[str]
     ) -> Estimate:
         """
-        Take a tick.
+        Take a tick and return its estimate.
 
         Parameters
         ----------
@@ -214,55 +197,56 @@ class TickEstimator:
         finding
             What is wrong with the input.
         counters
-            Of ticks, and of what happened to them.
+            Counts ticks and what happened to them.
 
         """
-        step = self._tracker.update(values)
+        tracker, tick = self._tracker, self._tick
+        result = tracker.update(values)
         counters['ticks'] += 1
-        if not step.standing:
-            counters['restarts'] += step.restarted
-            counters['rejected_observations'] += not step.accepted
-        means, covariances = self._tracker.read()
-        state = self._tracker.belief.state.copy()
-        ellipse_m = half_axis(covariances[0]) if sound(state, means, covariances) else math.nan
-        judged = self._judge(step, ellipse_m, finding)
-        tick = self._tick
+        if not result.standing:
+            counters['restarts'] += result.restarted
+            counters['rejected_observations'] += not result.accepted
+        means, covariances = tracker.read()
+        state = tracker.state.copy()
+        # The one check of all numbers: without an ellipse no estimate is valid.
+        sound = is_valid_gaussian(state, means, covariances)
+        ellipse_m = half_axis(covariances[0]) if sound else math.nan
+        verdict = self._judge(result, ellipse_m, finding)
         self._tick += 1
         self._missed = 0
         asked = self._places_every and tick % self._places_every == 0
         return Estimate(
             stamp_ns=stamp_ns,
             tick=tick,
-            status=judged.status,
-            cause=judged.cause,
-            why=judged.why,
+            status=verdict.status,
+            cause=verdict.cause,
+            why=verdict.why,
             state=state,
             positions=means[:-1],
             covariances=covariances[:-1],
             velocity=means[-1],
             velocity_covariance=covariances[-1],
-            evidence=step.evidence,
-            familiarity=step.familiarity,
+            evidence=result.evidence,
+            familiarity=result.familiarity,
             ellipse_m=ellipse_m,
-            off_route=step.off_route,
-            places=self._tracker.places() if asked else None,
+            off_route=result.off_route,
+            places=tracker.places() if asked else None,
         )
 
-    def _judge(self, step: Step, ellipse_m: float, finding: Finding | None) -> Verdict:
-        window = self._tracker.window
-        self._recovering = self._recovering and not window.full
+    def _judge(self, result: UpdateResult, ellipse_m: float, finding: Finding | None) -> Verdict:
+        self._recovering = self._recovering and not self._full
         return self.machine.step(
-            Signs(
-                window_full=window.full,
+            TickDiagnostics(
+                window_full=self._full,
                 recovering=self._recovering,
-                accepted=step.accepted,
-                restarted=step.restarted,
-                familiarity=step.familiarity,
+                accepted=result.accepted,
+                restarted=result.restarted,
+                familiarity=result.familiarity,
                 ellipse_m=ellipse_m,
                 finding=finding,
-                seen=window.count,
-                off_route=step.off_route,
-                unlike=step.unlike,
-                standing=step.standing,
+                seen=self._tracker.seen,
+                off_route=result.off_route,
+                unlike=result.unlike,
+                standing=result.standing,
             )
         )

@@ -6,18 +6,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.filtering.status import (
+from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.interface.snapshot import (
     CLOCK_WORDS,
-    FILLING,
-    FRAME_CHANGED,
-    GAP,
+    format_duration,
     INTERRUPTION_WORDS,
-    SEVERAL_PUBLISHERS,
-    Status,
-    TOO_SLOW,
-    USABLE,
+    REJECTIONS,
 )
-from two_manifold_ros.interface.snapshot import format_duration, REJECTIONS
 from two_manifold_ros.interface.status import Level
 
 if TYPE_CHECKING:
@@ -99,7 +94,7 @@ def oddities(snapshot: Snapshot) -> dict[str, str]:
     senders = [each.node for each in topic.publishers if each.msgtype == topic.msgtype]
     if len(senders) > 1:
         names = ', '.join(name or 'unnamed' for name in senders)
-        found[SEVERAL_PUBLISHERS] = (
+        found['several_publishers'] = (
             f'{len(senders)} publishers are on {topic.topic} ({names}) and their messages are '
             f'mixed: stop all but one or remap {topic.sensor.lower()}'
         )
@@ -110,7 +105,7 @@ def oddities(snapshot: Snapshot) -> dict[str, str]:
             f'not used, most for {received.rejected_most}: {REJECTIONS[received.rejected_most]}'
         )
     if received.usable_rate_hz < InputLimits.least_rate_share * snapshot.filter.rate_hz:
-        found[TOO_SLOW] = (
+        found['too_slow'] = (
             f'usable {topic.sensor} messages come on {topic.topic} at only '
             f'{received.usable_rate_hz:.1f} Hz, but the model needs {snapshot.filter.rate_hz:g} '
             f'Hz: {rejected or "set the driver to a higher rate"}'
@@ -208,7 +203,7 @@ def _assess_finding(snapshot: Snapshot) -> Assessment | None:
     if finding is None or not finding.refuses or snapshot.filter.status in USABLE:
         return None
     # A mixture of two drivers may look like nearly any finding.
-    mixed = oddities(snapshot).get(SEVERAL_PUBLISHERS)
+    mixed = oddities(snapshot).get('several_publishers')
     why = f'{Status.REFUSED.value}: {finding.words}{f"; {mixed}" if mixed else ""}'
     return Assessment(Level.ERROR, Status.REFUSED, finding.cause, why)
 
@@ -216,14 +211,14 @@ def _assess_finding(snapshot: Snapshot) -> Assessment | None:
 def _assess_filter(snapshot: Snapshot) -> Assessment:
     live, interruption = snapshot.filter, snapshot.input.interruption
     own = Assessment(LEVELS[live.status], live.status, live.cause, live.why)
-    if interruption is not None and live.cause in {FILLING, GAP}:
+    if interruption is not None and live.cause in {'filling', 'gap'}:
         words = INTERRUPTION_WORDS[interruption.cause].format(
             span=format_duration(interruption.seconds)
         )
         own = own._replace(cause=interruption.cause, why=f'{live.why}; {words}')
     for cause, sentence in oddities(snapshot).items():
         # These may cause anything that the filter complains of, or has yet to notice.
-        is_root = cause in {SEVERAL_PUBLISHERS, TOO_SLOW, FRAME_CHANGED}
+        is_root = cause in {'several_publishers', 'too_slow', 'frame_changed'}
         if own.level is not Level.OK:
             if is_root and live.status is not Status.REFUSED:
                 status = f'{live.status.value}: '

@@ -9,14 +9,13 @@ import math
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.filtering.status import (
-    CLOCK_STANDS,
-    FRAME_CHANGED,
-    INTERRUPTION_WORDS,
-    NO_CLOCK,
-)
 from two_manifold_ros.interface.log import input_causes
-from two_manifold_ros.interface.snapshot import format_duration, InputHealth, rejections
+from two_manifold_ros.interface.snapshot import (
+    format_duration,
+    InputHealth,
+    INTERRUPTION_WORDS,
+    rejections,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,12 +144,12 @@ class InputMonitor:
     def _compare_clocks(self, clocks: tuple[int, float], *, simulated: bool) -> float:
         """Note whether the ROS clock runs; return by how much it was set, seconds."""
         before, self._clock = self._clock, clocks
-        self._clock_trouble = NO_CLOCK if simulated and not clocks[0] else ''
+        self._clock_trouble = 'no_clock' if simulated and not clocks[0] else ''
         if self._clock_trouble or before is None or not before[0]:
             return 0.0
         passed_s, steady_passed_s = (clocks[0] - before[0]) / 1e9, clocks[1] - before[1]
         if simulated:
-            self._clock_trouble = '' if passed_s else CLOCK_STANDS
+            self._clock_trouble = '' if passed_s else 'clock_stands'
             return min(passed_s, 0.0)
         # A clock that drifts by more in a second was set.
         drift_s = passed_s - steady_passed_s
@@ -189,7 +188,7 @@ class InputMonitor:
                 f'messages on {self._topic} began in frame {arrivals.frame!r} and are now in '
                 f'{arrivals.newest_frame!r}, whose axes may be others: call reset if that is meant'
             )
-            found = {FRAME_CHANGED: words, **found}
+            found = {'frame_changed': words, **found}
         return InputHealth(
             unused_s=min((perf_counter_ns() - good_ns) / 1e9, waited_s),
             usable_rate_hz=self._usable_hz,

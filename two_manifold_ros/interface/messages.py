@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import all_finite
 from two_manifold_ros.interface.topics import ESTIMATE_TOPICS, Topics
 
 if TYPE_CHECKING:
@@ -343,17 +342,6 @@ BUILDERS: dict[str, Callable[[Estimate, ModelHead, Frames], Message]] = {
 """Function that makes the message of a topic, by the topic's name."""
 
 
-def publishable(estimate: Estimate) -> bool:
-    """Return whether an estimate is valid and every number in it is finite."""
-    return estimate.valid and all_finite(
-        estimate.state,
-        estimate.positions,
-        estimate.covariances,
-        estimate.velocity,
-        estimate.velocity_covariance,
-    )
-
-
 def topics_of(estimate: Estimate) -> tuple[Topic, ...]:
     """Return the topics that an estimate has messages for."""
     has_places = estimate.places is not None
@@ -368,7 +356,7 @@ def messages_of(
 
     Nothing is yielded for an estimate that may not be published.
     """
-    if not publishable(estimate):
+    if not estimate.valid:
         return
     for topic in topics_of(estimate):
         yield topic.name, topic.msgtype, BUILDERS[topic.name](estimate, model, frames)

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.filter import feed, Filter
-from two_manifold_ros.filtering.status import GAP, STEPPED_AHEAD, STEPPED_BACK
-from two_manifold_ros.interface.messages import publishable
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.snapshot import Interruption
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
@@ -112,8 +110,8 @@ class Arrivals:
         # A recording that is played ten times as fast has holes that pass ten times as fast.
         passed_ns = self._speed * by_clock_ns
         if 0.5 * passed_ns < by_stamps_ns < 2.0 * passed_ns:
-            return Interruption(GAP, by_stamps_ns / 1e9)
-        cause = STEPPED_AHEAD if by_stamps_ns > passed_ns else STEPPED_BACK
+            return Interruption('gap', by_stamps_ns / 1e9)
+        cause = 'stepped_ahead' if by_stamps_ns > passed_ns else 'stepped_back'
         return Interruption(cause, abs(by_stamps_ns - passed_ns) / 1e9)
 
     def _measure_speed(self, here: tuple[int, int], least_ns: int) -> None:
@@ -146,8 +144,6 @@ class Session:
 
     Attributes
     ----------
-    latest
-        The newest estimate, ``None`` if the filter restarted since.
     arrivals, durations
         When messages came, and how long the node's callback took.
     successor
@@ -166,7 +162,6 @@ class Session:
         self.model = model
         self.filter = make(model)
         self.filter.warm_up()
-        self.latest: Estimate | None = None
         self.arrivals = Arrivals()
         self.durations = Durations()
         self.successor: Successor | None = None
@@ -182,6 +177,11 @@ class Session:
         self._newest = self._tick_ends = 0
         # Seconds and nanoseconds behind the four bytes that name the encoding.
         self._stamp = Struct('<4xiI')
+
+    @property
+    def latest(self) -> Estimate | None:
+        """The newest estimate since the filter was last reset, if there is one."""
+        return self.filter.latest
 
     @property
     def tracks(self) -> bool:
@@ -235,14 +235,14 @@ class Session:
         self._samples.append((stamp_ns, sample))
         if self.successor is not None:
             self.successor.take(stamp_ns, sample)
-        fed = feed(self.filter, self.filter.push, stamp_ns, sample, self.latest)
-        self.latest = fed.latest
-        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=fed.used, broke=fed.broke)
-        for estimate in fed.estimates:
-            if publishable(estimate):
+        live = self.filter
+        estimates = live.push(stamp_ns, sample)
+        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
+        for estimate in estimates:
+            if estimate.valid:
                 self.counters['published'] += 1
                 self._ready.append(estimate)
-            elif estimate.valid:
+            elif estimate.cause == 'unsound':
                 self.counters['estimates_not_finite'] += 1
 
     def reset(self, cause: str) -> None:
@@ -254,7 +254,6 @@ class Session:
         self.filter.reset(cause)
         self.arrivals.reset()
         self._tick_ends = 0
-        self.latest = None
 
     def newest_samples(self) -> list[Sample]:
         """Return the samples that were fed last, the oldest first."""
@@ -269,7 +268,7 @@ class Session:
             counters = new.filter.counters = self.filter.counters.copy()
             # Samples that only one of the two has used so far are counted once.
             counters['used'] += self.filter.waiting - new.filter.waiting
-            self.model, self.filter, self.latest = new.model, new.filter, new.latest
+            self.model, self.filter = new.model, new.filter
             self._tick_ends = self.filter.tick_ends
 
     def counts(self, *, at_once: bool = True) -> Counter[str]:

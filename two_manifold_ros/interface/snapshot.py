@@ -59,6 +59,25 @@ class Interruption(NamedTuple):
     seconds: float
 
 
+INTERRUPTION_WORDS = {
+    'gap': 'no usable message came for {span}: look at the driver and its cable',
+    'stepped_ahead': (
+        'the stamps stepped ahead by {span} while hardly any time passed: a clock was '
+        'set, or another recording began'
+    ),
+    'stepped_back': (
+        'the stamps stepped back by {span}: a clock was set, or a recording began anew'
+    ),
+}
+"""Why the filter restarted or coasted, by cause; see ``format_duration``."""
+
+CLOCK_WORDS = {
+    'no_clock': 'use_sim_time is true, but nothing came on /clock yet: start what publishes it',
+    'clock_stands': 'use_sim_time is true, but the time on /clock stands still: let it go on',
+}
+"""Why the clock of the node does not go, by cause."""
+
+
 @dataclass(frozen=True)
 class TopicHealth:
     """

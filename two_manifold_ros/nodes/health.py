@@ -14,7 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.acceleration import LOOPS
-from two_manifold_ros.filtering.status import EXPECTED, USABLE
+from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.assessment import Assessment, InputLimits, oddities
 from two_manifold_ros.interface.log import capitalised, ThrottledLog
 from two_manifold_ros.interface.status import (
@@ -222,7 +222,9 @@ class StatusPublisher:
     def _log_changes(self, report: Report) -> None:
         assessment = report.assessment
         odd = oddities(report.snapshot) if report.snapshot.topic.heard else {}
-        expected = assessment.cause in EXPECTED
+        # Part of a start or of somebody's wish, not worth a warning.
+        usual = {'', 'filling', 'searching', 'waiting', 'inactive', 'disabled', 'learning'}
+        expected = assessment.cause in usual
         if assessment.cause and not expected:
             odd[assessment.cause] = capitalised(assessment.why)
         # That many messages are not used says that single ones are not, too.

@@ -1,38 +1,42 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The known mistakes undo what was done."""
+"""Each misconfiguration is undone by its correction, and is listed once."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
 
-from mistaken_samples import MISTAKES
+from misconfigured_samples import WRONG
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.mistakes import known_mistakes, Mistake
+from two_manifold_ros.filtering.misconfigurations import known_misconfigurations, Misconfiguration
 from two_manifold_ros.ticks.segments import Channels, NO_LIMIT
 
 ALL = np.ones(6, dtype=bool)
+
+
 CHANNELS = Channels(
     np.array([0.1, 0.0, 9.80665, 0.0, 0.0, 0.5]), np.ones(6), np.full(6, NO_LIMIT), ALL
 )
+
+
 SAMPLES = np.random.default_rng(0).normal(size=(8, 6))
 
 
-def undone(mistake: Mistake, samples: np.ndarray) -> np.ndarray:
+def undone(mistake: Misconfiguration, samples: np.ndarray) -> np.ndarray:
     return samples[:, list(mistake.sources)] * mistake.factors + mistake.offsets
 
 
 def causes(channels: Channels) -> Counter[str]:
-    return Counter(mistake.cause for mistake in known_mistakes(channels))
+    return Counter(mistake.cause for mistake in known_misconfigurations(channels))
 
 
-@pytest.mark.parametrize('cause', MISTAKES)
+@pytest.mark.parametrize('cause', WRONG)
 def test_undoing_gives_the_samples_back(cause: str) -> None:
-    of_this_cause = [each for each in known_mistakes(CHANNELS) if each.cause == cause]
-    wrong = MISTAKES[cause](SAMPLES)
+    of_this_cause = [each for each in known_misconfigurations(CHANNELS) if each.cause == cause]
+    wrong = WRONG[cause](SAMPLES)
     # Gravity is put back along the mean of training, which is not quite the third axis.
     apart = [np.abs(undone(each, wrong) - SAMPLES).max() for each in of_this_cause]
     assert min(apart) < (0.11 if cause == 'gravity_removed' else 1e-9)
@@ -45,7 +49,7 @@ def test_each_turn_is_there_once_and_is_told_by_its_axes() -> None:
     assert sum(half_turns) + found['turned'] == 23
     assert half_turns == [1, 1, 1]
     assert found['axes_exchanged'] == 24
-    words = [each.words for each in known_mistakes(CHANNELS) if each.cause == 'turned']
+    words = [each.words for each in known_misconfigurations(CHANNELS) if each.cause == 'turned']
     assert len(set(words)) == 20
     assert any('(x is now y, y is now -x)' in each for each in words)
 
@@ -70,11 +74,11 @@ def test_what_dead_channels_hide_is_not_told_apart() -> None:
     assert found['turned_about_x'] == found['wrong_way'] - 1 == 1
     effects = [
         (each.backwards, *(undone(each, SAMPLES)[:, planar]).ravel().round(9))
-        for each in known_mistakes(replace(CHANNELS, live=planar))
+        for each in known_misconfigurations(replace(CHANNELS, live=planar))
     ]
     assert len(set(effects)) == len(effects)
 
 
 def test_pixels_have_no_known_mistakes() -> None:
     names = tuple(f'pixel_{index}' for index in range(6))
-    assert known_mistakes(replace(CHANNELS, names=names)) == ()
+    assert known_misconfigurations(replace(CHANNELS, names=names)) == ()

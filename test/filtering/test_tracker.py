@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""While the vehicle stands the clock of the spectral filter does, and its estimate is held."""
+"""The spectral filter restarts a belief that went astray, and stands while the vehicle does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tracker import Tracker
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART, Tracker
+from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.hse_hmm.tables import RidgeKernel
 from two_manifold_ros.ticks.novelty import UNFAMILIAR
 from two_manifold_ros.ticks.rest import RestRule
 
@@ -21,7 +24,121 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import Model
 
+
+def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
+    """Return the state after a tick's observation, started from the window before it."""
+    width = model.window
+    means = np.array([sample for _, sample in stream[: tick + 1]])
+    observations = model.channels.standardise(means)
+    belief = Belief(model.tables, model.operator)
+    if tick >= width:
+        window = observations[tick - width : tick].T
+        squared = np.array([np.square(model.series[:, s : s + width] - window).sum()
+                            for s in model.starts])  # fmt: skip
+        warm = model.warm_start.transform(squared)
+        assert warm is not None
+        belief.start(np.concatenate([[1.0], warm]))
+    belief.update(observations[tick])
+    return belief.state
+
+
+@pytest.fixture
+def contrary_model(spectral_model: Model) -> Model:
+    """Return a model whose observation operator is negative, so that nothing ever fits."""
+    landmarks = spectral_model.operator.kernel_points[:50]
+    features = np.ones((len(spectral_model.tables.weights), 1))
+    operator = RidgeKernel(landmarks, 2.0, -np.ones((50, 1)), features)
+    return replace(spectral_model, operator=operator)
+
+
+def test_an_escaped_state_starts_from_the_window(spectral_model: Model, stream: Stream) -> None:
+    narrow = replace(spectral_model, state_bound=1e-9)
+    live = Filter(narrow)
+    found = feed(live, stream[:60])
+    assert live.counters['restarts'] == len(found)
+    for tick, estimate in enumerate(found):
+        np.testing.assert_allclose(
+            estimate.state, restarted_state(narrow, stream, tick), rtol=1e-7, atol=1e-9
+        )
+
+
+def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model: Model) -> None:
+    tracker = Tracker(replace(spectral_model, state_bound=1e-9))
+    channels = spectral_model.channels
+    for tick in range(spectral_model.window + 1):
+        tracker.update(channels.mean + 30.0 * (-1.0) ** tick * channels.scale)
+    prior = Belief(spectral_model.tables, spectral_model.operator)
+    prior.update(channels.standardise(channels.mean + 30.0 * channels.scale))
+    np.testing.assert_array_equal(tracker.belief.state, prior.state)
+
+
+def test_the_warm_start_knows_where_the_car_is(spectral_model: Model, stream: Stream) -> None:
+    """Started anew at every tick, the filter still agrees with the one that never was."""
+    restarted = feed(Filter(replace(spectral_model, state_bound=1e-9)), stream)
+    usual = feed(Filter(spectral_model), stream)
+    apart = [
+        float(np.linalg.norm(left.positions[0] - right.positions[0]))
+        for left, right in zip(restarted, usual, strict=True)
+        if right.valid
+    ]
+    assert np.median(apart) < 0.3
+
+
+def test_a_belief_within_bounds_is_left_alone(spectral_model: Model, stream: Stream) -> None:
+    live = Filter(spectral_model)
+    feed(live, stream)
+    assert live.counters['restarts'] == 0
+    assert live.counters['rejected_observations'] == 0
+
+
+def test_observations_that_fit_nothing(contrary_model: Model, stream: Stream) -> None:
+    live = Filter(contrary_model)
+    found = feed(live, stream[: 1 + 4 * REJECTED_BEFORE_RESTART])
+    assert all(each.evidence <= 0.0 for each in found)
+    assert live.counters['rejected_observations'] == len(found)
+    assert live.counters['restarts'] == 4
+    for tick in (REJECTED_BEFORE_RESTART - 1, 4 * REJECTED_BEFORE_RESTART - 1):
+        wanted = restarted_state(contrary_model, stream, tick)
+        np.testing.assert_allclose(found[tick].state, wanted, atol=1e-9)
+
+
+def test_a_gap_forgives_rejected_observations(contrary_model: Model, stream: Stream) -> None:
+    live = Filter(contrary_model)
+    feed(live, stream[:REJECTED_BEFORE_RESTART])
+    feed(live, stream[REJECTED_BEFORE_RESTART + 5 : 2 * REJECTED_BEFORE_RESTART + 5])
+    assert live.counters['rejected_observations'] == 2 * (REJECTED_BEFORE_RESTART - 1)
+    assert live.counters['restarts'] == 0
+
+
+def test_an_observation_unlike_any_in_training_is_passed_over(
+    spectral_model: Model, stream: Stream
+) -> None:
+    """The belief moves on as if the tick had no observation."""
+    belief = Belief(spectral_model.tables, spectral_model.operator)
+    means = np.array([sample for _, sample in stream[:30]])
+    for observation in spectral_model.channels.standardise(means):
+        belief.update(observation)
+    before = belief.state.copy()
+    assert belief.update(np.full(6, 60.0)) == 0.0
+    after = belief.state.copy()
+    belief.start(before)
+    belief.skip(1)
+    np.testing.assert_allclose(after, belief.state)
+
+
+def test_a_belief_that_everything_contradicts_is_lost(
+    contrary_model: Model, spectral_model: Model, stream: Stream
+) -> None:
+    found = feed(Filter(contrary_model), stream[:100])
+    width = contrary_model.window
+    assert [each.status for each in found[width:]] == [Status.LOST] * len(found[width:])
+    assert not any(each.valid for each in found)
+    assert all(each.valid for each in feed(Filter(spectral_model), stream[:100])[width:])
+
+
 TICKS = 5
+
+
 DRIVEN = 120
 
 
@@ -63,15 +180,6 @@ def test_how_long_it_stood_makes_no_difference(standing_model: Model, stream: St
         tracker.update(values[DRIVEN])
         after.append([tracker.belief.state.tobytes(), *(x.tobytes() for x in tracker.read())])
     assert after[0] == after[1]
-
-
-def test_a_model_without_a_rule_never_stands(spectral_model: Model, stream: Stream) -> None:
-    tracker = Tracker(replace(spectral_model, rest=None))
-    for _, sample in stream[:DRIVEN]:
-        tracker.update(sample)
-    stop = [tracker.update(each) for each in at_rest(spectral_model, 20)]
-    assert not any(step.standing for step in stop)
-    assert tracker.window.count == DRIVEN + 20
 
 
 def test_the_estimate_is_held_and_told(standing_model: Model, stream: Stream) -> None:
@@ -137,12 +245,12 @@ def test_over_a_gap_who_stood_is_taken_for_one_who_still_does(
         tracker.update(each)
     state, read = tracker.belief.state.copy(), tracker.read()
     tracker.coast(7)
-    assert not tracker.window.full
+    assert tracker.seen < standing_model.window
     np.testing.assert_array_equal(tracker.belief.state, state)
     assert tracker.update(rest[10]).standing
     np.testing.assert_array_equal(tracker.read()[0], read[0])
     assert not tracker.update(stream[DRIVEN][1]).standing
-    assert tracker.window.count == 1
+    assert tracker.seen == 1
 
 
 def test_a_reset_forgets_that_it_stood(standing_model: Model, stream: Stream) -> None:
@@ -158,6 +266,6 @@ def test_a_reset_forgets_that_it_stood(standing_model: Model, stream: Stream) ->
     tracker.start()
     fresh = Tracker(standing_model)
     for each in values[:40]:
-        assert tracker.update(each) == fresh.update(each) or not tracker.window.full
+        assert tracker.update(each) == fresh.update(each) or tracker.seen < standing_model.window
         np.testing.assert_array_equal(tracker.belief.state, fresh.belief.state)
     np.testing.assert_array_equal(tracker.read()[0], fresh.read()[0])

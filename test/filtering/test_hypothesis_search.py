@@ -1,18 +1,24 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes are named soon, by their right names, and only where there are any."""
+"""Misconfigurations are named soon, by their right names, and only where there are any."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
-from mistaken_samples import MISTAKES
+from misconfigured_samples import WRONG
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.mistake_search import MistakeSearch
+from two_manifold_ros.filtering.hypothesis_search import (
+    alignment_cost,
+    HypothesisSearch,
+    RecentWindow,
+    ReversedRoute,
+)
 from two_manifold_ros.simulation import slot_car
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
@@ -21,6 +27,7 @@ from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 if TYPE_CHECKING:
     from two_manifold_ros.model.route_model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
+
 
 TEN_SECONDS = 100
 
@@ -31,7 +38,7 @@ def laps(slot_car_laps: tuple[Recording, Recording]) -> np.ndarray:
     return slot_car_laps[1].imu.samples
 
 
-def causes_along(search: MistakeSearch, ticks: np.ndarray) -> list[str]:
+def causes_along(search: HypothesisSearch, ticks: np.ndarray) -> list[str]:
     found = []
     for tick in ticks:
         search.push(tick)
@@ -39,11 +46,11 @@ def causes_along(search: MistakeSearch, ticks: np.ndarray) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize('cause', MISTAKES)
+@pytest.mark.parametrize('cause', WRONG)
 def test_it_is_named_within_ten_seconds(
     slot_car_model: RouteModel, laps: np.ndarray, cause: str
 ) -> None:
-    found = causes_along(MistakeSearch(slot_car_model), MISTAKES[cause](laps))
+    found = causes_along(HypothesisSearch(slot_car_model), WRONG[cause](laps))
     named = next(index for index, each in enumerate(found) if each)
     assert named < TEN_SECONDS
     # Where two explain it equally well for a while both are named; and where it makes no
@@ -57,8 +64,8 @@ def test_it_is_named_when_it_begins_and_forgotten_when_it_ends(
     slot_car_model: RouteModel, laps: np.ndarray, cause: str
 ) -> None:
     ticks = laps.copy()
-    ticks[60:200] = MISTAKES[cause](laps[60:200])
-    found = causes_along(MistakeSearch(slot_car_model), ticks)
+    ticks[60:200] = WRONG[cause](laps[60:200])
+    found = causes_along(HypothesisSearch(slot_car_model), ticks)
     assert set(found[:60]) == {''}
     begins, ends = found.index(cause), len(found) - found[::-1].index(cause)
     assert 60 < begins < 60 + TEN_SECONDS
@@ -69,15 +76,15 @@ def test_it_is_named_when_it_begins_and_forgotten_when_it_ends(
 def test_a_long_window_does_not_delay_it(slot_car_model: RouteModel, laps: np.ndarray) -> None:
     width = 150
     starts = slot_car_model.starts[slot_car_model.starts < slot_car_model.series.shape[1] - width]
-    search = MistakeSearch(replace(slot_car_model, window=width, starts=starts))
-    found = causes_along(search, MISTAKES['gravity_removed'](laps))
+    search = HypothesisSearch(replace(slot_car_model, window=width, starts=starts))
+    found = causes_along(search, WRONG['gravity_removed'](laps))
     assert found.index('gravity_removed') < TEN_SECONDS
 
 
 def test_nothing_is_named_where_nothing_is_wrong(
     slot_car_model: RouteModel, laps: np.ndarray
 ) -> None:
-    search = MistakeSearch(slot_car_model)
+    search = HypothesisSearch(slot_car_model)
     assert set(causes_along(search, laps)) == {''}
     for pace in (0.9, 1.1):
         faster = laps * [pace**2, pace**2, 1.0, pace, pace, pace]
@@ -89,12 +96,12 @@ def test_usual_input_is_seldom_looked_at_twice(
     slot_car_model: RouteModel, laps: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Trying all mistakes costs several times as much as looking at the window as it is."""
-    search = MistakeSearch(slot_car_model)
-    look = Mock(side_effect=search._likeness.all)
-    monkeypatch.setattr(search._likeness, 'all', look)
+    search = HypothesisSearch(slot_car_model)
+    look = Mock(side_effect=search._scorer.score_all)
+    monkeypatch.setattr(search._scorer, 'score_all', look)
     causes_along(search, laps)
     assert look.call_count < 0.2 * len(laps) / 5
-    causes_along(search, MISTAKES['turned'](laps))
+    causes_along(search, WRONG['turned'](laps))
     assert look.call_count > 0.8 * len(laps) / 5
 
 
@@ -110,22 +117,22 @@ def test_another_track_is_not_a_mistake(
     radius = 1.5 + 0.3 * np.sin(3.0 * angle) + 0.2 * np.cos(2.0 * angle)
     flat = np.zeros(14)
     points = np.stack([1.4 * radius * np.cos(angle), radius * np.sin(angle), flat, flat], axis=1)
-    found = causes_along(MistakeSearch(slot_car_model), other_track(points, monkeypatch))
+    found = causes_along(HypothesisSearch(slot_car_model), other_track(points, monkeypatch))
     assert set(found) == {''}
 
 
 def test_the_other_way_round(slot_car_model: RouteModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Driven, not played backwards: the speed is another one at every place."""
     points = CONTROL_POINTS[::-1] * [1.0, 1.0, 1.0, -1.0]
-    found = causes_along(MistakeSearch(slot_car_model), other_track(points, monkeypatch))
+    found = causes_along(HypothesisSearch(slot_car_model), other_track(points, monkeypatch))
     assert found.index('wrong_way') < TEN_SECONDS
     assert set(found) == {'', 'wrong_way'}
     assert np.mean([each == 'wrong_way' for each in found[TEN_SECONDS:]]) > 0.6
 
 
 def test_a_stop_does_not_change_its_mind(slot_car_model: RouteModel, laps: np.ndarray) -> None:
-    wrong = MISTAKES['accelerations_in_g'](laps)
-    search = MistakeSearch(slot_car_model)
+    wrong = WRONG['accelerations_in_g'](laps)
+    search = HypothesisSearch(slot_car_model)
     assert causes_along(search, wrong[:100])[-1] == 'accelerations_in_g'
     standing = np.broadcast_to(wrong.mean(axis=0), (100, 6))
     assert set(causes_along(search, standing)) == {'accelerations_in_g'}
@@ -134,10 +141,85 @@ def test_a_stop_does_not_change_its_mind(slot_car_model: RouteModel, laps: np.nd
 def test_a_gap_ends_the_window_but_not_the_finding(
     slot_car_model: RouteModel, laps: np.ndarray
 ) -> None:
-    wrong = MISTAKES['turned_about_x'](laps)
-    search = MistakeSearch(slot_car_model)
+    wrong = WRONG['turned_about_x'](laps)
+    search = HypothesisSearch(slot_car_model)
     assert causes_along(search, wrong[:100])[-1] == 'turned_about_x'
     search.pause()
     assert set(causes_along(search, wrong[200:300])) == {'turned_about_x'}
     search.clear()
     assert set(causes_along(search, wrong[:30])) == {''}
+
+
+def least_cost(stretch: np.ndarray, learned: np.ndarray, end: int) -> float:
+    """Return the cost of the best way that ends at a part: dwell, step, or leave one out."""
+
+    @cache
+    def cost(row: int, place: int) -> float:
+        apart = float(np.sum((stretch[row] - learned[place]) ** 2))
+        if row == 0:
+            return apart
+        before = [cost(row - 1, place) + 0.5]
+        if place > 0:
+            before.append(cost(row - 1, place - 1))
+        if place > 1:
+            before.append(cost(row - 1, place - 2) + 0.5)
+        return apart + min(before)
+
+    return cost(len(stretch) - 1, end)
+
+
+def test_it_is_the_least_cost_of_all_ways() -> None:
+    stretch, learned = (np.random.default_rng(0).normal(size=(n, 5)) for n in (6, 60))
+    found = alignment_cost(stretch, learned)
+    for end in (0, 1, 2, 5, 30, 31, len(found) - 1):
+        assert found[end] == pytest.approx(least_cost(stretch, learned, end))
+
+
+def test_a_stretch_of_the_route_at_another_pace_costs_little(slot_car_model: RouteModel) -> None:
+    learned = slot_car_model.series.T
+    stretch = learned[200:240]
+    slower = stretch.repeat(3, axis=0)[::2][:40]
+    reversed_ = alignment_cost(stretch[::-1], learned).min()
+    assert alignment_cost(slower, learned).min() < 0.5 * reversed_
+
+
+def test_forward_acceleration_tells_nothing(slot_car_model: RouteModel) -> None:
+    live = np.array([True, False, False, False, False, False])
+    channels = replace(slot_car_model.channels, live=live)
+    search = ReversedRoute(
+        replace(slot_car_model, channels=channels, series=slot_car_model.series[:1])
+    )
+    for _ in range(100):
+        search.push(np.ones(6), strange=True)
+    assert search.finding is None
+
+
+def test_a_training_too_short_to_compare_with_tells_nothing(slot_car_model: RouteModel) -> None:
+    series = np.ascontiguousarray(slot_car_model.series[:, : 2 * ReversedRoute.stretch])
+    search = ReversedRoute(replace(slot_car_model, series=series))
+    for _ in range(100):
+        search.push(np.ones(6), strange=True)
+    assert search.finding is None
+
+
+def test_the_newest_observations_oldest_first() -> None:
+    observations = np.arange(60.0).reshape(20, 3)
+    window = RecentWindow(4, 3)
+    for tick, observation in enumerate(observations):
+        window.push(observation)
+        assert window.count == tick + 1
+        assert window.full == (tick >= 3)
+        if window.full:
+            np.testing.assert_array_equal(window.rows, observations[tick - 3 : tick + 1])
+
+
+def test_after_a_gap_it_fills_anew() -> None:
+    window = RecentWindow(2, 1)
+    for value in (1.0, 2.0, 3.0):
+        window.push(np.array([value]))
+    window.clear()
+    assert window.count == 0
+    assert not window.full
+    window.push(np.array([7.0]))
+    window.push(np.array([8.0]))
+    np.testing.assert_array_equal(window.rows, [[7.0], [8.0]])

@@ -1,16 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The places where the vehicle may be, and how often they are told."""
+"""Which numbers are valid, how far an ellipse reaches, and the modes of a position."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from filter_runs import bits, feed
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import FAINTEST, MOST_PLACES, Places
+from two_manifold_ros.filtering.estimate import half_axis, is_valid_gaussian, PositionModes
 from two_manifold_ros.filtering.filter import Filter
 
 if TYPE_CHECKING:
@@ -19,11 +19,54 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.model.route_model import RouteModel
 
+
+def numbers() -> list[Any]:
+    generator = np.random.default_rng(0)
+    factors = generator.normal(size=(5, 2, 2))
+    covariances = factors @ factors.transpose(0, 2, 1) + 1e-4 * np.eye(2)
+    covariances[:, 1, 0] = covariances[:, 0, 1]
+    return [generator.normal(size=7), generator.normal(size=(5, 2)), covariances]
+
+
+def test_the_long_axis_of_the_ellipse() -> None:
+    for covariance in [*numbers()[2], np.eye(2), np.diag([1e-12, 4.0]), np.zeros((2, 2))]:
+        wanted = np.sqrt(5.991464547 * np.linalg.eigvalsh(covariance)[-1])
+        assert half_axis(covariance) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+def test_one_bad_number_is_enough() -> None:
+    assert is_valid_gaussian(*numbers())
+    for part in range(3):
+        for place in range(numbers()[part].size):
+            for bad in (np.nan, np.inf, -np.inf):
+                spoilt = numbers()
+                spoilt[part].flat[place] = bad
+                assert not is_valid_gaussian(*spoilt)
+
+
+@pytest.mark.parametrize(
+    'bad',
+    [
+        [[0.0, 0.0], [0.0, 1.0]],
+        [[1.0, 0.0], [0.0, -1.0]],
+        [[-1.0, 0.0], [0.0, -1.0]],
+        [[1.0, 1.0], [1.0, 1.0]],
+        [[1.0, 0.5], [0.4, 1.0]],
+        [[1e308, 0.0], [0.0, 1e308]],
+    ],
+    ids=['flat', 'indefinite', 'negative', 'singular', 'askew', 'endless'],
+)
+def test_every_covariance_has_to_be_one(bad: list[list[float]]) -> None:
+    state, means, covariances = numbers()
+    covariances[3] = bad
+    assert not is_valid_gaussian(state, means, covariances)
+
+
 TRACK = np.array([[0.0, 0.0], [0.04, 0.02], [10.0, 4.0], [np.nan, 1.0], [9.97, 4.03], [5.0, 0.0]])
 
 
 def test_passes_of_one_place_are_one_place() -> None:
-    found = Places(TRACK).read(np.array([0.1, 0.3, 0.2, 0.15, 0.05, 0.2]))
+    found = PositionModes(TRACK).read(np.array([0.1, 0.3, 0.2, 0.15, 0.05, 0.2]))
     # Squares of 0.1 m; the tick that was nowhere keeps its share to itself.
     wanted = [[0.03, 0.015, 0.4], [9.994, 4.006, 0.25], [5.0, 0.0, 0.2]]
     np.testing.assert_allclose(found, wanted)
@@ -32,23 +75,23 @@ def test_passes_of_one_place_are_one_place() -> None:
 def test_the_second_place_is_not_hidden_by_many_ticks_at_the_first() -> None:
     positions = np.concatenate([np.zeros((500, 2)), [[8.0, 3.0]]])
     weights = np.append(np.full(500, 0.9 / 500), 0.1)
-    np.testing.assert_allclose(Places(positions).read(weights), [[0, 0, 0.9], [8, 3, 0.1]])
+    np.testing.assert_allclose(PositionModes(positions).read(weights), [[0, 0, 0.9], [8, 3, 0.1]])
 
 
 def test_only_the_likeliest_and_none_that_are_faint() -> None:
     positions = np.column_stack([np.arange(100.0), np.zeros(100)])
     weights = np.geomspace(1.0, 1e-2, 100)
-    found = Places(positions).read(weights / weights.sum())
-    assert len(found) == MOST_PLACES
-    np.testing.assert_allclose(found[:, 0], np.arange(MOST_PLACES))
-    weights = np.full(100, 0.5 * FAINTEST)
+    found = PositionModes(positions).read(weights / weights.sum())
+    assert len(found) == 50
+    np.testing.assert_allclose(found[:, 0], np.arange(50))
+    weights = np.full(100, 0.0005)
     weights[7] = 1.0 - weights[1:].sum()
-    np.testing.assert_allclose(Places(positions).read(weights), [[7.0, 0.0, weights[7]]])
+    np.testing.assert_allclose(PositionModes(positions).read(weights), [[7.0, 0.0, weights[7]]])
 
 
 def test_a_vehicle_that_never_moved() -> None:
     with np.errstate(all='raise'):
-        found = Places(np.full((3, 2), 2.0)).read(np.full(3, 1 / 3))
+        found = PositionModes(np.full((3, 2), 2.0)).read(np.full(3, 1 / 3))
     np.testing.assert_allclose(found, [[2.0, 2.0, 1.0]])
 
 

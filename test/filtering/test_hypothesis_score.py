@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Likeness against distances that are computed one by one."""
+"""Scores against distances that are computed one by one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering import likeness
-from two_manifold_ros.filtering.likeness import LikenessToTraining
-from two_manifold_ros.filtering.mistakes import known_mistakes
+from two_manifold_ros.filtering.hypothesis_score import HypothesisScorer, PARTS
+from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model
@@ -39,60 +38,50 @@ def one_by_one(model: Model, rows: np.ndarray) -> tuple[float, float]:
 def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
     slot_car_model: RouteModel, window: np.ndarray
 ) -> None:
-    mistakes = known_mistakes(slot_car_model.channels)
+    mistakes = known_misconfigurations(slot_car_model.channels)
     # As many parts as ticks in the window, so nothing is smoothed.
-    assert slot_car_model.window == likeness.PARTS
-    found = LikenessToTraining(slot_car_model, mistakes).all(window)
+    assert slot_car_model.window == PARTS
+    found = HypothesisScorer(slot_car_model, mistakes).score_all(window)
     plain, _ = one_by_one(slot_car_model, window)
     contrasts = []
     for index, mistake in enumerate(mistakes, start=1):
         rows = window[:, list(mistake.sources)] * mistake.factors + mistake.offsets
         nearest, mean = one_by_one(slot_car_model, rows[::-1] if mistake.backwards else rows)
-        assert found.far[index] - found.far[0] == pytest.approx(math.log(nearest / plain))
+        wanted = found.distance[0] + math.log(nearest / plain)
+        assert found.distance[index] == pytest.approx(wanted)
         contrasts.append(math.log(nearest / mean))
     np.testing.assert_allclose(
-        np.polyfit(contrasts, found.strange[1:], 1, full=True)[1], 0.0, atol=1e-12
+        np.polyfit(contrasts, found.novelty[1:], 1, full=True)[1], 0.0, atol=1e-12
     )
-    best = int(np.argmin(np.where(found.driving, found.far, np.inf)))
+    best = int(np.argmin(np.where(found.driving, found.distance, np.inf)))
     assert mistakes[best - 1].cause == 'sign_of_ay'
 
 
 def test_the_plain_look_says_the_same(slot_car_model: RouteModel, window: np.ndarray) -> None:
-    compare = LikenessToTraining(slot_car_model, known_mistakes(slot_car_model.channels))
-    plain, tried = compare.plain(window), compare.all(window)
-    assert plain.far == pytest.approx(tried.far[:1])
-    assert plain.strange == pytest.approx(tried.strange[:1])
+    compare = HypothesisScorer(slot_car_model, known_misconfigurations(slot_car_model.channels))
+    plain, tried = compare.score_plain(window), compare.score_all(window)
+    assert plain.distance == pytest.approx(tried.distance[:1])
+    assert plain.novelty == pytest.approx(tried.novelty[:1])
     assert plain.driving == tried.driving[:1]
-
-
-def test_numpy_says_the_same_as_the_loops(
-    slot_car_model: RouteModel, window: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compare = LikenessToTraining(slot_car_model, known_mistakes(slot_car_model.channels))
-    loops = compare.all(window)
-    monkeypatch.setattr(likeness, '_nearest_and_mean', likeness._nearest_and_mean_arrays)
-    arrays = compare.all(window)
-    np.testing.assert_allclose(arrays.far, loops.far, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(arrays.strange, loops.strange, rtol=1e-9, atol=1e-9)
 
 
 def test_a_vehicle_that_stands_does_not_drive(
     slot_car_model: RouteModel, window: np.ndarray
 ) -> None:
-    compare = LikenessToTraining(slot_car_model, known_mistakes(slot_car_model.channels))
+    compare = HypothesisScorer(slot_car_model, known_misconfigurations(slot_car_model.channels))
     standing = np.broadcast_to(window.mean(axis=0), window.shape)
-    assert compare.all(window).driving[0]
-    assert not compare.all(standing).driving.any()
+    assert compare.score_all(window).driving[0]
+    assert not compare.score_all(standing).driving.any()
 
 
 def test_windows_of_training_are_usual(slot_car_model: RouteModel) -> None:
-    compare = LikenessToTraining(slot_car_model, ())
+    compare = HypothesisScorer(slot_car_model, ())
     channels = slot_car_model.channels
     found = []
     for start in range(100, 1300, 40):
         ticks = slot_car_model.series[:, start : start + slot_car_model.window].T
         noise = np.random.default_rng(start).normal(scale=0.05, size=ticks.shape)
-        found.append(compare.plain((ticks + noise) * channels.scale + channels.mean))
+        found.append(compare.score_plain((ticks + noise) * channels.scale + channels.mean))
     # They are in the training, so they are nearer than windows usually are.
-    assert max(each.far[0] for each in found) < 0.0
-    assert max(each.strange[0] for each in found) < 0.0
+    assert max(each.distance[0] for each in found) < 0.0
+    assert max(each.novelty[0] for each in found) < 0.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What mistakes make of samples, written down once more as whoever makes them would."""
+"""Samples of misconfigured IMUs, written down once more."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def exchanged(samples: Array) -> Array:
     return np.hstack([samples[:, RATES], samples[:, FORCES]])
 
 
-MISTAKES: dict[str, Callable[[Array], Array]] = {
+WRONG: dict[str, Callable[[Array], Array]] = {
     'accelerations_in_g': scaled(1 / 9.80665, 1.0),
     'accelerations_in_milli_g': scaled(1000 / 9.80665, 1.0),
     'rates_in_degrees': scaled(1.0, 57.29577951308232),

@@ -11,42 +11,53 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 
-from two_manifold_ros.filtering.filter import Intake
+from two_manifold_ros.filtering.filter import SampleGate
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.ticks.stamps import Verdict
 
 NOW = 1_700_000_000_000_000_000
+
+
 MS = 1_000_000
+
+
 PERIOD = 50 * MS
+
+
 MAX_GAP = 200 * MS
+
+
 SPAN = 40 * MS
+
 
 STEPS = st.lists(
     st.integers(1, 20)
     | st.sampled_from([0, -1, -30, -499, -500, -501, 200, 201, 800, -3000, 3_600_000]),
     max_size=80,
 )
+
+
 WILD = st.lists(st.sampled_from([0, 0, 0, 0, 0, 0, 0, 4000, -4000, -(10**12) * 2, 7]), max_size=80)
 
 
 class Live:
-    """Samples through an intake into ticks, as the filter does it."""
+    """Samples through an gate into ticks, as the filter does it."""
 
     def __init__(self, reorder_ns: int = 0) -> None:
-        self.intake = Intake(1, MAX_GAP, reorder_ns)
+        self.gate = SampleGate(1, MAX_GAP, reorder_ns)
         self.counters: Counter[str] = Counter()
         self.used: list[tuple[Verdict, int, float]] = []
         self.stretches: list[list[tuple[int, float]]] = []
         self._averager = TickAverager(1, PERIOD, MAX_GAP)
 
     def push(self, stamp: int, value: float) -> None:
-        for verdict, used, sample in self.intake.push(stamp, np.array([value]), self.counters):
+        for verdict, used, sample in self.gate.push(stamp, np.array([value]), self.counters):
             self._use(verdict, used, float(sample[0]))
 
     def end(self) -> None:
-        for verdict, used, sample in self.intake.drain(self.counters):
+        for verdict, used, sample in self.gate.drain(self.counters):
             self._use(verdict, used, float(sample[0]))
 
     def _use(self, verdict: Verdict, stamp: int, value: float) -> None:
@@ -98,9 +109,9 @@ def test_every_sample_is_used_refused_or_waiting(
     live = Live(reorder_ns)
     for index, stamp in enumerate(stamps_of(steps, wild), start=1):
         live.push(stamp, 0.0)
-        assert index == len(live.used) + live.counters.total() + live.intake.waiting
+        assert index == len(live.used) + live.counters.total() + live.gate.waiting
     live.end()
-    assert live.intake.waiting == 0
+    assert live.gate.waiting == 0
     for stretch in live.stretches:
         assert all(
             after - before == PERIOD for (before, _), (after, _) in itertools.pairwise(stretch)

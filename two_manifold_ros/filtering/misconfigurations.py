@@ -1,0 +1,183 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Known misconfigurations of an IMU, each with the correction that undoes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.ticks.segments import Channels
+    from two_manifold_ros.typing import Floats
+
+_GRAVITY = 9.80665
+
+
+@dataclass(frozen=True)
+class Misconfiguration:
+    """
+    Something that may have been done to the samples of an IMU, and the correction.
+
+    Parameters
+    ----------
+    cause
+        A short key.
+    words
+        What was done, and what helps.
+    factors, offsets : (6,)
+        Correction of each channel: multiplied by its factor, then added.
+    sources
+        Of each channel, the one in which it is found now.
+    backwards
+        Whether time has to be reversed too.
+
+    """
+
+    cause: str
+    words: str
+    factors: Floats
+    offsets: Floats
+    sources: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+    backwards: bool = False
+
+
+def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
+    """
+    Return the possible misconfigurations of the input of a model with these channels.
+
+    Those without an effect on the channels that the model uses, or with that of a likelier one,
+    are left out. Only an IMU has known ones.
+    """
+    if not channels.of_imu:
+        return ()
+    live = np.flatnonzero(channels.live).tolist()
+
+    def effect(each: Misconfiguration) -> tuple[object, ...]:
+        rows = [(each.sources[c], each.factors[c], each.offsets[c]) for c in live]
+        return (each.backwards, *rows)
+
+    seen = {effect(_scaled('', '', 1.0, 1.0))}
+    kept = []
+    for each in _all(channels.mean[:3]):
+        if effect(each) not in seen:
+            seen.add(effect(each))
+            kept.append(each)
+    return tuple(kept)
+
+
+def _all(mean_force: Floats) -> Iterator[Misconfiguration]:
+    """Yield the likelier ones first."""
+    yield from _units()
+    yield from _gravity(mean_force)
+    yield from _signs()
+    yield from _axes()
+    words = (
+        'acceleration and angular rate look exchanged: compare the fields that the driver fills'
+    )
+    yield Misconfiguration('sensors_exchanged', words, np.ones(6), np.zeros(6), (3, 4, 5, 0, 1, 2))
+    words = 'the route looks driven the other way round: drive it as in training'
+    # What turned left turns right then, in reversed order. Forward acceleration may have either
+    # sign: what went up goes down, but where the driver slows down is for him to choose.
+    for forward in (1.0, -1.0):
+        factors = np.array([forward, -1.0, 1.0, 1.0, 1.0, -1.0])
+        yield Misconfiguration('wrong_way', words, factors, np.zeros(6), backwards=True)
+
+
+def _scaled(cause: str, words: str, force: float, rate: float) -> Misconfiguration:
+    return Misconfiguration(cause, words, np.repeat([force, rate], 3), np.zeros(6))
+
+
+def _units() -> Iterator[Misconfiguration]:
+    cure = 'have the driver publish what the model learned'
+    degrees = 180.0 / math.pi
+    forces = {
+        'accelerations_in_g': ('look like g, not m/s^2', _GRAVITY),
+        'accelerations_in_milli_g': ('look like milli-g, not m/s^2', _GRAVITY / 1000.0),
+        'accelerations_not_in_g': ('look like m/s^2, not g', 1 / _GRAVITY),
+    }
+    rates = {
+        'rates_in_degrees': ('look like deg/s, not rad/s', 1.0 / degrees),
+        'rates_not_in_degrees': ('look like rad/s, not deg/s', degrees),
+    }
+    for force, (words, factor) in forces.items():
+        yield _scaled(force, f'the accelerations {words} as learned: {cure}', factor, 1.0)
+    for rate, (words, factor) in rates.items():
+        yield _scaled(rate, f'the angular rates {words} as learned: {cure}', 1.0, factor)
+    for force, rate in itertools.product(forces, rates):
+        (first, factor), (second, other) = forces[force], rates[rate]
+        words = f'the accelerations {first} as learned, and the angular rates {second} as learned'
+        yield _scaled(f'{force}_and_{rate}', f'{words}: {cure}', factor, other)
+
+
+def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
+    """Yield gravity that is missing, or that is there and was not in training."""
+    size = float(np.linalg.norm(mean))
+    # The mean specific force is gravity but for slopes, biases and the driving.
+    if abs(size - _GRAVITY) < 0.25 * _GRAVITY:
+        offsets = np.concatenate([mean * (_GRAVITY / size), np.zeros(3)])
+        words = (
+            'gravity looks taken out of the accelerations, learned was with it: use the raw '
+            'topic of the IMU'
+        )
+        yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
+    if size < 0.4 * _GRAVITY:
+        words = (
+            'gravity looks left in the accelerations, learned was without it: use the topic that '
+            'was trained on'
+        )
+        for axis, up in itertools.product((2, 1, 0), (_GRAVITY, -_GRAVITY)):
+            offsets = np.zeros(6)
+            offsets[axis] = -up
+            yield Misconfiguration('gravity_added', words, np.ones(6), offsets)
+
+
+def _signs() -> Iterator[Misconfiguration]:
+    cure = 'the other sign than learned: compare the driver and the mounting of the IMU'
+    for index, name in enumerate(('ax', 'ay', 'az', 'wx', 'wy', 'wz')):
+        single = _scaled(f'sign_of_{name}', f'{name} looks as if it had {cure}', 1.0, 1.0)
+        single.factors[index] = -1.0
+        yield single
+    words = f'look as if they had {cure}'
+    yield _scaled('sign_of_accelerations', f'all accelerations {words}', -1.0, 1.0)
+    yield _scaled('sign_of_rates', f'all angular rates {words}', 1.0, -1.0)
+
+
+def _axes() -> Iterator[Misconfiguration]:
+    """Yield the IMU turned, half turns first, and then axes that make a left-handed frame."""
+    found = []
+    for order in itertools.permutations(range(3)):
+        for signs in itertools.product((1.0, -1.0), repeat=3):
+            matrix = np.zeros((3, 3))
+            matrix[range(3), order] = signs
+            found.append((bool(np.linalg.det(matrix) < 0.0), order, signs))
+    for mirrored, order, signs in sorted(found, key=lambda each: each[0]):
+        if mirrored:
+            cause, words = 'axes_exchanged', 'axes of the IMU look exchanged or reversed'
+        elif order == (0, 1, 2):
+            cause = f'turned_about_{"xyz"[signs.index(1.0)]}'
+            words = f'the IMU looks turned half round about {cause[-1]}'
+        else:
+            cause, words = 'turned', 'the IMU looks turned'
+        yield Misconfiguration(
+            cause,
+            f'{words} ({_mapping(order, signs)}): mount it as in training, or turn its axes back',
+            np.array(2 * signs),
+            np.zeros(6),
+            (*order, *(3 + axis for axis in order)),
+        )
+
+
+def _mapping(order: Sequence[int], signs: Sequence[float]) -> str:
+    rows = zip('xyz', order, signs, strict=True)
+    return ', '.join(
+        f'{name} is now {"-" if sign < 0.0 else ""}{"xyz"[axis]}'
+        for name, axis, sign in rows
+        if sign < 0.0 or name != 'xyz'[axis]
+    )
