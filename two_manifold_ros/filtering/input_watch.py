@@ -45,12 +45,12 @@ def _take(
     samples: Floats,
     period: int,
     clock: Ints,
-    values: Floats,
-    counts: Ints,
+    values: tuple[Floats, ...],
+    counts: tuple[Ints, ...],
     means: Floats,
     ends: Ints,
 ) -> int:
-    """Take samples into the rows of a `SampleRecord`; return how many ticks ended."""
+    """Take samples into the arrays of a `SampleRecord`; return how many ticks ended."""
     last, integral, low, high, step, now = values
     changed, changes, repeats, at_low, at_high = counts
     ticks = 0
@@ -109,10 +109,11 @@ class SampleRecord:
         self._clock = np.zeros(2, dtype=np.int64)
         self._means = np.zeros((most_ticks, channels))
         self._ends = np.zeros(most_ticks, dtype=np.int64)
-        self._values = np.zeros((6, channels))
-        self._counts = np.zeros((5, channels), dtype=np.int64)
-        self.last, self._integral, self.low, self.high, self.step, self._now = self._values
-        self.changed, self.changes, self.repeats, self.at_low, self.at_high = self._counts
+        # Arrays of their own and no rows of one, so that a copy of the record is one, too.
+        values = (np.zeros(channels) for _ in range(6))
+        self.last, self._integral, self.low, self.high, self.step, self._now = values
+        counts = (np.zeros(channels, dtype=np.int64) for _ in range(5))
+        self.changed, self.changes, self.repeats, self.at_low, self.at_high = counts
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Forget everything and start with this (c,) sample, and with it a tick."""
@@ -127,7 +128,8 @@ class SampleRecord:
         """Start the record again; what changed last is not forgotten."""
         self.low[:] = self.high[:] = self.last
         self.step[:] = np.inf
-        self._counts[1:] = 0
+        for counts in (self.changes, self.repeats, self.at_low, self.at_high):
+            counts[:] = 0
 
     def take(self, stamps: Ints, samples: Floats) -> Floats:
         """
@@ -146,10 +148,11 @@ class SampleRecord:
             Means of the ticks that ended, valid until the next call.
 
         """
+        values = self.last, self._integral, self.low, self.high, self.step, self._now
+        counts = self.changed, self.changes, self.repeats, self.at_low, self.at_high
         ticks = _take(
-            stamps, samples, self._period, self._clock, self._values, self._counts, self._means,
-            self._ends,
-        )  # fmt: skip
+            stamps, samples, self._period, self._clock, values, counts, self._means, self._ends
+        )
         return self._means[:ticks]
 
 

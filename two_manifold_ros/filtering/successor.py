@@ -103,7 +103,10 @@ class Successor:
             self._attempt(self._use_newer)
 
     def _prepare(self, make: Make, past: Sequence[Sample]) -> None:
-        self.model, self.filter = make()
+        self.model, live = make()
+        # An estimate from what it was made with says nothing about the present.
+        live.latest = None
+        self.filter = live
         span_ns = WINDOWS_FED * self.model.window * self.model.period_ns
         for stamp_ns, values in past:
             if past[-1][0] - stamp_ns <= span_ns:
