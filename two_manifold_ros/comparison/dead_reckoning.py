@@ -25,12 +25,8 @@ if TYPE_CHECKING:
 
 
 SPAN_S = 0.6
-"""
-Seconds over which channels and motion are averaged to learn the axes.
-
-What matters is what they integrate to: half as long lets more noise of the positions in, twice as
-long averages bends away.
-"""
+"""Seconds over which channels and motion are averaged to learn the axes: half as long lets more
+noise of the positions in, twice as long averages bends away."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +71,8 @@ def learn_axes(train: TrainSplit, fewest_ticks: int = 50) -> ImuAxes:
     course rate, on the live accelerometer axes. So an IMU that is upside down, turned, in other
     units, or without gravity needs no convention. What the axes cannot tell gets small weights.
 
-    Parameters
-    ----------
-    train
-        With positions.
-    fewest_ticks
-        During which the vehicle has to be known to move.
-
-    Raises
-    ------
-    InputError
-        If all axes of either kind are dead, or too little of the motion is known.
-
+    Raise ``InputError`` if all axes of either kind are dead, or the vehicle is known to move
+    during less than the fewest ticks.
     """
     live = train.dataset.channels.live
     for kind, of_kind in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
@@ -269,19 +255,7 @@ class PlanarEkf:
 
 
 class FittedDeadReckoning:
-    """
-    The learned axes, and a filter to drive with them.
-
-    Parameters
-    ----------
-    axes
-        From ``learn_axes``.
-    horizons
-        Ticks ahead.
-    period_s
-        Length of a tick.
-
-    """
+    """The learned axes, and a filter to drive with them, horizons counted in ticks."""
 
     def __init__(self, axes: ImuAxes, horizons: tuple[int, ...], period_s: float) -> None:
         self._axes = axes

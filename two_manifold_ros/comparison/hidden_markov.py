@@ -37,15 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Codebook:
-    """
-    Codes to which observations are rounded.
-
-    Parameters
-    ----------
-    codes : (K, d)
-        All different, each the nearest of at least one row that it was learned from.
-
-    """
+    """Codes (K, d) to which observations are rounded, each the nearest of some training row."""
 
     codes: Floats
 
@@ -59,19 +51,10 @@ class Codebook:
 
     def nearness(self, width: float) -> Floats:
         """
-        Return how much of each symbol is to be shared with each other one.
+        Return how much of each symbol is shared with each other one (K, K); rows sum to one.
 
-        Parameters
-        ----------
-        width
-            Variance of a Gaussian, in units of the median squared distance from a code to the
-            nearest other one; 0 keeps every symbol to itself.
-
-        Returns
-        -------
-        (K, K)
-            Rows sum to one.
-
+        The width is the variance of a Gaussian, in units of the median squared distance from a
+        code to the nearest other one; 0 keeps every symbol to itself.
         """
         if width == 0.0 or len(self) == 1:
             return np.eye(len(self))
@@ -84,22 +67,9 @@ class Codebook:
 
 def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
     """
-    Cluster finite (T, d) rows by k-means.
+    Cluster finite (T, d) rows by k-means from seeded ones; raise ``InputError`` without a row.
 
-    Parameters
-    ----------
-    rows
-        At least one.
-    most
-        How many codes; fewer where rows repeat or a cluster loses all its rows.
-    seed
-        Of the rows to begin from.
-
-    Raises
-    ------
-    InputError
-        If there is no row.
-
+    There are fewer than the most codes where rows repeat or a cluster loses all its rows.
     """
     distinct = np.unique(rows, axis=0)
     if not len(distinct):
@@ -135,17 +105,7 @@ class MarkovTables:
     emission: Floats
 
     def filter(self, symbols: Ints) -> tuple[Floats, float]:
-        """
-        Run the forward algorithm over a stretch.
-
-        Returns
-        -------
-        states : (T, k)
-            Distribution after each symbol, which depends on no later one.
-        log_likelihood
-            Of the whole stretch.
-
-        """
+        """Return by the forward algorithm states (T, k) after each symbol, and log-likelihood."""
         states = np.empty((len(symbols), len(self.start)))
         likelihoods = self.emission.T[symbols]
         log_likelihood = 0.0
@@ -193,10 +153,8 @@ def count_labels(
 
     Parameters
     ----------
-    labels
-        State of each tick of each stretch, -1 where unknown.
-    stretches
-        Symbol of each tick of each stretch.
+    labels, stretches
+        State, -1 where unknown, and symbol of each tick of each stretch.
     states, symbols
         How many there are.
     pseudo_count
@@ -225,22 +183,8 @@ def improve(
     """
     Raise the likelihood of stretches of symbols by EM, from given tables.
 
-    Parameters
-    ----------
-    tables
-        Where the search begins.
-    stretches
-        Symbols.
-    passes
-        At most; fewer when one gains less log-likelihood than the tolerance for each symbol.
-    tolerance
-        In nats.
-
-    Raises
-    ------
-    InputError
-        If hmmlearn is missing.
-
+    There are fewer passes where one gains less log-likelihood than the tolerance for each symbol.
+    Raise ``InputError`` if hmmlearn is missing.
     """
     try:
         hmm = importlib.import_module('hmmlearn.hmm')
@@ -294,7 +238,7 @@ class Learning:
     Parameters
     ----------
     train
-        With known positions at some of the ticks.
+        ``InputError`` if no velocity is known at any tick.
     symbols
         At most; there are at least two ticks for each.
     restarts
@@ -302,17 +246,10 @@ class Learning:
 
     Attributes
     ----------
-    channels, codebook
-        How an observation becomes a symbol.
-    stretches
-        Symbols of each segment.
+    channels, codebook, stretches
+        How an observation becomes a symbol, and the symbols of each segment.
     targets : (N, H, 2)
         Of all ticks, NaN where unknown.
-
-    Raises
-    ------
-    InputError
-        If no velocity is known at any tick.
 
     """
 
@@ -394,20 +331,9 @@ class MarkovSettings:
 
 class FittedHiddenMarkov:
     """
-    Tables, and positions as a linear function of the filtered state.
+    The tables of a filter, and positions as a linear function of its state.
 
-    Parameters
-    ----------
-    learning, settings
-        Of the training part.
-    width
-        How far emissions are shared with alike symbols; see ``Codebook.nearness``.
-
-    Attributes
-    ----------
-    tables
-        That the filter runs with.
-
+    Emissions are shared with alike symbols, see ``Codebook.nearness``.
     """
 
     def __init__(self, learning: Learning, settings: MarkovSettings, width: float = 4.0) -> None:
@@ -471,11 +397,7 @@ class HiddenMarkov:
         """
         Choose on held-out blocks, then learn from the whole training part.
 
-        Raises
-        ------
-        InputError
-            If hmmlearn is missing, or no velocity is known at any tick.
-
+        Raise ``InputError`` if hmmlearn is missing, or no velocity is known at any tick.
         """
         grid = itertools.product(
             self.states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean')

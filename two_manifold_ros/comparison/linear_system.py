@@ -31,12 +31,8 @@ if TYPE_CHECKING:
 
 
 SLOWEST = 1.0 - 1e-4
-"""
-Largest modulus of an eigenvalue of A.
-
-Rounding can push one over the unit circle from nearer it; twice as far from it halves the longest
-memory, ten thousand ticks.
-"""
+"""Largest modulus of an eigenvalue of A; rounding can push one over the unit circle from nearer
+it, and twice as far from it halves the longest memory, ten thousand ticks."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +42,8 @@ class InnovationForm:
 
     :math:`x_{t+1} = A x_t + K e_t,\; y_t = C x_t + e_t` with :math:`A - K C` stable.
 
-    Parameters
-    ----------
-    transition : (k, k), output : (d, k), gain : (k, d)
-        A, C and K.
-    innovation : (d, d)
-        Covariance of e.
-
+    They are ``transition`` (k, k), ``gain`` (k, d) and ``output`` (d, k); ``innovation`` (d, d) is
+    the covariance of e.
     """
 
     transition: Floats
@@ -157,15 +148,8 @@ class Hankel:
     """
     LQ decomposition of a block Hankel matrix.
 
-    Parameters
-    ----------
-    factor : (2 i d, 2 i d)
-        Lower triangular L, pasts above futures, divided by the root of the number of its columns.
-    block_rows
-        Ticks i in a past and in a future.
-    outputs
-        Channels d.
-
+    Its factor L (2 i d, 2 i d) is lower triangular, pasts above futures, divided by the root of
+    the number of columns; i are the ticks in a past and in a future, d the channels.
     """
 
     factor: Floats
@@ -185,17 +169,7 @@ class Hankel:
 
 @dataclass(frozen=True)
 class Directions:
-    """
-    Directions of the future that the past tells about.
-
-    Parameters
-    ----------
-    hankel
-        Where they were found.
-    vectors : (i d, r), strengths (r,)
-        Orthonormal, the strongest first, without those that are rounding.
-
-    """
+    """Orthonormal directions (i d, r) of the future that the past predicts, strongest first."""
 
     hankel: Hankel
     vectors: Floats
@@ -259,14 +233,8 @@ def find_directions(hankel: Hankel, weighting: str) -> Directions:
     """
     Order the directions of the projection by what they carry.
 
-    Parameters
-    ----------
-    hankel
-        From ``decompose_hankel``.
-    weighting
-        ``'unweighted'``, or ``'principal'``: by the covariance with the past, where faint
-        directions of the past count less.
-
+    The weighting is ``'unweighted'``, or ``'principal'``: by the covariance with the past, where
+    faint directions of the past count less.
     """
     matrix = hankel.projection
     if weighting == 'principal':
@@ -302,17 +270,7 @@ def identify(directions: Directions, order: int) -> InnovationForm:
 
 @dataclass(frozen=True)
 class Settings:
-    """
-    Settings that are chosen on held-out blocks.
-
-    Parameters
-    ----------
-    states
-        Order of the system; fewer where the data supports fewer.
-    block_rows, weighting
-        See ``decompose_hankel`` and ``find_directions``.
-
-    """
+    """Settings chosen on held-out blocks: the most states, and how their directions are found."""
 
     states: int
     block_rows: int
@@ -321,21 +279,7 @@ class Settings:
 
 @dataclass
 class FittedKalmanFilter:
-    """
-    The filter and its read-out.
-
-    Parameters
-    ----------
-    channels
-        Standardise the IMU.
-    system
-        As identified.
-    coefficients : (H, 2, k + 1)
-        From 1 and the state to the position at each horizon, metres.
-    chosen
-        The settings, with the number of states that there really are.
-
-    """
+    """A filter and its read-out (H, 2, k + 1), from 1 and the state to positions in metres."""
 
     channels: Channels
     system: InnovationForm
@@ -379,11 +323,7 @@ class KalmanFilter:
         """
         Identify the system and regress the positions on its filtered states.
 
-        Raises
-        ------
-        InputError
-            If the training part is too short for the Hankel matrix.
-
+        Raise ``InputError`` if the training part is too short for the Hankel matrix.
         """
         every_rows = [self.block_rows] if self.block_rows else self._possible_rows(train)
         # The first of each is the paper's.

@@ -77,15 +77,7 @@ class TrainSplit:
         return replace(self, dataset=replace(self.dataset, segments=tuple(segments)))
 
     def mean_position(self) -> Floats:
-        """
-        Return the mean of the known positions: (2,), metres.
-
-        Raises
-        ------
-        InputError
-            If no position is known.
-
-        """
+        """Return the mean of the known positions (2,); raise ``InputError`` if none is known."""
         positions = self.positions
         known: Bools = np.all(np.isfinite(positions), axis=1)
         if not known.any():
@@ -98,16 +90,10 @@ class TrainSplit:
 @dataclass(frozen=True)
 class SampledSegment(Segment):
     """
-    A segment of ticks with the samples that they are the means of.
+    A segment of ticks with all samples of its recording, whatever is wrong with them.
 
     A filter of samples, as on the vehicle, needs those before the segment as well: they decide
     how it grades its input.
-
-    Parameters
-    ----------
-    imu
-        All samples of the recording that the segment is cut from, whatever is wrong with them.
-
     """
 
     imu: ImuStream
@@ -136,15 +122,7 @@ class Predictions:
 
 
 class FittedMethod(Protocol):
-    """
-    A causal filter over segments.
-
-    Attributes
-    ----------
-    chosen
-        Settings chosen while fitting, JSON values by name.
-
-    """
+    """A causal filter over segments, and the settings chosen while fitting, JSON by name."""
 
     chosen: dict[str, Any]
 
@@ -171,15 +149,7 @@ class Method(Protocol):
     told: bool
 
     def fit(self, train: TrainSplit) -> FittedMethod:
-        """
-        Learn from the training part.
-
-        Raises
-        ------
-        InputError
-            If the method cannot be fitted; the message says why.
-
-        """
+        """Learn from the training part; raise ``InputError``, which says why, if it cannot."""
 
 
 @dataclass(frozen=True)
@@ -228,17 +198,7 @@ class PreviousPosition:
 
 @dataclass(frozen=True)
 class LinearTrack:
-    """
-    A linear regression of positions on states.
-
-    Parameters
-    ----------
-    mean, scale : (k,)
-        Of the training states, because a penalty depends on units.
-    coefficients : (2, 1 + k)
-        Of the constant 1 and the standardised state, metres.
-
-    """
+    """A linear map (2, 1 + k) from 1 and states, standardised by mean and scale, to positions."""
 
     mean: Floats
     scale: Floats
@@ -255,11 +215,7 @@ def fit_linear_track(states: Floats, positions: Floats) -> LinearTrack | None:
     """
     Regress positions (N, 2), metres, on states (N, k) by ridge, over the rows that are finite.
 
-    Returns
-    -------
-    track
-        ``None`` if there is no finite state at a known position.
-
+    Return ``None`` if there is no finite state at a known position.
     """
     known: Bools = np.asarray(np.isfinite(states).all(axis=1) & np.isfinite(positions).all(axis=1))
     if not known.any():

@@ -99,17 +99,9 @@ class Errors:
 
 def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors:
     """
-    Summarise errors.
+    Summarise errors (T, 2), metres, NaN where nothing is scored.
 
-    Parameters
-    ----------
-    errors : (T, 2)
-        Metres, NaN where nothing is scored.
-    directions : (T, 2)
-        True directions of travel, unit vectors.
-    valid : (T,) bool
-        See ``Predictions``.
-
+    True directions of travel (T, 2) are unit vectors; valid (T,) is as in ``Predictions``.
     """
     count = len(errors)
     told = np.ones(count, dtype=np.bool_) if valid is None else valid
@@ -131,17 +123,8 @@ class Result:
     """
     One method of a comparison.
 
-    Parameters
-    ----------
-    name, title, told
-        See ``Method``.
-    failure
-        Why there is nothing below, or ``None``.
-    chosen, linear
-        See ``Trial``.
-    scores
-        One for each horizon.
-
+    Name, title and told are those of ``Method``, chosen and linear those of ``Trial``; scores are
+    one for each horizon, and ``None`` where there is a failure instead.
     """
 
     name: str
@@ -164,19 +147,8 @@ class Comparison:
     """
     All methods, on the same ticks.
 
-    Parameters
-    ----------
-    protocol, rate_hz, window, horizons, notes
-        As in the JSON object above.
-    learned, followed
-        Names and seconds of the recordings.
-    scored
-        For each horizon, how many ticks count.
-    tracks
-        For each test segment the true positions (T, 2), NaN where not scored.
-    results
-        In the order asked for.
-
+    Fields are as in the JSON object above; ``tracks`` has for each test segment the true positions
+    (T, 2), NaN where not scored, and ``results`` are in the order asked for.
     """
 
     protocol: str

@@ -36,8 +36,6 @@ class ManifoldHmm:
 
     Parameters
     ----------
-    name, title, told
-        See ``Method``.
     changes
         Fields of ``TrainingSettings`` that are always as given here, whatever was asked for.
     paper

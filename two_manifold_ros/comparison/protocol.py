@@ -112,14 +112,10 @@ def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], train: Tra
 @dataclass(frozen=True)
 class ScoredSegment:
     """
-    A segment to filter, and the truth to score predictions with.
+    A segment of T ticks of the recording of that name, and the truth to score predictions with.
 
     Parameters
     ----------
-    recording
-        Name of the recording it is from.
-    segment
-        T ticks, with positions.
     truth : (T, H, 2)
         True positions at the horizons, NaN where unknown.
     directions : (T, H, 2)
@@ -145,11 +141,7 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
     """
     Cut a recording at its gaps; every tick counts once the window has filled.
 
-    Raises
-    ------
-    InputError
-        If the recording is not of the kind that the training part is of.
-
+    Raise ``InputError`` if the recording is not of the kind that the training part is of.
     """
     dataset = train.dataset
     _check_fit(train, recording)
@@ -211,8 +203,6 @@ class Plan:
     ----------
     protocol
         ``'share'``, ``'bags'`` or ``'slot-car'``.
-    train
-        The training part.
     tests
         At least one, with a tick that counts.
     notes
@@ -343,13 +333,6 @@ def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) ->
 
     The first 100 to 350 ticks of the part that is followed are filtered, and positions 1 to 100
     ticks later are predicted from each.
-
-    Parameters
-    ----------
-    recording
-        At least as long as the protocol.
-    protocol
-        For other numbers than those of the paper.
 
     Raises
     ------

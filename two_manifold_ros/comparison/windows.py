@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 import itertools
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -29,12 +29,7 @@ class TrainingWindows:
     """
     All windows of standardised observations in a training part, and what followed each.
 
-    Parameters
-    ----------
-    train
-        Every window of its segments that does not cross a seam is kept.
-    width
-        Ticks in a window.
+    Every window of so many ticks that does not cross a seam is kept; ``InputError`` if none.
 
     Attributes
     ----------
@@ -42,11 +37,6 @@ class TrainingWindows:
         How many windows of the same segment come before each.
     targets : (n, H, 2)
         Positions at the horizons after the last tick of each window, NaN where unknown.
-
-    Raises
-    ------
-    InputError
-        If no segment holds a window.
 
     """
 
@@ -74,8 +64,7 @@ class TrainingWindows:
                 yield tick, window.distances()
 
 
-@dataclass(frozen=True)
-class NearestSettings:
+class NearestSettings(NamedTuple):
     """How many windows are averaged, and how many ticks are in a window."""
 
     neighbours: int
@@ -86,7 +75,7 @@ class FittedNearestWindows:
     """Training windows with the positions that followed them; see ``TrainingWindows``."""
 
     def __init__(self, train: TrainSplit, settings: NearestSettings) -> None:
-        self.chosen: dict[str, Any] = asdict(settings)
+        self.chosen: dict[str, Any] = settings._asdict()
         self._neighbours = settings.neighbours
         self._windows = TrainingWindows(train, settings.window)
         targets = self._windows.targets
@@ -151,22 +140,14 @@ class NearestWindows:
         """Choose, then keep every window; raise ``InputError`` if no segment holds one."""
         window = train.dataset.window
         lengths = dict.fromkeys(max(1, round(share * window)) for share in self.window_shares)
-        candidates = [
-            NearestSettings(neighbours, length)
-            for length in lengths
-            for neighbours in self.neighbours
-        ]
+        candidates = [NearestSettings(n, length) for length in lengths for n in self.neighbours]
         settings, _ = choose(candidates, train, FittedNearestWindows)
         return FittedNearestWindows(train, settings)
 
 
 LEAST_LOGARITHM = -100.0
-"""
-Of a likelihood, relative to the largest.
-
-No weight, nor its fourth power, is ever zero, so a mean over ticks of little weight is still a
-mean. With half or twice as much nothing changes but the smallest weight.
-"""
+"""Of a likelihood, relative to the largest: no weight, nor its fourth power, is ever zero, so a
+mean over ticks of little weight is still a mean; half or twice of it changes no position."""
 
 
 @compiled
@@ -266,11 +247,6 @@ class BeliefSettings:
     power
         To which the weights are raised before positions are averaged, 1 to 4; 1 is the mean.
 
-    Raises
-    ------
-    InputError
-        If a value makes no sense.
-
     """
 
     window: int = 20
@@ -338,17 +314,9 @@ def choose_settings(
 
 class FittedBelief:
     """
-    Weights over the training windows, predicted and updated at every tick.
+    Weights over the ticks at which the training windows end, predicted and updated at every tick.
 
-    Parameters
-    ----------
-    train
-        The weights are over the ticks at which its windows end.
-    settings
-        How they move and are updated.
-    score_m
-        Error of the settings on held-out blocks, if there were any.
-
+    ``score_m`` is the error of the settings on held-out blocks, if there were any.
     """
 
     def __init__(

@@ -35,19 +35,7 @@ Severity: TypeAlias = Literal['info', 'warning']
 
 @dataclass(frozen=True)
 class Finding:
-    """
-    One thing that the user should know.
-
-    Parameters
-    ----------
-    severity
-        A warning can spoil a model; an info cannot.
-    code
-        Stable name for machines.
-    sentence
-        What was found and what to do about it.
-
-    """
+    """A stable code for machines, and a sentence: what was found and what to do about it."""
 
     severity: Severity
     code: str

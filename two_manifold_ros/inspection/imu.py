@@ -80,14 +80,12 @@ class Gravity:
 
     Parameters
     ----------
-    mean_magnitude
-        Length of the mean vector, in the unit of the recording: 9.8 where all is well.
-    median_magnitude
-        Median length of the vectors.
+    mean_magnitude, median_magnitude
+        Length of the mean vector, and median length, in the unit of the recording.
     up_axis
         Axis of the IMU that points up, such as ``+z``; empty where gravity is not in it.
     verdict
-        What the numbers look like.
+        The unit that they look like.
 
     """
 
@@ -141,8 +139,6 @@ class ImuReport:
 
     Parameters
     ----------
-    topic, frame_id, timing, channels, gravity
-        Where it came from, its stamps, channels and gravity.
     fastest_rate
         99 % quantile of the magnitude of the angular rate, in the unit of the recording.
     not_finite
@@ -169,11 +165,7 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     """
     Measure an IMU stream of the recording of that name.
 
-    Raises
-    ------
-    InputError
-        If no sample is finite and possible.
-
+    Raise ``InputError`` if no sample is finite and possible.
     """
     finite, cleaned = usable_samples(imu.samples)
     absurd = absurd_values(cleaned, finite)

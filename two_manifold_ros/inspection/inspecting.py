@@ -26,21 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """
-    The report on one recording.
-
-    Parameters
-    ----------
-    name
-        The path as the user gave it.
-    imu, positions
-        Measurements; no positions if there are none.
-    findings
-        What they mean, warnings first.
-    notes
-        About reading the bag.
-
-    """
+    """Measurements of one recording, what they mean, warnings first, and notes of reading it."""
 
     name: str
     imu: ImuReport

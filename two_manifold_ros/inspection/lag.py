@@ -25,29 +25,17 @@ if TYPE_CHECKING:
 
 
 FURTHEST_S = 2.0
-"""
-Lags that are searched, to both sides.
-
-They are those of a camera or receiver and its driver, not of clocks that nobody set. Twice as far,
-on a short track one curve looks like the next; half as far leaves slow cameras out.
-"""
+"""Lags that are searched, to both sides: of a camera or receiver and its driver, not of clocks
+that nobody set. Twice as far, one curve of a short track looks like the next; half as far leaves
+slow cameras out."""
 
 
 @dataclass(frozen=True)
 class SensorLag:
     """
-    The lag that one sensor shows.
+    The lag of the positions that one sensor shows, and its standard error, which may be infinite.
 
-    Parameters
-    ----------
-    name
-        Of the sensor.
-    lag_s, error_s
-        Lag of the positions in seconds, and its standard error.
-        Infinite where it could be anything.
-    explained
-        Share of the variance of the motion that the sensor explains at that lag, in [0, 1].
-
+    ``explained`` is the share of the variance of the motion that it explains at that lag.
     """
 
     name: str
@@ -71,10 +59,8 @@ def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int)
     ----------
     name
         Of the sensor.
-    early : (G, k) float64
-        Signals of the sensor on an even grid; NaN where unknown.
-    late : (G,) float64
-        What they are to explain, on the same grid; NaN where unknown.
+    early : (G, k), late : (G,)
+        Its signals, and what they are to explain, on one even grid; NaN where unknown.
     step_s
         Step of the grid, seconds.
     window
@@ -158,16 +144,8 @@ class Lag:
     """
     By how much the stamps of the positions are later than those of the IMU.
 
-    Parameters
-    ----------
-    seconds
-        Negative where they are earlier; ``None`` where no sensor shows it.
-    uncertainty_s
-        The lag is within as much of ``seconds`` nineteen times in twenty; infinite where no
-        sensor shows it.
-    witnesses
-        The usable lags of single sensors.
-
+    It is negative where they are earlier and ``None`` where no sensor shows it, and is off by more
+    than the uncertainty once in twenty times; witnesses are the usable lags of single sensors.
     """
 
     seconds: float | None
@@ -187,11 +165,7 @@ class Lag:
 
 
 def estimate_lag(recording: Recording) -> Lag:
-    """
-    Estimate the lag of a recording as ``lag_between`` does; unknown without positions.
-
-    Positions that jump or are missing are passed over.
-    """
+    """Estimate the lag of a recording as ``lag_between`` does; unknown without positions."""
     if recording.positions is None:
         return _combine([])
     return lag_between(recording.positions, recording.imu)
@@ -206,15 +180,9 @@ def lag_between(
     """
     Estimate a lag of up to ``FURTHEST_S`` from the gyroscope and from the accelerometer.
 
-    Neither unit, sign nor mounting of the IMU matters. Other sensors tell nothing.
-
-    Parameters
-    ----------
-    positions, imu
-        Of one recording.
-    usual, gyroscope
-        Both at the usual smoothing, and its ``gyroscope_lag``, if known already.
-
+    Neither unit, sign nor mounting of the IMU matters; other sensors show none. Positions that
+    jump or are missing are passed over. Motion and IMU at the usual smoothing, and their
+    ``gyroscope_lag``, may be given if known already.
     """
     if not imu.of_imu:
         return _combine([])
@@ -305,15 +273,7 @@ AUTO = 'auto'
 
 
 def parse_position_lag(text: str) -> float | None:
-    """
-    Return the seconds that are asked for, or ``None`` for ``auto``.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-
-    """
+    """Return the seconds that are asked for, or ``None`` for auto; else raise ``InputError``."""
     if text == AUTO:
         return None
     try:
@@ -335,12 +295,8 @@ def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]
     recordings
         Made with one setup: where the lags that are found agree, all get the same.
     wanted
-        ``auto`` for the lag that is found, or seconds; empty to leave everything as it is.
-
-    Raises
-    ------
-    InputError
-        If ``wanted`` is something else.
+        ``auto`` for the lag that is found, or seconds; empty to leave everything as it is. An
+        ``InputError`` otherwise.
 
     """
     if not wanted:

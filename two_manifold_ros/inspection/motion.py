@@ -57,12 +57,8 @@ def find_jumps(seconds: Floats, positions: Floats, gap_s: float) -> tuple[Jump, 
 
 
 SMOOTHING_S = 0.6
-"""
-Seconds over which a cubic is fitted to positions.
-
-It keeps the bends of small tracks, and makes positions of a few centimetres' noise smooth; half
-as much lets the noise into the course, twice as much cuts tight bends.
-"""
+"""Seconds over which a cubic is fitted to positions; half as much lets centimetres of noise into
+the course, twice as much cuts the bends of small tracks."""
 
 
 @dataclass(frozen=True)
@@ -72,20 +68,16 @@ class Motion:
 
     Parameters
     ----------
-    seconds : (G,) float64
-        Grid, seconds from the first IMU stamp.
-    step_s
-        Its step.
+    seconds : (G,), step_s
+        Grid from the first IMU stamp, and its step.
     window
         Points over which a cubic was fitted to smooth and to differentiate.
-    positions : (G, 2), velocities : (G, 2), float64
+    positions : (G, 2), velocities : (G, 2)
         Metres and m/s.
-    course_rate : (G,) float64
+    course_rate : (G,)
         Rate of turn of the course, rad/s, left positive; NaN where unknown or slow.
-    known : (G,) bool
-        Away from gaps and jumps.
-    moving : (G,) bool
-        Known, and not slow.
+    known, moving : (G,) bool
+        Away from gaps and jumps; known, and not slow.
 
     """
 
@@ -105,15 +97,7 @@ def measure_motion(
     """
     Return the motion, or nothing if the positions are too few or never move.
 
-    Parameters
-    ----------
-    seconds, positions
-        As in ``is_jump``.
-    gap_s
-        Longest step between positions that are joined.
-    smoothing_s
-        Time over which a cubic is fitted; longer where positions are rare.
-
+    Parameters are those of ``is_jump``; the smoothing is longer where positions are rare.
     """
     # A cubic needs five intervals; twelve steps of the grid follow it, 200,000 at most.
     intervals = np.diff(seconds)
@@ -144,22 +128,9 @@ def measure_motion(
 
 def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
     """
-    Average what was measured over the steps of the grid, and smooth it as the motion was.
+    Average finite values (N, k) over the steps of the grid, and smooth them as the motion was.
 
-    Parameters
-    ----------
-    motion
-        Whose grid it is.
-    seconds : (N,) float64
-        Stamps, increasing, on the time axis of the motion.
-    values : (N, k) float64
-        Finite.
-
-    Returns
-    -------
-    (G, k)
-        NaN where nothing was measured.
-
+    Return (G, k), NaN where nothing was measured; stamps (N,) increase, on the grid's time axis.
     """
     if len(seconds) < 2:
         return np.full((len(motion.seconds), values.shape[1]), np.nan)
@@ -201,13 +172,8 @@ class Laps:
     """
     The laps of a recording.
 
-    Parameters
-    ----------
-    count
-        Distance driven divided by the length of a lap.
-    time_s, length_m
-        Medians over the whole laps between gaps; where each has a gap, over those with short ones.
-
+    The count is the distance driven divided by the length of a lap; time and length are medians
+    over the whole laps between gaps, or, where each has a gap, over those with short ones.
     """
 
     count: float
@@ -286,17 +252,7 @@ def _passages(motion: Motion, way: Floats, gate: int, width: float) -> Ints:
 
 @dataclass(frozen=True)
 class Together:
-    """
-    Motion and IMU of one recording.
-
-    Parameters
-    ----------
-    motion
-        From the positions.
-    imu : (G, 6) float64
-        On the grid of the motion and as smooth; NaN where the IMU is silent.
-
-    """
+    """Motion, and IMU (G, 6) on its grid and as smooth, NaN where it is silent."""
 
     motion: Motion
     imu: Floats
@@ -305,17 +261,7 @@ class Together:
 def put_together(
     positions: PositionStream, imu: ImuStream, smoothing_s: float = SMOOTHING_S
 ) -> Together | None:
-    """
-    Return both on one grid, or nothing if the positions are too few or never move.
-
-    Parameters
-    ----------
-    positions, imu
-        Of one recording.
-    smoothing_s
-        As of `measure_motion`.
-
-    """
+    """Return both on one grid, or nothing if the positions are too few or never move."""
     seconds, points = usable_positions(positions, imu.first_stamp)
     gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
     motion = measure_motion(seconds, points, gap_s, smoothing_s)

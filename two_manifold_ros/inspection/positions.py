@@ -38,16 +38,8 @@ class YawAgreement:
     """
     The gyroscope axis that follows the course best, at the lag at which it does.
 
-    Parameters
-    ----------
-    channel
-        Its name.
-    correlation
-        With the course rate.
-    slope
-        Gyroscope over course rate: 1 where all is well, 57.3 for deg/s, negative for an IMU that
-        is upside down.
-
+    The correlation is with the course rate. The slope is gyroscope over course rate: 1 where all
+    is well, 57.3 for deg/s, negative for an IMU that is upside down.
     """
 
     channel: str
@@ -59,11 +51,7 @@ def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
     """
     Compare the gyroscope axis that explains the course best with the course rate, at its lag.
 
-    Returns
-    -------
-    agreement
-        ``None`` if the streams do not overlap or nothing turns.
-
+    Return ``None`` if the streams do not overlap or nothing turns.
     """
     if not gyroscope.explained > 0:
         return None
@@ -85,12 +73,8 @@ class PositionReport:
 
     Parameters
     ----------
-    topic, frame_id, msgtype, timing
-        Where it came from, and its stamps.
-    not_finite
-        Positions with NaN or infinity.
-    absurd
-        Positions that are finite but nowhere on earth.
+    not_finite, absurd
+        Positions with NaN or infinity, and those that are finite but nowhere on earth.
     coverage
         Share of the IMU's time for which there are positions, in [0, 1].
     longest_hole

@@ -127,15 +127,8 @@ def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding
     """
     Yield findings about the stamps of a stream.
 
-    Parameters
-    ----------
-    word
-        What the stream holds, such as ``IMU``.
-    timing
-        From ``measure_timing``.
-    in_gaps
-        What gaps in this stream do to training.
-
+    The word says what the stream holds, such as ``IMU``, and ``in_gaps`` what its gaps do to
+    training.
     """
     code = word.lower()
     if timing.gaps:
