@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from two_manifold_ros.inspection.imu import (measure_gravity, stuck_stretches, summarise_channels)
-from two_manifold_ros.inspection.findings import (Stretch)
-from two_manifold_ros.recordings.recording import (ImuStream)
+
+from two_manifold_ros.inspection.findings import Stretch
+from two_manifold_ros.inspection.imu import measure_gravity, stuck_stretches, summarise_channels
+from two_manifold_ros.recordings.recording import ImuStream
 
 
 def driving(gravity: tuple[float, float, float], strength: float) -> np.ndarray:
@@ -39,14 +40,6 @@ def test_verdicts(
     assert (measured.verdict, measured.up_axis) == (verdict, up_axis)
 
 
-def test_magnitudes_are_of_the_mean_and_of_single_samples() -> None:
-    samples = np.zeros((3, 6))
-    samples[:, :3] = [[3.0, 4.0, 0.0], [-3.0, -4.0, 0.0], [3.0, 4.0, 0.0]]
-    measured = measure_gravity(samples)
-    assert measured.mean_magnitude == pytest.approx(5 / 3)
-    assert measured.median_magnitude == pytest.approx(5.0)
-
-
 def test_a_lateral_axis_that_follows_the_gyroscope_is_not_gravity_in_g() -> None:
     samples = driving((0.0, 1.0, 0.0), 0.1)
     assert measure_gravity(samples).verdict == 'g'
@@ -67,10 +60,6 @@ def noise() -> np.ndarray:
     return np.random.default_rng(0).normal(size=(1000, 6))
 
 
-def stuck(samples: np.ndarray) -> tuple[Stretch, ...]:
-    return stuck_stretches(ImuStream('/imu', '', STAMPS, samples, STAMPS))
-
-
 def test_a_constant_channel_is_dead_whatever_its_value() -> None:
     samples = noise()
     samples[:, 2] = 9.81
@@ -84,28 +73,21 @@ def test_a_constant_channel_is_dead_whatever_its_value() -> None:
     assert channels[5].highest == np.delete(samples, 7, axis=0)[:, 5].max()
 
 
-def test_a_stuck_sensor_is_found_from_its_first_to_its_last_equal_sample() -> None:
+@pytest.mark.parametrize(
+    ('same', 'period', 'found'),
+    [
+        ([(200, 351)], 1, (Stretch(2.0, 1.5),)),
+        ([(0, 150), (850, 1000)], 1, (Stretch(0.0, 1.49), Stretch(8.5, 1.49))),
+        ([(200, 280)], 1, ()),
+        # A few samples of a slow sensor say nothing.
+        ([(200, 208)], 20, ()),
+    ],
+)
+def test_where_a_sensor_is_stuck(
+    same: list[tuple[int, int]], period: int, found: tuple[Stretch, ...]
+) -> None:
     samples = noise()
-    samples[200:351] = samples[200]
-    assert stuck(samples) == (Stretch(2.0, 1.5),)
-
-
-def test_it_may_be_stuck_at_either_end() -> None:
-    samples = noise()
-    samples[:150] = 1.0
-    samples[-150:] = 2.0
-    assert [stretch.start_s for stretch in stuck(samples)] == [0.0, 8.5]
-
-
-def test_a_few_samples_of_a_slow_sensor_are_not_stuck() -> None:
-    samples = noise()
-    samples[200:208] = samples[200]
-    slow = ImuStream('/imu', '', 20 * STAMPS, samples, STAMPS)
-    assert stuck_stretches(slow) == ()
-
-
-def test_short_repetitions_and_single_constant_channels_are_not_stuck() -> None:
-    samples = noise()
-    samples[200:280] = samples[200]
     samples[:, 1] = 0.0
-    assert stuck(samples) == ()
+    for start, stop in same:
+        samples[start:stop] = samples[start]
+    assert stuck_stretches(ImuStream('/imu', '', period * STAMPS, samples, STAMPS)) == found

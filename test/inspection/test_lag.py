@@ -4,22 +4,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
-from scipy.ndimage import (gaussian_filter1d)
-from two_manifold_ros.inspection.lag import (FURTHEST_S, Lag, SensorLag, agreed_lags, estimate_lag, find_lag, parse_position_lag, put_in_step)
-from dataclasses import (replace)
-from functools import (cache)
-from typing import (TYPE_CHECKING)
-from two_manifold_ros.recordings.reading import (read_recording)
-from two_manifold_ros.simulation.slot_car import (SlotCarSettings)
-from two_manifold_ros.simulation.slot_car_run import (run_to_recording, simulate)
-from two_manifold_ros.errors import (InputError)
+from scipy.ndimage import gaussian_filter1d
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.lag import (
+    agreed_lags,
+    estimate_lag,
+    find_lag,
+    FURTHEST_S,
+    Lag,
+    parse_position_lag,
+    put_in_step,
+)
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import (Callable)
-    from pathlib import (Path)
-    from two_manifold_ros.recordings.recording import (Recording)
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from two_manifold_ros.recordings.recording import Recording
 
 
 STEP_S = 0.05
@@ -91,11 +102,6 @@ def test_a_signal_that_repeats_soon_tells_nothing() -> None:
     assert not find_lag('a', wave[:, None], wave, STEP_S, WINDOW).usable
 
 
-@pytest.mark.parametrize('seconds', [0.5, 9.0])
-def test_too_little_tells_nothing(seconds: float) -> None:
-    assert not find_lag('a', *signals(0.0, seconds=seconds), STEP_S, WINDOW).usable
-
-
 def test_noise_a_constant_and_nothing_tell_nothing() -> None:
     early, late = signals(0.0)
     noise = np.random.default_rng(9).normal(size=len(late))
@@ -104,14 +110,9 @@ def test_noise_a_constant_and_nothing_tell_nothing() -> None:
         (early, np.ones_like(late)),
         (np.ones_like(early), late),
         (np.full_like(early, np.nan), late),
+        (early[:180], late[:180]),
     ):
         assert not find_lag('a', given, wanted, STEP_S, WINDOW).usable
-
-
-def test_who_explains_little_or_errs_much_tells_nothing() -> None:
-    assert SensorLag('a', 0.1, 0.09, 0.4).usable
-    assert not SensorLag('a', 0.1, 0.09, 0.3).usable
-    assert not SensorLag('a', 0.1, 0.11, 0.4).usable
 
 
 USUAL_HALF_TICK_S = 0.025
@@ -157,27 +158,19 @@ def test_no_lag_is_no_alarm(rate_hz: float, seed: int) -> None:
 
 @pytest.mark.parametrize(
     'factors',
-    [[1, 1, 1, 1, 1, -1], [1 / 9.8] * 3 + [57.3] * 3, [-1, -1, -1, 1, 1, 1], [0, 0, 1, 1, 1, 1]],
+    [
+        [1, 1, 1, 1, 1, -1],
+        [1 / 9.8] * 3 + [57.3] * 3,
+        [-1, -1, -1, 1, 1, 1],
+        [0, 0, 1, 1, 1, 1],
+        [1, 1, 1, 0, 0, 0],
+        [1, 1, 1, np.nan, 1, 1],
+    ],
 )
-def test_neither_sign_nor_unit_nor_a_dead_accelerometer_matters(factors: list[float]) -> None:
+def test_neither_sign_nor_unit_nor_dead_axes_matter(factors: list[float]) -> None:
     recording = late(slot_car(5, 20.0), 0.15)
     lag = estimate_lag(with_imu(recording, recording.imu.samples * np.array(factors)))
     assert lag.seconds == pytest.approx(0.15, abs=0.015)
-
-
-def test_without_a_gyroscope_the_accelerometer_tells() -> None:
-    recording = late(slot_car(5, 20.0), 0.15)
-    lag = estimate_lag(with_imu(recording, recording.imu.samples * ([1.0] * 3 + [0.0] * 3)))
-    assert [witness.name for witness in lag.witnesses] == ['linear_acceleration']
-    assert lag.seconds == pytest.approx(0.15, abs=0.017)
-
-
-def test_an_axis_that_is_not_measured_and_samples_that_are_not_finite() -> None:
-    recording = late(slot_car(5, 20.0), 0.15)
-    samples = recording.imu.samples.copy()
-    samples[:, 3] = np.nan
-    samples[100:130] = np.nan
-    assert estimate_lag(with_imu(recording, samples)).seconds == pytest.approx(0.15, abs=0.015)
 
 
 def test_jumps_holes_and_lost_positions() -> None:
@@ -283,23 +276,9 @@ def test_real_runs_of_one_machine_agree(recordings_folder: Path) -> None:
     assert len(set(agreed_lags(lags))) == 1
 
 
-def test_a_real_recording_moved_is_found_moved(recordings_folder: Path) -> None:
-    recording = read_recording(str(recordings_folder / 'f1tenth_ipz10'))
-    before = estimate_lag(recording)
-    after = estimate_lag(late(recording, 0.2))
-    assert before.seconds is not None
-    assert before.uncertainty_s < 0.02
-    assert after.seconds == pytest.approx(before.seconds + 0.2, abs=0.005)
-
-
 def earlier_s(recording: Recording) -> float:
     assert recording.positions is not None
     return recording.positions.earlier_s
-
-
-def test_nothing_is_touched_unless_asked_for(drive: Callable[..., Recording]) -> None:
-    recordings = [drive(late_s=0.2)]
-    assert put_in_step(recordings, '') == recordings
 
 
 @pytest.mark.parametrize(
@@ -358,8 +337,3 @@ def test_anything_else_is_refused(drive: Callable[..., Recording], text: str) ->
         parse_position_lag(text)
     with pytest.raises(InputError, match='neither'):
         put_in_step([drive(seconds=1.0)], text)
-
-
-def test_what_is_understood() -> None:
-    assert parse_position_lag('auto') is None
-    assert parse_position_lag('-0.25') == -0.25

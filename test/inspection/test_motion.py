@@ -16,6 +16,7 @@ from two_manifold_ros.inspection.positions import measure_positions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from two_manifold_ros.inspection.motion import Laps
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
 
@@ -25,6 +26,12 @@ GAP_S = 0.25
 def ellipse(seconds: np.ndarray, lap_s: float = 8.0) -> np.ndarray:
     angle = 2 * np.pi * seconds / lap_s
     return np.stack([2 * np.cos(angle), np.sin(angle)], axis=1)
+
+
+def laps_of(seconds: np.ndarray, positions: np.ndarray) -> Laps | None:
+    motion = measure_motion(seconds, positions, GAP_S)
+    assert motion is not None
+    return count_laps(motion)
 
 
 def measured(recording: Recording) -> PositionReport:
@@ -84,9 +91,7 @@ def test_a_move_during_a_gap_and_an_early_stamp_are_no_jumps() -> None:
 def test_laps_are_counted_and_measured(lap_s: float) -> None:
     seconds = np.arange(0, 50, 0.04)
     noise = np.random.default_rng(0).normal(scale=0.01, size=(len(seconds), 2))
-    motion = measure_motion(seconds, ellipse(seconds, lap_s) + noise, GAP_S)
-    assert motion is not None
-    laps = count_laps(motion)
+    laps = laps_of(seconds, ellipse(seconds, lap_s) + noise)
     assert laps is not None
     assert laps.count == pytest.approx(50 / lap_s, rel=0.03)
     assert laps.time_s == pytest.approx(lap_s, rel=0.02)
@@ -98,9 +103,7 @@ def test_a_crossing_is_not_a_lap() -> None:
     seconds = np.arange(0, 60, 0.04)
     angle = 2 * np.pi * seconds / 12
     eight = np.stack([3 * np.sin(angle), 2 * np.sin(2 * angle)], axis=1)
-    motion = measure_motion(seconds, eight, GAP_S)
-    assert motion is not None
-    laps = count_laps(motion)
+    laps = laps_of(seconds, eight)
     assert laps is not None
     assert laps.time_s == pytest.approx(12.0, rel=0.02)
 
@@ -116,9 +119,7 @@ def test_a_stop_and_a_gap_do_not_spoil_the_lap_time() -> None:
     ])  # fmt: skip
     positions += np.random.default_rng(0).normal(scale=0.01, size=positions.shape)
     unseen = (seconds > 45) & (seconds < 55)
-    motion = measure_motion(seconds[~unseen], positions[~unseen], GAP_S)
-    assert motion is not None
-    laps = count_laps(motion)
+    laps = laps_of(seconds[~unseen], positions[~unseen])
     assert laps is not None
     assert laps.time_s == pytest.approx(8.0, rel=0.02)
     # Of the 48 s of driving, 10 s are not seen.
@@ -129,9 +130,7 @@ def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
     seconds = np.arange(0, 20, 0.04)
     # Of laps of eight seconds none is without a second that is not seen.
     seen = seconds % 7.0 < 6.0
-    motion = measure_motion(seconds[seen], ellipse(seconds[seen], 8.0), GAP_S)
-    assert motion is not None
-    laps = count_laps(motion)
+    laps = laps_of(seconds[seen], ellipse(seconds[seen], 8.0))
     assert laps is not None
     assert laps.time_s == pytest.approx(8.0, rel=0.02)
     assert laps.count == pytest.approx(20 / 8, rel=0.1)
@@ -140,9 +139,7 @@ def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
 def test_a_route_that_never_closes_has_no_laps() -> None:
     seconds = np.arange(0, 20, 0.04)
     spiral = seconds[:, None] * ellipse(seconds)
-    motion = measure_motion(seconds, spiral, GAP_S)
-    assert motion is not None
-    assert count_laps(motion) is None
+    assert laps_of(seconds, spiral) is None
 
 
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
