@@ -112,18 +112,6 @@ def test_familiarity_is_the_mean_contrast_of_the_last_windows(
         np.testing.assert_allclose(found[tick].familiarity, wanted, rtol=1e-9)
 
 
-@pytest.mark.long
-def test_samples_in_another_order_are_hardly_ever_told(
-    slot_car_model: RouteModel, stream: Stream
-) -> None:
-    order = np.random.default_rng(0).permutation(len(stream))
-    garbage = [(stamp, stream[i][1]) for (stamp, _), i in zip(stream, order, strict=True)]
-    usual, strange = (feed(Filter(slot_car_model), each)[WINDOW:] for each in (stream, garbage))
-    assert np.mean([each.off_route for each in usual]) < 0.1
-    assert np.mean([each.off_route for each in strange]) > 0.5
-    assert np.mean([each.valid for each in strange]) < 0.2
-
-
 def test_estimates_never_look_ahead(slot_car_model: RouteModel, stream: Stream) -> None:
     usual = feed(Filter(slot_car_model), stream)
     changed = [*stream[:120], *[(stamp, -sample) for stamp, sample in stream[120:]]]
@@ -227,18 +215,6 @@ def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
     alive = [(stamp, sample + each) for (stamp, sample), each in zip(repeated, noise, strict=True)]
     # Of familiarity alone: the map of this model knows no place where the car was parked.
     assert all(each.familiarity <= UNFAMILIAR for each in feed(Filter(parked), alive)[WINDOW:])
-
-
-@pytest.mark.long
-def test_a_short_gap_does_not_forgive(spectral_model: Model, stream: Stream) -> None:
-    """After a gap the contrasts before it still count, after a reset they do not."""
-    wrong = changed(stream, FAULTS['yaw the wrong way'])
-    patched, fresh = Filter(spectral_model), Filter(spectral_model)
-    feed(patched, wrong[:100])
-    feed(fresh, wrong[:100])
-    fresh.reset('a new start')
-    later = stream[105:]
-    assert feed(fresh, later)[WINDOW].familiarity < feed(patched, later)[WINDOW].familiarity
 
 
 def compiled() -> dict[tuple[str, str], int]:

@@ -119,16 +119,6 @@ def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
     assert live.counters == clean.counters + Counter({'received': count, cause: count})
 
 
-def test_faults_before_the_first_good_sample(slot_car_model: RouteModel, stream: Stream) -> None:
-    live = Filter(slot_car_model)
-    stamp, sample = stream[0]
-    for cause in ('non_finite', 'out_of_range', 'zero_stamp'):
-        for fault in FAULTS[cause]:
-            assert live.push(*fault(stamp, sample, slot_car_model)) == []
-    assert live.why == 'waiting for the first IMU sample'
-    assert bits(feed(live, stream)) == bits(feed(Filter(slot_car_model), stream))
-
-
 def test_the_limit_itself_is_in_range(slot_car_model: RouteModel) -> None:
     live = Filter(slot_car_model)
     channels = slot_car_model.channels

@@ -72,16 +72,3 @@ def test_a_vehicle_that_stands_does_not_drive(
     standing = np.broadcast_to(window.mean(axis=0), window.shape)
     assert compare.score_all(window).driving[0]
     assert not compare.score_all(standing).driving.any()
-
-
-def test_windows_of_training_are_usual(slot_car_model: RouteModel) -> None:
-    compare = HypothesisScorer(slot_car_model, ())
-    channels = slot_car_model.channels
-    found = []
-    for start in range(100, 1300, 40):
-        ticks = slot_car_model.series[:, start : start + slot_car_model.window].T
-        noise = np.random.default_rng(start).normal(scale=0.05, size=ticks.shape)
-        found.append(compare.score_plain((ticks + noise) * channels.scale + channels.mean))
-    # They are in the training, so they are nearer than windows usually are.
-    assert max(each.distance[0] for each in found) < 0.0
-    assert max(each.novelty[0] for each in found) < 0.0

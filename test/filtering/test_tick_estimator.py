@@ -127,16 +127,24 @@ def test_an_estimate_with_a_number_that_is_not_finite_is_never_valid(
     assert np.isnan(found[0].ellipse_m)
 
 
+def test_ticks_at_rest_are_neither_rejected_nor_restarts(
+    pixels: OtherModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adding = Adding()
+    live = Filter(pixels, tick_filter=adding)
+    for standing in (True, False):
+        result = UpdateResult(0.0, False, 1.0, True, standing=standing)
+        monkeypatch.setattr(adding, 'update', lambda _, result=result: result)
+        for tick in range(1, 4):
+            live.push(tick * pixels.period_ns, np.zeros(10))
+        assert live.counters['rejected_observations'] == (0 if standing else 2)
+        assert live.counters['restarts'] == (0 if standing else 2)
+        live.reset('a test')
+
+
 def test_an_unknown_kind_of_model_is_a_bug(pixels: OtherModel) -> None:
     with pytest.raises(TypeError, match='no filter runs a OtherModel'):
         make_tick_filter(pixels)
-
-
-def test_only_samples_of_an_imu_are_of_an_imu(
-    pixels: OtherModel, slot_car_model: RouteModel
-) -> None:
-    assert slot_car_model.channels.of_imu
-    assert not pixels.channels.of_imu
 
 
 KINDS = ('slot_car_model', 'spectral_model', 'tpsr_model')

@@ -84,13 +84,6 @@ def test_the_warm_start_knows_where_the_car_is(spectral_model: Model, stream: St
     assert np.median(apart) < 0.3
 
 
-def test_a_belief_within_bounds_is_left_alone(spectral_model: Model, stream: Stream) -> None:
-    live = Filter(spectral_model)
-    feed(live, stream)
-    assert live.counters['restarts'] == 0
-    assert live.counters['rejected_observations'] == 0
-
-
 def test_observations_that_fit_nothing(contrary_model: Model, stream: Stream) -> None:
     live = Filter(contrary_model)
     found = feed(live, stream[: 1 + 4 * REJECTED_BEFORE_RESTART])
@@ -197,23 +190,6 @@ def test_the_estimate_is_held_and_told(standing_model: Model, stream: Stream) ->
     assert np.linalg.norm(ticks[100].velocity) > 0.0
     held = numbers(first)[2]
     assert (np.linalg.eigvalsh(held) > 0.0).all()
-
-
-def test_ticks_at_rest_are_neither_rejected_nor_restarts(
-    standing_model: Model, stream: Stream
-) -> None:
-    tracker = Tracker(standing_model)
-    live = Filter(standing_model, tick_filter=tracker)
-    feed(live, stream[:DRIVEN])
-    rest = with_a_stop(standing_model, stream, 40)[DRIVEN : DRIVEN + 40]
-    feed(live, rest[:TICKS])
-    # As if the last tick of driving had fitted nothing.
-    tracker._driven = replace(tracker._driven, accepted=False, restarted=True)
-    before = live.counters.copy()
-    said = feed(live, rest[TICKS + 1 :])
-    assert len(said) == live.counters['ticks'] - before['ticks'] > 30
-    assert live.counters['rejected_observations'] == before['rejected_observations']
-    assert live.counters['restarts'] == before['restarts']
 
 
 def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(
