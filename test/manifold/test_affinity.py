@@ -1,12 +1,23 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Gaussian affinity, and the response by it."""
+"""Affinities, the points near a point, landmarks and signs."""
 
+from collections.abc import Callable
+
+import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.manifold.affinity import affinity, check_neighbours, MemberAffinity
-from two_manifold_ros.manifold.learner import Response
+from two_manifold_ros.manifold.affinity import (
+    affinity,
+    check_neighbourhood,
+    fix_signs,
+    median_distance,
+    near_points,
+)
+from two_manifold_ros.manifold.kernel_pca import MemberAffinity
+from two_manifold_ros.manifold.learner import PointSet, Response
+from two_manifold_ros.ticks.windows import WindowSet
 
 SQUARED = np.array([2.0, 0.0, 4.0, 9.0])
 AFFINITY = np.exp(-SQUARED / (2.0 * 1.5**2))
@@ -37,7 +48,49 @@ def test_what_does_not_fit(response: Response, words: str) -> None:
         response.check(4)
 
 
-def test_no_neighbours() -> None:
-    check_neighbours(1)
-    with pytest.raises(ValueError, match='neighbours is 0'):
-        check_neighbours(0)
+def test_median_of_the_distances(make_windows: Callable[..., WindowSet]) -> None:
+    windows = make_windows()
+    rows = windows.rows(np.arange(len(windows)))
+    every = np.sqrt(naive.squared_distances(rows, rows)[np.triu_indices(len(rows), 1)])
+    assert median_distance(windows) == pytest.approx(np.median(every), rel=0.02)
+
+
+POINTS = np.random.default_rng(0).normal(size=(40, 2))
+BETWEEN = naive.squared_distances(POINTS, POINTS)
+RADII = PointSet(POINTS).neighbours(5)[1][:, -1]
+
+
+def test_rows_of_the_graph_and_oneself() -> None:
+    graph = naive.affinities(BETWEEN, 5, 1.0) > 0.0
+    for i in range(40):
+        # As distances are when they come from a recursion.
+        near = near_points(BETWEEN[i] * (1.0 + 1e-12), 5, RADII)
+        np.testing.assert_array_equal(near, np.flatnonzero(graph[i] | (np.arange(40) == i)))
+
+
+def test_a_new_point() -> None:
+    squared = np.square(POINTS - [0.3, -0.2]).sum(axis=1)
+    expected = set(np.argsort(squared)[:6]) | set(np.flatnonzero(squared <= RADII))
+    assert len(expected) > 6
+    assert set(near_points(squared, 5, RADII)) == expected
+
+
+@pytest.mark.parametrize(
+    ('neighbours', 'radii', 'words'),
+    [
+        (0, RADII, 'neighbours is 0'),
+        (40, RADII, 'neighbours is 40'),
+        (5, RADII[1:], 'radii are not 40'),
+        (5, -RADII, 'radii are not 40'),
+    ],
+)
+def test_no_neighbourhood(neighbours: int, radii: np.ndarray, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        check_neighbourhood(neighbours, radii, 40)
+
+
+def test_largest_entry_is_positive() -> None:
+    vectors = np.array([[0.1, -3.0, 0.0], [-0.2, 2.0, 0.0]])
+    expected = np.array([[-0.1, 3.0, 0.0], [0.2, -2.0, 0.0]])
+    np.testing.assert_array_equal(fix_signs(vectors), expected)
+    np.testing.assert_array_equal(fix_signs(-vectors), expected)

@@ -1,16 +1,24 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The neighbour graph, and how its pieces are joined."""
+"""The neighbour graph, the bridges between its pieces, and modes of matrices over it."""
 
 from collections.abc import Callable
 
 import naive
 import numpy as np
 import pytest
+from scipy.sparse import csc_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from two_manifold_ros.manifold import graph as module
-from two_manifold_ros.manifold.graph import affinity_graph, connect
+from two_manifold_ros.manifold.graph import (
+    affinity_graph,
+    connect,
+    find_bridges,
+    smallest_modes,
+    walk_modes,
+)
+from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.ticks.windows import WindowSet
 
 
@@ -38,11 +46,10 @@ def test_connected_graph_is_left_alone(make_windows: Callable[..., WindowSet]) -
 
 
 @pytest.mark.parametrize('probes', [200, 5])
-def test_pieces_are_joined(probes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, 'PROBES', probes)
+def test_pieces_are_joined(probes: int) -> None:
     windows = scattered([0.0, 10.0, 25.0, 60.0])
     graph = affinity_graph(*windows.neighbours(4), 2.0)
-    joined, components = connect(graph, windows, 2.0)
+    joined, components = connect(graph, windows, 2.0, probes)
     assert components == 4
     assert connected_components(joined, directed=False)[0] == 1
     assert (joined != joined.T).nnz == 0
@@ -74,3 +81,114 @@ def test_window_far_from_all_others_is_joined() -> None:
     joined, components = connect(graph, windows, 0.5)
     assert components == 2
     assert joined.sum(axis=1).min() > 0.0
+
+
+def test_one_piece_needs_none() -> None:
+    points = PointSet(np.arange(6.0)[:, None])
+    bridges = find_bridges(points, points.neighbours(2)[0])
+    assert [len(each) for each in bridges] == [0, 0, 0, 0]
+
+
+def test_pieces_are_joined_where_they_are_nearest() -> None:
+    points = PointSet(np.array([0.0, 1.0, 2.0, 9.0, 10.0, 11.0])[:, None])
+    bridges = find_bridges(points, points.neighbours(2)[0])
+    edges = set(zip(bridges.first.tolist(), bridges.second.tolist(), strict=True))
+    assert edges == {(2, 3), (3, 2)}
+    np.testing.assert_array_equal(bridges.squared, 49.0)
+    (note,) = bridges.notes
+    assert 'fell into 2 pieces' in note
+    assert 'more than 2 neighbours' in note
+
+
+def laplacian_of(weights: np.ndarray) -> csc_matrix:
+    return csc_matrix(np.diag(weights.sum(axis=1)) - weights)
+
+
+def ring(count: int) -> np.ndarray:
+    apart = np.abs(np.arange(count)[:, None] - np.arange(count))
+    return np.isin(apart, (1, count - 1)).astype(float)
+
+
+@pytest.mark.parametrize('modes', [5, 28])
+def test_dense_eigenvectors(modes: int) -> None:
+    weights = np.random.default_rng(0).uniform(size=(30, 30))
+    matrix = laplacian_of(weights + weights.T)
+    values, vectors = np.linalg.eigh(matrix.toarray())
+    found, columns = smallest_modes(matrix, np.full(30, 30**-0.5), modes)
+    np.testing.assert_allclose(found, values[1 : modes + 1], rtol=1e-11)
+    overlap = np.abs((columns * vectors[:, 1 : modes + 1]).sum(axis=0))
+    np.testing.assert_allclose(overlap, 1.0, atol=1e-9)
+    assert (columns[np.abs(columns).argmax(axis=0), np.arange(modes)] > 0.0).all()
+
+
+def test_a_second_zero_is_told_from_the_known_one() -> None:
+    apart = np.kron(np.eye(2), ring(40))
+    found, columns = smallest_modes(laplacian_of(apart), np.full(80, 80**-0.5), 3)
+    assert found[0] == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(np.abs(columns[:, 0]), 80**-0.5, rtol=1e-6)
+    np.testing.assert_allclose(columns.sum(axis=0), 0.0, atol=1e-12)
+
+
+def test_symmetric_matrix_twice_the_same() -> None:
+    first, second = (smallest_modes(laplacian_of(ring(60)), np.full(60, 60**-0.5), 8)
+                     for _ in range(2))  # fmt: skip
+    np.testing.assert_array_equal(first[1], second[1])
+    pairs = 2.0 - 2.0 * np.cos(2.0 * np.pi * np.repeat(np.arange(1, 5), 2) / 60.0)
+    np.testing.assert_allclose(first[0], pairs, rtol=1e-9)
+
+
+@pytest.mark.parametrize('few', [0, 1000], ids=['products', 'inverse'])
+@pytest.mark.parametrize('modes', [4, 28])
+def test_dense_eigenvectors_of_a_walk(modes: int, few: int) -> None:
+    weights = np.random.default_rng(0).uniform(size=(30, 30))
+    weights += weights.T
+    degrees = weights.sum(axis=1)
+    values, vectors = np.linalg.eigh(weights / np.sqrt(np.outer(degrees, degrees)))
+    values, vectors = values[::-1][1 : modes + 1], vectors[:, ::-1][:, 1 : modes + 1]
+    found, functions = walk_modes(csr_matrix(weights), modes, few)
+    np.testing.assert_allclose(found, values, atol=1e-12)
+    expected = vectors * np.sqrt(degrees.sum() / degrees)[:, None]
+    expected *= naive.align(functions, expected)
+    np.testing.assert_allclose(functions, expected, atol=1e-9)
+    np.testing.assert_allclose(degrees @ np.square(functions) / degrees.sum(), 1.0)
+
+
+def test_points_along_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Products alone would need thousands of restarts.
+    tried = []
+    monkeypatch.setattr(
+        module, 'smallest_modes', lambda *given: tried.append(1) or smallest_modes(*given)
+    )
+    weights = np.eye(801) + np.eye(801, k=1) + np.eye(801, k=-1)
+    found, functions = walk_modes(csr_matrix(weights), 2, few=0)
+    assert tried
+    walk = weights / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(walk @ functions, functions * found, atol=1e-9)
+    assert 1.0 - found[1] == pytest.approx(4.0 * (1.0 - found[0]), rel=1e-2)
+
+
+def test_star_twice_the_same() -> None:
+    # All but two of its modes share one eigenvalue, so that Lanczos by products ends early.
+    weights = np.zeros((40, 40))
+    weights[0, 1:] = weights[1:, 0] = 1.0
+    first, second = (walk_modes(csr_matrix(weights), 10) for _ in range(2))
+    np.testing.assert_allclose(first[0], 0.0, atol=1e-12)
+    np.testing.assert_array_equal(first[1], second[1])
+
+
+@pytest.mark.parametrize('size', [10, 600], ids=['inverse', 'products'])
+def test_a_graph_that_hardly_hangs_together_does_not_mix_its_halves(size: int) -> None:
+    weights = np.kron(np.eye(2), np.ones((size, size)))
+    weights[0, size] = weights[size, 0] = 1e-15
+    _, functions = walk_modes(csr_matrix(weights), 2)
+    halves = np.repeat([1.0, -1.0], size)
+    assert abs(functions[:, 0] @ halves) / (2 * size) == pytest.approx(1.0)
+
+
+def test_regular_graph_twice_the_same() -> None:
+    # Every degree is equal, so a constant start would already be an eigenvector.
+    apart = np.abs(np.arange(256)[:, None] - np.arange(256))
+    weights = csr_matrix(np.isin(np.minimum(apart, 256 - apart), range(1, 6)).astype(float))
+    first, second = (walk_modes(weights, 9) for _ in range(2))
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_array_equal(first[1], second[1])

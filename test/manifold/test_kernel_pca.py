@@ -1,10 +1,186 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Eigenvectors of kernel matrices."""
+"""Kernel principal components against the kernel matrices themselves."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import naive
 import numpy as np
+import pytest
 
-from two_manifold_ros.manifold.kernel_pca import _leading
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.affinity import leading_modes
+from two_manifold_ros.manifold.kernel_pca import (
+    GaussianKernel,
+    InnerProduct,
+    LinearKernel,
+    PolynomialKernel,
+    spreads_of,
+)
+from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.ticks.windows import WindowSet
+
+MakeWindows = Callable[..., WindowSet]
+
+
+def kernel_of(windows: WindowSet, bandwidth: float) -> np.ndarray:
+    rows = windows.rows(np.arange(len(windows)))
+    return naive.gaussian(rows, rows, bandwidth)
+
+
+def centred(kernel: np.ndarray) -> np.ndarray:
+    middle = np.eye(len(kernel)) - 1.0 / len(kernel)
+    return middle @ kernel @ middle
+
+
+def test_inner_products_are_the_centred_kernel_at_full_rank(make_windows: MakeWindows) -> None:
+    windows = make_windows(noise=0.01)
+    embedding = GaussianKernel(60).fit(windows)
+    expected = centred(kernel_of(windows, embedding.bandwidth))
+    found = embedding.coordinates @ embedding.coordinates.T
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+    np.testing.assert_allclose(embedding.coordinates.mean(axis=0), 0.0, atol=1e-12)
+
+
+def test_leading_features_are_the_best_of_their_rank(make_windows: MakeWindows) -> None:
+    windows = make_windows()
+    embedding = GaussianKernel(6).fit(windows)
+    kernel = kernel_of(windows, embedding.bandwidth)
+    values, vectors = np.linalg.eigh(kernel)
+    best = (vectors[:, -6:] * values[-6:]) @ vectors[:, -6:].T
+    found = embedding.coordinates @ embedding.coordinates.T
+    np.testing.assert_allclose(found, centred(best), atol=1e-10)
+
+
+def test_landmarks_stand_for_many_windows(make_windows: MakeWindows) -> None:
+    windows = make_windows()
+    embedding = GaussianKernel(12, landmarks=31).fit(windows)
+    members = embedding.extension.response.members
+    assert len(members) == 31
+    kernel = kernel_of(windows, embedding.bandwidth)
+    values, vectors = np.linalg.eigh(kernel[np.ix_(members, members)])
+    inverse = (vectors[:, -12:] / values[-12:]) @ vectors[:, -12:].T
+    nystrom = kernel[:, members] @ inverse @ kernel[members]
+    found = embedding.coordinates @ embedding.coordinates.T
+    np.testing.assert_allclose(found, centred(nystrom), atol=1e-9)
+    found = embedding.extension.transform(windows.distances_to(np.array([40]))[:, 0])
+    np.testing.assert_allclose(found, embedding.coordinates[40], atol=1e-10)
+
+
+def test_few_distinct_windows_give_fewer_dimensions() -> None:
+    series = np.tile(np.random.default_rng(1).normal(size=(2, 9)), 10)
+    embedding = GaussianKernel(20).fit(WindowSet(series, np.arange(86), 5))
+    assert embedding.coordinates.shape == (86, 9)
+    assert np.isfinite(embedding.coordinates).all()
+
+
+POINTS = np.random.default_rng(0).normal(size=(12, 3)) + 50.0
+SQUARED = naive.squared_distances(POINTS, POINTS)
+MEMBERS = np.array([0, 3, 4, 7, 11])
+RESPONSE = InnerProduct(MEMBERS, spreads_of(SQUARED[np.ix_(MEMBERS, MEMBERS)]), 2.5, 1.5, 3)
+
+
+def test_powers_of_inner_products_about_the_mean_of_the_members() -> None:
+    away = POINTS - POINTS[MEMBERS].mean(axis=0)
+    new = np.array([49.0, 51.0, 50.5]) - POINTS[MEMBERS].mean(axis=0)
+    expected = (away[MEMBERS] @ new / 2.5 + 1.5) ** 3
+    squared = np.square(away - new).sum(axis=1)
+    np.testing.assert_allclose(RESPONSE.weights(squared), expected, rtol=1e-9)
+    expected = (away @ away[MEMBERS].T / 2.5 + 1.5) ** 3
+    np.testing.assert_allclose(RESPONSE.kernel(SQUARED[:, MEMBERS]), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('changed', 'words'),
+    [
+        ({'members': np.array([0, 3, 4, 7, 12])}, 'members lie outside'),
+        ({'spreads': np.ones(4)}, 'spreads has the shape'),
+        ({'scale': 0.0}, 'scale is 0.0'),
+        ({'degree': 0}, 'degree is 0'),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit(changed: dict[str, Any], words: str) -> None:
+    assert RESPONSE.check(12) == 5
+    with pytest.raises(ValueError, match=words):
+        replace(RESPONSE, **changed).check(12)
+
+
+WIDE = np.random.default_rng(0).normal(size=(70, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] + 100.0
+
+
+def components(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    left, values, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    return values**2, left * values
+
+
+def test_principal_components() -> None:
+    embedding = LinearKernel(3).fit(PointSet(WIDE))
+    values, expected = components(WIDE)
+    np.testing.assert_allclose(embedding.eigenvalues, values[:3])
+    signs = naive.align(embedding.coordinates, expected[:, :3])
+    np.testing.assert_allclose(embedding.coordinates, expected[:, :3] * signs, atol=1e-9)
+
+
+def test_no_more_coordinates_than_dimensions() -> None:
+    embedding = LinearKernel(20).fit(PointSet(WIDE))
+    assert embedding.coordinates.shape == (70, 5)
+    flat = WIDE - WIDE.mean(axis=0)
+    found = embedding.coordinates @ embedding.coordinates.T
+    np.testing.assert_allclose(found, flat @ flat.T, atol=1e-8)
+
+
+def test_landmarks_that_span_all_dimensions_lose_nothing() -> None:
+    embedding = LinearKernel(20, landmarks=9).fit(PointSet(WIDE))
+    assert len(embedding.extension.response.members) == 9
+    flat = WIDE - WIDE.mean(axis=0)
+    found = embedding.coordinates @ embedding.coordinates.T
+    np.testing.assert_allclose(found, flat @ flat.T, atol=1e-8)
+
+
+FLAT = np.random.default_rng(0).normal(size=(70, 2)) * [3.0, 2.0] + 40.0
+NEW = np.array([[41.0, 38.0], [37.5, 40.0]])
+
+
+@pytest.mark.parametrize('degree', [2, 3])
+def test_same_as_scikit_learn(degree: int) -> None:
+    decomposition = pytest.importorskip('sklearn.decomposition')
+    embedding = PolynomialKernel(4, degree).fit(PointSet(FLAT))
+    flat = FLAT - FLAT.mean(axis=0)
+    scale = np.square(flat).sum(axis=1).mean()
+    other = decomposition.KernelPCA(
+        4, kernel='poly', degree=degree, gamma=1.0 / scale, coef0=1.0, eigen_solver='dense'
+    ).fit(flat)
+    expected = other.transform(flat)
+    signs = naive.align(embedding.coordinates, expected)
+    np.testing.assert_allclose(embedding.eigenvalues, other.eigenvalues_)
+    np.testing.assert_allclose(embedding.coordinates, expected * signs, atol=1e-9)
+    squared = PointSet(FLAT).distances_from(NEW).T
+    found = [embedding.extension.transform(row) for row in squared]
+    wanted = other.transform(NEW - FLAT.mean(axis=0)) * signs
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_landmarks_that_span_all_products_lose_nothing() -> None:
+    # The products of two numbers are x, y, x^2, xy and y^2.
+    embedding = PolynomialKernel(20, 2, landmarks=11).fit(PointSet(FLAT))
+    assert embedding.coordinates.shape == (70, 5)
+    members = embedding.extension.response.members
+    away = FLAT - FLAT[members].mean(axis=0)
+    kernel = (away @ away.T / np.square(away[members]).sum(axis=1).mean() + 1.0) ** 2
+    found = embedding.coordinates @ embedding.coordinates.T
+    np.testing.assert_allclose(found, centred(kernel), atol=1e-9)
+
+
+def test_no_degree() -> None:
+    with pytest.raises(InputError, match=r'degree is 2\.5, but must be a whole number'):
+        PolynomialKernel(4, 2.5)
+    with pytest.raises(InputError, match='degree is 0'):
+        PolynomialKernel(3, 0)
 
 
 def test_equal_blocks_keep_all_their_eigenvalues() -> None:
@@ -12,13 +188,13 @@ def test_equal_blocks_keep_all_their_eigenvalues() -> None:
     place = np.arange(40)
     block = np.exp(-((place[:, None] - place) ** 2) / 50.0)
     kernel = np.kron(np.eye(3), block)
-    values, vectors = _leading(kernel, 8)
+    values, vectors = leading_modes(kernel, 8)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(kernel)[:-9:-1], rtol=1e-9)
     np.testing.assert_allclose(kernel @ vectors, vectors * values, atol=1e-9)
 
 
 def test_eigenvalues_that_are_rounding_are_left_out() -> None:
     factors = np.random.default_rng(0).normal(size=(30, 3))
-    values, vectors = _leading(factors @ factors.T, 10)
+    values, vectors = leading_modes(factors @ factors.T, 10)
     assert values.shape == (3,)
     assert vectors.shape == (30, 3)

@@ -1,40 +1,33 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of squared distances, landmarks, and responses by them."""
+"""Affinities, the points near a point, landmarks, and the checks that learners share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import eigh
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.learner import require_enough
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
+SMALLEST_DEGREE = 1e-12
+"""
+Total affinity below which a point resembles nothing in training (section 8 of the note).
 
-def fix_signs(vectors: Floats) -> Floats:
-    """Return the (n, m) columns with the entry of largest magnitude positive."""
-    largest = np.abs(vectors).argmax(axis=0)
-    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
-    return vectors * np.where(signs == 0.0, 1.0, signs)
-
-
-def start_vector(count: int) -> Floats:
-    """
-    Return (count,) fixed irregular numbers.
-
-    A constant vector will not do: where it is itself an eigenvector the solver goes on at
-    random, and where it shares a symmetry of the matrix the solver finds no mode without it.
-    """
-    return np.random.default_rng(0).standard_normal(count)
+It is reached 7.4 bandwidths from the nearest point; halving or doubling it moves that by 1 %.
+"""
 
 
-PAIRS = 20_000
+def affinity(squared: Floats, bandwidth: float) -> Floats:
+    r"""Return :math:`\exp(-d^2 / 2\sigma^2)` of squared distances; 1 where the bandwidth is 0."""
+    weights: Floats = np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
+    return weights
 
 
 def median_distance(samples: Samples) -> float:
@@ -47,7 +40,7 @@ def median_distance(samples: Samples) -> float:
         If at least half of the points are identical, so that there is no scale.
 
     """
-    bandwidth = float(np.sqrt(np.median(samples.pair_distances(PAIRS))))
+    bandwidth = float(np.sqrt(np.median(samples.pair_distances(20_000))))
     if not bandwidth > 0.0:
         msg = 'most points are identical; leave out the copies (of windows: record while driving)'
         raise InputError(msg)
@@ -56,20 +49,50 @@ def median_distance(samples: Samples) -> float:
 
 def require_scale(samples: Samples, dimension: int, neighbours: int | None = None) -> float:
     """
-    Refuse what no learner can embed; return the median distance, which not every learner needs.
+    Return the median distance; refuse what no learner can embed.
 
     Raises
     ------
     InputError
-        If there are too few points, see ``require_enough``, or most are identical.
+        If either number is no whole number or less than one, if there are no more points than
+        dimensions, or, in a graph, no more than neighbours or than dimensions and the constant
+        mode, which is not kept; or if most points are identical.
 
     """
-    require_enough(samples, dimension, neighbours)
+    for name, number in (('dimension', dimension), ('neighbours', neighbours)):
+        if number is not None and (not isinstance(number, Integral) or number < 1):
+            msg = f'{name} is {number!r}, but must be a whole number and at least 1'
+            raise InputError(msg)
+    least = dimension if neighbours is None else max(dimension + 1, neighbours)
+    if len(samples) <= least:
+        graph = f' and {neighbours} neighbours' if neighbours else ''
+        msg = (
+            f'{len(samples)} points are too few for {dimension} dimensions{graph}; ask for fewer, '
+            'or take more points (of windows: record longer or shorten them)'
+        )
+        raise InputError(msg)
     return median_distance(samples)
 
 
-SMALLEST_SPREAD = 1e-6
-"""Of landmarks, relative to the distance of two points; windows that are alike differ by less."""
+def fix_signs(vectors: Floats) -> Floats:
+    """Return the (n, m) columns with the entry of largest magnitude positive."""
+    largest = np.abs(vectors).argmax(axis=0)
+    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return vectors * np.where(signs == 0.0, 1.0, signs)
+
+
+def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
+    """
+    Return the largest eigenvalues of a symmetric matrix and their vectors, signs fixed.
+
+    Left out are those below 1e-10 of the largest: they are rounding, or negative. The solver is
+    dense, since the space that Lanczos searches ends early where the rank is low.
+    """
+    last = len(matrix) - 1
+    values, vectors = eigh(matrix, subset_by_index=[max(0, last + 1 - count), last])
+    values, vectors = values[::-1], fix_signs(vectors[:, ::-1])
+    keep = values > 1e-10 * values[0]
+    return values[keep], vectors[:, keep]
 
 
 def spread_landmarks(count: int, most: int) -> Ints:
@@ -88,31 +111,20 @@ def spread_landmarks(count: int, most: int) -> Ints:
 
 def require_spread(between: Floats, typical: float) -> None:
     """
-    Refuse landmarks that are all alike.
-
-    Parameters
-    ----------
-    between : (l, l)
-        Their squared distances.
-    typical
-        Distance of two points.
+    Refuse landmarks with (l, l) squared distances that are all alike.
 
     Raises
     ------
     InputError
-        If they are.
+        If they lie nearer than a millionth of the ``typical`` distance of two points.
 
     """
-    if not between.max() > (SMALLEST_SPREAD * typical) ** 2:
+    if not between.max() > (1e-6 * typical) ** 2:
         msg = (
             f'the {len(between)} points that stand for all are identical; leave out copies, or '
             'ask for more landmarks'
         )
         raise InputError(msg)
-
-
-SLACK = 1e-9
-"""Relative; a distance that is a radius stays one when it is computed in another way."""
 
 
 def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
@@ -135,147 +147,39 @@ def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
     """
     # One more than the neighbours, since a training point counts itself.
     radius = np.partition(squared, neighbours)[neighbours]
-    return np.flatnonzero(squared <= np.maximum(radii, radius) * (1.0 + SLACK))
+    # A distance that is a radius stays one when it is computed in another way.
+    return np.flatnonzero(squared <= np.maximum(radii, radius) * (1.0 + 1e-9))
 
 
-def check_neighbourhood(neighbours: int, radii: Floats, count: int) -> None:
-    """
-    Refuse what are not the neighbours and radii of ``count`` training points.
-
-    Raises
-    ------
-    ValueError
-        Naming the first thing that does not fit.
-
-    """
-    if not 1 <= neighbours < count:
-        msg = f'neighbours is {neighbours}, not a number from 1 to {count - 1}'
-        raise ValueError(msg)
-    if radii.shape != (count,) or radii.min() < 0.0:
-        msg = f'radii are not {count} squared distances'
-        raise ValueError(msg)
+def require(fits: bool, cause: str) -> None:
+    """Raise a ``ValueError``: a response does not fit the training points."""
+    if not fits:
+        raise ValueError(cause)
 
 
-SMALLEST_DEGREE = 1e-12
-"""Below this total affinity a point resembles nothing in training (section 8 of the note)."""
-
-
-def affinity(squared: Floats, bandwidth: float) -> Floats:
-    r"""Return :math:`\exp(-d^2 / 2\sigma^2)` of squared distances; 1 where the bandwidth is 0."""
-    weights: Floats = np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
-    return weights
-
-
-@dataclass(frozen=True)
-class MemberAffinity:
-    """
-    Affinities to some members of the training points, for kernel PCA (2.1).
-
-    Parameters
-    ----------
-    bandwidth
-        Of the affinity.
-    members : (l,) int64
-        Training points that count.
-
-    """
-
-    bandwidth: float
-    members: Ints
-
-    def kernel(self, squared: Floats) -> Floats:
-        """Return the (..., l) affinities for (..., l) squared distances to the members."""
-        return affinity(squared, self.bandwidth)
-
-    def weights(self, squared: Floats) -> Floats:
-        """Return the (l,) affinities of a point with (n,) squared distances."""
-        return self.kernel(squared[self.members])
-
-    def check(self, count: int) -> int:
-        """Return l; refuse what does not fit ``count`` training points."""
-        check_bandwidth(self.bandwidth)
-        check_indices('members', self.members, count)
-        return len(self.members)
+def check_shapes(part: object, **shapes: tuple[int, ...]) -> None:
+    """Refuse arrays of a response by name that do not have these shapes."""
+    for name, shape in shapes.items():
+        found = getattr(part, name).shape
+        require(found == shape, f'{name} has the shape {found} instead of {shape}')
 
 
 def check_bandwidth(bandwidth: float) -> None:
     """Refuse a bandwidth that is not positive."""
-    if not bandwidth > 0.0:
-        msg = f'bandwidth is {bandwidth!r}, not a positive number'
-        raise ValueError(msg)
-
-
-def check_neighbours(neighbours: int) -> None:
-    """Refuse fewer neighbours than one."""
-    if neighbours < 1:
-        msg = f'neighbours is {neighbours!r}, not a whole number of at least 1'
-        raise ValueError(msg)
+    require(bandwidth > 0.0, f'bandwidth is {bandwidth!r}, not a positive number')
 
 
 def check_indices(name: str, indices: Ints, count: int) -> None:
     """Refuse what are not the indices of at least one of ``count`` training points."""
-    if indices.ndim != 1 or not indices.size:
-        msg = f'{name} has the shape {indices.shape} instead of (any,)'
-        raise ValueError(msg)
-    if not (indices.min() >= 0 and indices.max() < count):
-        msg = f'{name} lie outside the training points'
-        raise ValueError(msg)
+    whole = indices.ndim == 1 and indices.size > 0
+    require(whole, f'{name} has the shape {indices.shape} instead of (any,)')
+    inside = indices.min() >= 0 and indices.max() < count
+    require(bool(inside), f'{name} lie outside the training points')
 
 
-@dataclass(frozen=True)
-class InnerProduct:
-    r"""
-    Powers of inner products with the members, centred at their mean.
-
-    .. math:: a_j(x) = \Big(\frac{g_j(x)}{s} + c\Big)^p, \qquad
-              g_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
-
-    with the squared distances d of the new point to the members and :math:`h_j` as below:
-    :math:`g_j(x)` is the inner product of x and member j, both taken from the mean of the members.
-
-    Parameters
-    ----------
-    members : (l,) int64
-        Training points that count.
-    spreads : (l,)
-        :math:`h`: mean squared distance of each member to all of them, less the mean over all.
-    scale, constant, degree
-        s, c and p.
-
-    """
-
-    members: Ints
-    spreads: Floats
-    scale: float
-    constant: float
-    degree: int
-
-    def kernel(self, squared: Floats) -> Floats:
-        """Return the (..., l) powers for (..., l) squared distances to the members."""
-        inner = -0.5 * (squared - squared.mean(axis=-1, keepdims=True) - self.spreads)
-        powers: Floats = (inner / self.scale + self.constant) ** self.degree
-        return powers
-
-    def weights(self, squared: Floats) -> Floats:
-        """Return the (l,) powers of a point with (n,) squared distances."""
-        return self.kernel(squared[self.members])
-
-    def check(self, count: int) -> int:
-        """Return l; refuse what does not fit ``count`` training points."""
-        check_indices('members', self.members, count)
-        if self.spreads.shape != self.members.shape:
-            msg = f'spreads has the shape {self.spreads.shape} instead of {self.members.shape}'
-            raise ValueError(msg)
-        if not self.scale > 0.0:
-            msg = f'scale is {self.scale!r}, not a positive number'
-            raise ValueError(msg)
-        if self.degree < 1:
-            msg = f'degree is {self.degree}, not a whole number of at least 1'
-            raise ValueError(msg)
-        return len(self.members)
-
-
-def spreads_of(between: Floats) -> Floats:
-    """Return the ``spreads`` of members with (l, l) squared distances between them."""
-    spreads: Floats = between.mean(axis=1) - between.mean()
-    return spreads
+def check_neighbourhood(neighbours: int, radii: Floats, count: int) -> None:
+    """Refuse what are not the neighbours and radii of ``count`` training points."""
+    inside = 1 <= neighbours < count
+    require(inside, f'neighbours is {neighbours}, not a number from 1 to {count - 1}')
+    fits = radii.shape == (count,) and radii.min() >= 0.0
+    require(fits, f'radii are not {count} squared distances')

@@ -16,17 +16,14 @@ from two_manifold_ros.manifold.affinity import (
     affinity,
     check_bandwidth,
     check_indices,
+    check_shapes,
+    require,
     require_scale,
     SMALLEST_DEGREE,
 )
-from two_manifold_ros.manifold.graph import (
-    check_density,
-    connect,
-    embed_walk,
-    local_bandwidth,
-    notes_on_pieces,
-)
-from two_manifold_ros.manifold.local_metric import BLOCK, LocalMetric
+from two_manifold_ros.manifold.diffusion_map import check_density, embed_walk, local_bandwidth
+from two_manifold_ros.manifold.graph import connect, notes_on_pieces
+from two_manifold_ros.manifold.local_metric import LocalMetric
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Embedding, Samples
@@ -53,18 +50,12 @@ class AnisotropicTransition:
 
     Parameters
     ----------
-    bandwidth
-        :math:`\sigma`.
-    power
-        Of the mean of the two squared distances.
+    bandwidth, power
+        :math:`\sigma`, and the power of the mean of the two squared distances.
     members, coefficients, offsets
-        Of the `LocalMetric`.
-    begins : (n + 1,) int64
-        Where the steps of each training point begin in ``targets``.
-    targets : (e,) int64
-        Training points that may be stepped to, itself among them.
-    places : (e, r)
-        Their coordinates in the frame of the point stepped from.
+        Fields of the `LocalMetric`.
+    begins : (n + 1,) int64, targets : (e,) int64, places : (e, r)
+        See ``Steps``: where each training point may step to, itself among them.
     factors : (n,)
         :math:`q^{-\alpha}`.
     reach
@@ -110,34 +101,17 @@ class AnisotropicTransition:
         """Return ``count``; refuse what does not fit as many training points."""
         check_bandwidth(self.bandwidth)
         check_bandwidth(self.reach)
-        if not 0.0 <= self.power <= 1.0:
-            msg = f'power is {self.power!r}, not between 0 and 1'
-            raise ValueError(msg)
+        require(0.0 <= self.power <= 1.0, f'power is {self.power!r}, not between 0 and 1')
         check_indices('targets', self.targets, count)
         check_indices('members', self.members.ravel(), count)
-        rank = self.coefficients.shape[-1]
-        shapes = {
-            'members': (count, self.members.shape[-1]),
-            'coefficients': (count, self.members.shape[-1], rank),
-            'offsets': (count, rank),
-            'begins': (count + 1,),
-            'places': (len(self.targets), rank),
-            'factors': (count,),
-        }
-        for name, shape in shapes.items():
-            found = getattr(self, name).shape
-            if found != shape:
-                msg = f'{name} has the shape {found} instead of {shape}'
-                raise ValueError(msg)
-        steps = np.diff(self.begins)
-        if self.begins[0] != 0 or self.begins[-1] != len(self.targets) or steps.min() < 1:
-            msg = 'begins do not divide the targets among the training points'
-            raise ValueError(msg)
+        width, rank = self.members.shape[-1], self.coefficients.shape[-1]
+        check_shapes(self, members=(count, width), coefficients=(count, width, rank))
+        check_shapes(self, offsets=(count, rank), begins=(count + 1,), factors=(count,))
+        check_shapes(self, places=(len(self.targets), rank))
+        whole = self.begins[0] == 0 and self.begins[-1] == len(self.targets)
+        divided = whole and np.diff(self.begins).min() >= 1
+        require(bool(divided), 'begins do not divide the targets among the training points')
         return count
-
-
-CANDIDATES = 8
-"""For every neighbour wanted, how many neighbours in the ordinary distance are looked at."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +121,8 @@ class Steps:
 
     Parameters
     ----------
-    begins : (n + 1,) int64
-        Where the pairs of each point begin.
-    targets : (e,) int64
-        The other points, increasing for each point.
+    begins : (n + 1,) int64, targets : (e,) int64
+        Where the pairs of each point begin, and the other points, increasing for each point.
     places : (e, r)
         Coordinates of the other point in the frame of the point.
     squared : (e,)
@@ -201,8 +173,8 @@ def anisotropic_graph(
 def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) -> Floats:
     """Return (e, r) coordinates of each point's targets in the frame of the point."""
     result = np.empty((len(targets), metric.coefficients.shape[2]))
-    for begin in range(0, len(samples), BLOCK):
-        block = np.arange(begin, min(begin + BLOCK, len(samples)))
+    for begin in range(0, len(samples), 128):
+        block = np.arange(begin, min(begin + 128, len(samples)))
         members, local = np.unique(metric.members[block], return_inverse=True)
         distances = samples.distances_to(members)
         for index, columns in zip(block, local.reshape(len(block), -1), strict=True):
@@ -213,8 +185,10 @@ def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) 
 
 
 def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints]:
+    """Return ``begins`` and ``targets`` of pairs that may be near under a metric."""
     count = len(samples)
-    wanted = CANDIDATES * neighbours
+    # A metric's nearest are among eight times as many nearest in the ordinary distance.
+    wanted = 8 * neighbours
     if wanted >= count - 1:
         every = np.arange(count)
         return np.arange(count + 1) * count, np.tile(every, count)
@@ -252,10 +226,8 @@ class AnisotropicDiffusion:
 
     Parameters
     ----------
-    dimension
-        Coordinates kept, m.
-    neighbours
-        :math:`\kappa`; either point may be the neighbour of the other.
+    dimension, neighbours
+        As in ``DiffusionMap``.
     metric
         Where the covariances come from, and the rank of the pseudo-inverses.
     density
@@ -306,7 +278,7 @@ class AnisotropicDiffusion:
         Raises
         ------
         InputError
-            If there are too few points, most are identical, or the metric does not fit them.
+            See ``ManifoldLearner``; or the metric does not fit the points.
 
         """
         typical = require_scale(samples, self.dimension, self.neighbours)

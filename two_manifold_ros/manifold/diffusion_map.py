@@ -9,27 +9,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import identity
+from scipy.sparse import diags, identity
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
     check_bandwidth,
     check_neighbourhood,
     near_points,
+    require,
     require_scale,
     SMALLEST_DEGREE,
 )
-from two_manifold_ros.manifold.graph import (
-    affinity_graph,
-    check_density,
-    connect,
-    embed_walk,
-    local_bandwidth,
-    notes_on_pieces,
-)
+from two_manifold_ros.manifold.graph import affinity_graph, connect, notes_on_pieces, walk_modes
+from two_manifold_ros.manifold.learner import Embedding, Extension
 
 if TYPE_CHECKING:
-    from two_manifold_ros.manifold.learner import Embedding, Samples
+    from collections.abc import Callable
+
+    from scipy.sparse import csr_matrix
+
+    from two_manifold_ros.manifold.learner import Response, Samples
     from two_manifold_ros.typing import Floats
 
 
@@ -44,10 +44,8 @@ class Transition:
     ----------
     bandwidth
         :math:`\sigma`.
-    neighbours
-        How many others are near.
-    radii : (n,)
-        Squared distance of each training point to the last of its own neighbours.
+    neighbours, radii : (n,)
+        See ``near_points``.
     factors : (n,)
         :math:`q^{-\alpha}`, see ``DiffusionMap``.
 
@@ -73,9 +71,8 @@ class Transition:
         """Return ``count``; refuse what does not fit as many training points."""
         check_bandwidth(self.bandwidth)
         check_neighbourhood(self.neighbours, self.radii, count)
-        if self.factors.shape != (count,) or not self.factors.min() > 0.0:
-            msg = f'factors are not {count} positive numbers'
-            raise ValueError(msg)
+        fits = self.factors.shape == (count,) and self.factors.min() > 0.0
+        require(fits, f'factors are not {count} positive numbers')
         return count
 
 
@@ -133,15 +130,7 @@ class DiffusionMap:
         check_density(self.density)
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points through their neighbour graph; no n x n dense matrix is formed.
-
-        Raises
-        ------
-        InputError
-            If there are too few points, or most are identical.
-
-        """
+        """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
         require_scale(samples, self.dimension, self.neighbours)
         indices, squared = samples.neighbours(self.neighbours)
         radii = squared[:, -1].copy()
@@ -156,3 +145,66 @@ class DiffusionMap:
             bandwidth,
             notes_on_pieces(components, self.neighbours),
         )
+
+
+def embed_walk(
+    graph: csr_matrix,
+    dimension: int,
+    density: float,
+    respond: Callable[[Floats], Response],
+    bandwidth: float,
+    notes: tuple[str, ...],
+) -> Embedding:
+    r"""
+    Embed by the eigenfunctions of a random walk, times their eigenvalues.
+
+    Parameters
+    ----------
+    graph : (n, n)
+        Symmetric affinities W, connected, of each point with itself too.
+    dimension, density
+        m and :math:`\alpha` of ``DiffusionMap``.
+    respond
+        From the (n,) factors :math:`q^{-\alpha}` to the probabilities of a step from a new point.
+    bandwidth, notes
+        Fields of the embedding.
+
+    """
+    factors = np.asarray(graph.sum(axis=1)).ravel() ** -density
+    scaling = diags(factors)
+    eigenvalues, functions = walk_modes(scaling @ graph @ scaling, dimension)
+    mean = (functions * eigenvalues).mean(axis=0)
+    return Embedding(
+        functions * eigenvalues - mean,
+        Extension(respond(factors), functions, -mean),
+        eigenvalues,
+        bandwidth,
+        notes,
+    )
+
+
+def local_bandwidth(radii: Floats) -> float:
+    """
+    Return the root of half the median of (n,) squared distances to the last neighbours.
+
+    Raises
+    ------
+    InputError
+        If at least half of the points have no neighbours but copies.
+
+    """
+    bandwidth = float(np.sqrt(0.5 * np.median(radii)))
+    if not bandwidth > 0.0:
+        msg = (
+            'most points have as many identical copies as there are neighbours; leave out the '
+            'copies or ask for more neighbours'
+        )
+        raise InputError(msg)
+    return bandwidth
+
+
+def check_density(density: float) -> None:
+    """Refuse, by an ``InputError``, an exponent of the density that is not between 0 and 1."""
+    if not 0.0 <= density <= 1.0:
+        msg = f'density is {density}, but must be between 0 and 1'
+        raise InputError(msg)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Neighbour graphs, and the slowest modes of their matrices."""
+"""The neighbour graph, the bridges between its pieces, and the modes of matrices over it."""
 
 from __future__ import annotations
 
@@ -11,76 +11,13 @@ from scipy.sparse import coo_matrix, csr_matrix, diags, identity
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator, splu
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import affinity, fix_signs, start_vector
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.affinity import affinity, fix_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scipy.sparse import csc_matrix
 
-    from two_manifold_ros.manifold.learner import Response, Samples
-    from two_manifold_ros.typing import Floats, Ints
-
-
-SHIFT = 1e-9
-"""Added to the diagonal, relative to its mean, so that the matrix can be factored."""
-
-
-def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:
-    """
-    Return the smallest eigenvalues of a positive semidefinite matrix, but for one that is known.
-
-    By inverse iteration on the complement of the null vector: a second eigenvalue that is zero
-    to rounding, as of a nearly split graph, is told from the first, and clustered ones converge.
-
-    Parameters
-    ----------
-    matrix : (n, n)
-        Symmetric and sparse.
-    null : (n,)
-        Eigenvector with eigenvalue 0, of unit length.
-    count
-        How many modes, m, at most n - 2.
-
-    Returns
-    -------
-    values : (m,), vectors : (n, m)
-        Increasing; orthonormal columns, orthogonal to ``null``, with signs fixed.
-
-    """
-    size = len(null)
-    shift = SHIFT * matrix.diagonal().mean()
-    factors = splu(
-        (matrix + shift * identity(size)).tocsc(),
-        # For a matrix that is symmetric and, with the shift, positive: fewer entries, no pivots.
-        permc_spec='MMD_AT_PLUS_A',
-        diag_pivot_thresh=0.0,
-        options={'SymmetricMode': True},
-    )
-
-    def project(vector: Floats) -> Floats:
-        return vector - null * (null @ vector)
-
-    inverse = LinearOperator(
-        (size, size), matvec=lambda vector: project(factors.solve(project(vector))), dtype=float
-    )
-    values, vectors = eigsh(
-        matrix,
-        k=count,
-        sigma=-shift,
-        OPinv=inverse,
-        v0=project(start_vector(size)),
-    )
-    order = np.argsort(values)
-    # Up to SciPy 1.14 ARPACK leaves in what rounding, a billion times as large here, let in.
-    vectors = vectors - np.outer(null, null @ vectors)
-    return np.maximum(values[order], 0.0), fix_signs(vectors[:, order])
-
-
-PROBES = 200
-"""Points of a small component that are compared with all others to find its bridge."""
+    from two_manifold_ros.manifold.learner import Samples
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matrix:
@@ -103,18 +40,25 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
     return graph.maximum(graph.T).tocsr()
 
 
-def connect(graph: csr_matrix, samples: Samples, bandwidth: float) -> tuple[csr_matrix, int]:
+def connect(
+    graph: csr_matrix, samples: Samples, bandwidth: float, probes: int = 200
+) -> tuple[csr_matrix, int]:
     """
-    Join the components of a graph, each by one edge to its nearest point outside.
+    Join the pieces of a graph, each by one edge to its nearest point outside.
 
-    Every extra component would add a null vector to the Laplacian, whose inverse root explodes.
+    Every extra piece would add a null vector to the Laplacian, whose inverse root explodes.
+
+    Parameters
+    ----------
+    graph : (n, n)
+        Symmetric affinities of ``bandwidth``.
+    probes
+        Points of a piece that are compared with all others to find its bridge.
 
     Returns
     -------
-    graph
-        Connected.
-    components
-        How many there were.
+    graph, components
+        Connected, and how many pieces there were.
 
     """
     components, labels = connected_components(graph, directed=False)
@@ -122,7 +66,7 @@ def connect(graph: csr_matrix, samples: Samples, bandwidth: float) -> tuple[csr_
     while components > 1:
         sizes = np.bincount(labels)
         bridges = [
-            _bridge(samples, labels == label)
+            _bridge(samples, labels == label, probes)
             for label in range(components)
             if label != sizes.argmax()
         ]
@@ -134,30 +78,19 @@ def connect(graph: csr_matrix, samples: Samples, bandwidth: float) -> tuple[csr_
     return graph, found
 
 
-def _bridge(samples: Samples, inside: Floats) -> tuple[int, int, float]:
+def _bridge(samples: Samples, inside: Bools, probes: int) -> tuple[int, int, float]:
+    """Return the ends and the squared length of the edge that joins a piece to the others."""
     members = np.flatnonzero(inside)
-    step = max(1, len(members) // PROBES)
-    probes = members[::step][:PROBES]
-    distances = samples.distances_to(probes)
+    step = max(1, len(members) // probes)
+    some = members[::step][:probes]
+    distances = samples.distances_to(some)
     distances[members] = np.inf
     outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
-    return int(probes[probe]), int(outside), float(distances[outside, probe])
+    return int(some[probe]), int(outside), float(distances[outside, probe])
 
 
 class Bridges(NamedTuple):
-    """
-    Edges between pieces, each in both directions; none where the graph is in one piece.
-
-    Parameters
-    ----------
-    first, second : (b,) int64
-        Ends.
-    squared : (b,)
-        Squared lengths.
-    notes
-        Sentences that have to be said aloud.
-
-    """
+    """Edges between pieces in both directions: (b,) ends, (b,) squared lengths, and sentences."""
 
     first: Ints
     second: Ints
@@ -189,19 +122,59 @@ def notes_on_pieces(components: int, neighbours: int) -> tuple[str, ...]:
     return (note,)
 
 
-FEW = 1_000
-"""Points whose factors are small in any number of dimensions."""
+def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:
+    """
+    Return the smallest eigenvalues of a positive semidefinite matrix without a known zero.
 
-RESTARTS = 100
-"""Of Lanczos; most graphs need less than ten, points along a thread may need thousands."""
+    By inverse iteration on the complement of the null vector: a second eigenvalue that is zero
+    to rounding, as of a nearly split graph, is told from the first, and clustered ones converge.
+
+    Parameters
+    ----------
+    matrix : (n, n)
+        Symmetric and sparse.
+    null : (n,)
+        Eigenvector with eigenvalue 0, of unit length.
+    count
+        Number of modes, m, at most n - 2.
+
+    Returns
+    -------
+    values : (m,), vectors : (n, m)
+        Increasing; orthonormal columns, orthogonal to ``null``, with signs fixed.
+
+    """
+    size = len(null)
+    # Added to the diagonal so that the matrix can be factored.
+    shift = 1e-9 * matrix.diagonal().mean()
+    factors = splu(
+        (matrix + shift * identity(size)).tocsc(),
+        # For a matrix that is symmetric and, with the shift, positive: fewer entries, no pivots.
+        permc_spec='MMD_AT_PLUS_A',
+        diag_pivot_thresh=0.0,
+        options={'SymmetricMode': True},
+    )
+
+    def project(vector: Floats) -> Floats:
+        return vector - null * (null @ vector)
+
+    inverse = LinearOperator(
+        (size, size), matvec=lambda vector: project(factors.solve(project(vector))), dtype=float
+    )
+    start = project(_start_vector(size))
+    values, vectors = eigsh(matrix, k=count, sigma=-shift, OPinv=inverse, v0=start)
+    order = np.argsort(values)
+    # Up to SciPy 1.14 ARPACK leaves in what rounding, a billion times as large here, let in.
+    vectors = vectors - np.outer(null, null @ vectors)
+    return np.maximum(values[order], 0.0), fix_signs(vectors[:, order])
 
 
-def walk_modes(graph: csr_matrix, count: int) -> tuple[Floats, Floats]:
+def walk_modes(graph: csr_matrix, count: int, few: int = 1_000) -> tuple[Floats, Floats]:
     r"""
     Return the largest eigenvalues and the eigenfunctions of a walk, without the constant one.
 
-    By inverse iteration where there are few points: it copes with any symmetry of the graph. The
-    factors of many points in many dimensions are large; these go by products with the graph,
+    By inverse iteration for ``few`` points: it copes with any symmetry of the graph. The
+    factors of many points in many dimensions are large; these use products with the graph,
     unless that takes too long: then the points lie along a thread, and their factors are small.
 
     Parameters
@@ -209,7 +182,7 @@ def walk_modes(graph: csr_matrix, count: int) -> tuple[Floats, Floats]:
     graph : (n, n)
         Symmetric affinities W, connected; steps are the rows of W divided by their sums.
     count
-        How many modes, m, at most n - 2.
+        Number of modes, m, at most n - 2.
 
     Returns
     -------
@@ -221,7 +194,7 @@ def walk_modes(graph: csr_matrix, count: int) -> tuple[Floats, Floats]:
     root = diags(1.0 / np.sqrt(degrees))
     symmetric = (root @ graph @ root).tocsr()
     constant = np.sqrt(degrees / degrees.sum())
-    found = _by_products(symmetric, constant, count) if len(constant) > FEW else None
+    found = _modes_by_products(symmetric, constant, count) if len(constant) > few else None
     if found is None:
         laplacian = (identity(len(constant)) - symmetric).tocsc()
         gaps, vectors = smallest_modes(laplacian, constant, count)
@@ -230,7 +203,7 @@ def walk_modes(graph: csr_matrix, count: int) -> tuple[Floats, Floats]:
     return values, vectors / constant[:, None]
 
 
-def _by_products(
+def _modes_by_products(
     symmetric: csr_matrix, constant: Floats, count: int
 ) -> tuple[Floats, Floats] | None:
     # The constant mode becomes the last of all.
@@ -239,84 +212,17 @@ def _by_products(
         matvec=lambda vector: symmetric @ vector - 3.0 * constant * (constant @ vector),
         dtype=float,
     )
-    start = start_vector(len(constant))
+    start = _start_vector(len(constant))
     try:
-        values, vectors = eigsh(without, k=count, which='LA', v0=start, maxiter=RESTARTS)
+        # Most graphs need less than ten restarts, points along a thread may need thousands.
+        values, vectors = eigsh(without, k=count, which='LA', v0=start, maxiter=100)
     except ArpackNoConvergence:
         return None
     order = np.argsort(values)[::-1]
     return values[order], fix_signs(vectors[:, order])
 
 
-def embed_walk(
-    graph: csr_matrix,
-    dimension: int,
-    density: float,
-    respond: Callable[[Floats], Response],
-    bandwidth: float,
-    notes: tuple[str, ...],
-) -> Embedding:
-    r"""
-    Embed by the eigenfunctions of a random walk, times their eigenvalues.
-
-    Parameters
-    ----------
-    graph : (n, n)
-        Symmetric affinities W, connected, of each point with itself too.
-    dimension
-        Coordinates kept, m.
-    density
-        :math:`\alpha`; a step has the probability
-        :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` but for a factor, with the row sums q of W.
-    respond
-        From the (n,) factors :math:`q^{-\alpha}` to the probabilities of a step from a new point.
-    bandwidth, notes
-        To be told by the embedding.
-
-    """
-    factors = np.asarray(graph.sum(axis=1)).ravel() ** -density
-    scaling = diags(factors)
-    eigenvalues, functions = walk_modes(scaling @ graph @ scaling, dimension)
-    mean = (functions * eigenvalues).mean(axis=0)
-    return Embedding(
-        functions * eigenvalues - mean,
-        Extension(respond(factors), functions, -mean),
-        eigenvalues,
-        bandwidth,
-        notes,
-    )
-
-
-def local_bandwidth(radii: Floats) -> float:
-    """
-    Return the root of half the median of (n,) squared distances to the last neighbours.
-
-    Raises
-    ------
-    InputError
-        If at least half of the points have no neighbours but copies.
-
-    """
-    bandwidth = float(np.sqrt(0.5 * np.median(radii)))
-    if not bandwidth > 0.0:
-        msg = (
-            'most points have as many identical copies as there are neighbours; leave out the '
-            'copies or ask for more neighbours'
-        )
-        raise InputError(msg)
-    return bandwidth
-
-
-def check_density(density: float) -> None:
-    """
-    Refuse an exponent of the density out of range.
-
-    Raises
-    ------
-    InputError
-        If it is not between 0 and 1.
-
-    """
-    if not 0.0 <= density <= 1.0:
-        msg = f'density is {density}, but must be between 0 and 1'
-        raise InputError(msg)
+def _start_vector(count: int) -> Floats:
+    # A constant vector will not do: where it is itself an eigenvector the solver goes on at
+    # random, and where it shares a symmetry of the matrix the solver finds no mode without it.
+    return np.random.default_rng(0).standard_normal(count)

@@ -18,19 +18,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class IndependentPair:
     """
-    Two coordinates, each a function of one independent variable only.
+    Two (n, 2) coordinates, each a function of one independent variable only.
 
-    Parameters
-    ----------
-    coordinates : (n, 2)
-        Mean square one; which variable comes first, and the signs, are not determined.
-    rotation : (2, 2)
-        Of the first two eigenfunctions, scaled alike: ``functions[:, :2] @ rotation``.
-    partner
-        Column of the eigenfunction that their product is.
-    match
-        Correlation of the product with it, between 0 and 1.
-
+    They have mean square one; which variable comes first, and the signs, are not determined.
+    ``rotation`` (2, 2) turns the first two eigenfunctions, scaled alike, into them; their product
+    is the eigenfunction in the column ``partner``, with a correlation of ``match`` in [0, 1].
     """
 
     coordinates: Floats
@@ -91,14 +83,6 @@ def independent_pair(functions: Floats, eigenvalues: Floats) -> IndependentPair:
 
 
 def place_on_interval(coordinate: Floats) -> Floats:
-    r"""
-    Return x in [0, 1] of :math:`\sqrt 2 \cos(\pi x)`, the first eigenfunction of an interval.
-
-    Parameters
-    ----------
-    coordinate : (n, ...)
-        Of mean square one.
-
-    """
+    r"""Return x in [0, 1] of :math:`\sqrt 2 \cos(\pi x)`, first eigenfunction of an interval."""
     places: Floats = np.arccos(np.clip(coordinate / np.sqrt(2.0), -1.0, 1.0)) / np.pi
     return places

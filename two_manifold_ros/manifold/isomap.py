@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
-    check_neighbours,
-    fix_signs,
+    leading_modes,
+    require,
     require_scale,
     require_spread,
     spread_landmarks,
@@ -40,7 +39,7 @@ class Geodesic:
     Parameters
     ----------
     neighbours
-        Through how many the geodesics of a new point may begin.
+        Number of training points through which the geodesics of a new point may begin.
     lengths : (n, l)
         Geodesic distances of the training points to the landmarks.
 
@@ -60,31 +59,17 @@ class Geodesic:
 
     def check(self, count: int) -> int:
         """Return l; refuse what does not fit ``count`` training points."""
-        check_neighbours(self.neighbours)
+        enough = self.neighbours >= 1
+        require(enough, f'neighbours is {self.neighbours!r}, not a whole number of at least 1')
         shape = self.lengths.shape
-        if len(shape) != 2 or shape[0] != count or not shape[1]:
-            msg = f'lengths has the shape {shape} instead of ({count}, at least 1)'
-            raise ValueError(msg)
-        if self.lengths.min() < 0.0:
-            msg = 'lengths are negative'
-            raise ValueError(msg)
+        fits = len(shape) == 2 and shape[0] == count and shape[1] > 0
+        require(fits, f'lengths has the shape {shape} instead of ({count}, at least 1)')
+        require(bool(self.lengths.min() >= 0.0), 'lengths are negative')
         return int(shape[1])
 
 
 def geodesic_lengths(indices: Ints, squared: Floats, bridges: Bridges, landmarks: Ints) -> Floats:
-    """
-    Return the (n, l) lengths of the shortest paths to the landmarks.
-
-    Parameters
-    ----------
-    indices, squared : (n, kappa)
-        Nearest neighbours and their squared distances; edges go both ways.
-    bridges
-        That join the pieces of the graph.
-    landmarks : (l,) int64
-        Points.
-
-    """
+    """Return (n, l) lengths of shortest paths to landmarks over neighbours and bridges."""
     count, kappa = indices.shape
     rows = np.repeat(np.arange(count), kappa)
     first = np.concatenate([rows, indices.ravel(), bridges.first])
@@ -95,13 +80,6 @@ def geodesic_lengths(indices: Ints, squared: Floats, bridges: Bridges, landmarks
     places = (first[kept], second[kept])
     graph = csr_matrix((lengths[kept], places), shape=(count, count))
     return np.ascontiguousarray(dijkstra(graph, indices=landmarks).T)
-
-
-LANDMARKS = 200
-"""Evenly spread points whose geodesics are found: time and size of a model grow with them."""
-
-SMALLEST_SHARE = 1e-10
-"""Of the first eigenvalue; smaller ones are rounding, and negative ones no distances."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +104,8 @@ class Isomap:
     neighbours
         :math:`\kappa`; a point is joined to those that it is nearest to as well.
     landmarks
-        At most so many, at least 2; 200 were as good as all on windows and on a rolled sheet.
+        Most evenly spread points whose geodesics are found, at least 2: time and size of a model
+        grow with them, and 200 were as good as all on windows and on a rolled sheet.
 
     Raises
     ------
@@ -143,7 +122,7 @@ class Isomap:
 
     dimension: int
     neighbours: int
-    landmarks: int = LANDMARKS
+    landmarks: int = 200
 
     def __post_init__(self) -> None:
         """Check the number of landmarks."""
@@ -152,15 +131,7 @@ class Isomap:
             raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points; the model keeps their (n, l) geodesics.
-
-        Raises
-        ------
-        InputError
-            If there are too few points, or most are identical.
-
-        """
+        """Embed the points; the model keeps their (n, l) geodesics."""
         typical = require_scale(samples, self.dimension, self.neighbours)
         indices, squared = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
@@ -168,21 +139,12 @@ class Isomap:
         lengths = geodesic_lengths(indices, squared, bridges, members)
         between = np.square(lengths[members])
         require_spread(between, typical)
-        eigenvalues, vectors = _scaling(between, self.dimension)
+        gram = -0.25 * (between + between.T)
+        gram -= gram.mean(axis=0)
+        gram -= gram.mean(axis=1)[:, None]
+        eigenvalues, vectors = leading_modes(gram, self.dimension)
         table = -0.5 * vectors / np.sqrt(eigenvalues)
         coordinates = np.square(lengths) @ table
         mean = coordinates.mean(axis=0)
         extension = Extension(Geodesic(self.neighbours, lengths), table, -mean)
         return Embedding(coordinates - mean, extension, eigenvalues, notes=bridges.notes)
-
-
-def _scaling(squared: Floats, dimension: int) -> tuple[Floats, Floats]:
-    """Return the leading eigenpairs of (l, l) squared distances centred twice."""
-    gram = -0.25 * (squared + squared.T)
-    gram -= gram.mean(axis=0)
-    gram -= gram.mean(axis=1)[:, None]
-    first = max(0, len(gram) - dimension)
-    values, vectors = eigh(gram, subset_by_index=[first, len(gram) - 1])
-    values, vectors = values[::-1], vectors[:, ::-1]
-    keep = values > SMALLEST_SHARE * values[0]
-    return values[keep], fix_signs(vectors[:, keep])

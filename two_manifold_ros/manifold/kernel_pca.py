@@ -1,56 +1,113 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel PCA: linear, polynomial and Gaussian kernels as explicit low-rank features."""
+"""Kernel principal components: linear, polynomial and Gaussian (2.1)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import eigh
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
-    fix_signs,
-    InnerProduct,
-    MemberAffinity,
+    affinity,
+    check_bandwidth,
+    check_indices,
+    check_shapes,
+    leading_modes,
+    require,
     require_scale,
     require_spread,
     spread_landmarks,
-    spreads_of,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension, Response
+from two_manifold_ros.manifold.learner import Embedding, Extension
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
 
-LANDMARKS = 2_000
-"""Beyond this many points the eigenvectors come from as many evenly spread ones (Nystrom)."""
+@dataclass(frozen=True)
+class MemberAffinity:
+    """Affinities of a ``bandwidth`` to some ``members`` (l,) of the training points."""
 
-SMALLEST_SHARE = 1e-10
-"""Of the first eigenvalue, below which one is rounding and its coordinate is left out."""
-
-
-class KernelResponse(Response, Protocol):
-    """A response by the values of a kernel at some members of the training points."""
-
-    @property
-    def members(self) -> Ints:
-        """Return the training points that count: (l,)."""
-        ...
+    bandwidth: float
+    members: Ints
 
     def kernel(self, squared: Floats) -> Floats:
-        """Return the (..., l) values of the kernel of (..., l) squared distances to them."""
-        ...
+        """Return the (..., l) affinities for (..., l) squared distances to the members."""
+        return affinity(squared, self.bandwidth)
+
+    def weights(self, squared: Floats) -> Floats:
+        """Return the (l,) affinities of a point with (n,) squared distances."""
+        return self.kernel(squared[self.members])
+
+    def check(self, count: int) -> int:
+        """Return l; refuse what does not fit ``count`` training points."""
+        check_bandwidth(self.bandwidth)
+        check_indices('members', self.members, count)
+        return len(self.members)
+
+
+@dataclass(frozen=True)
+class InnerProduct:
+    r"""
+    Powers of inner products with the members, centred at their mean.
+
+    .. math:: a_j(x) = \Big(\frac{g_j(x)}{s} + c\Big)^p, \qquad
+              g_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
+
+    with the squared distances d of the new point to the members and :math:`h_j` as below:
+    :math:`g_j(x)` is the inner product of x and member j, both taken from the mean of the members.
+
+    Parameters
+    ----------
+    members : (l,) int64
+        Training points that count.
+    spreads : (l,)
+        :math:`h`: mean squared distance of each member to all of them, less the mean over all.
+    scale, constant, degree
+        s, c and p.
+
+    """
+
+    members: Ints
+    spreads: Floats
+    scale: float
+    constant: float
+    degree: int
+
+    def kernel(self, squared: Floats) -> Floats:
+        """Return the (..., l) powers for (..., l) squared distances to the members."""
+        inner = -0.5 * (squared - squared.mean(axis=-1, keepdims=True) - self.spreads)
+        powers: Floats = (inner / self.scale + self.constant) ** self.degree
+        return powers
+
+    def weights(self, squared: Floats) -> Floats:
+        """Return the (l,) powers of a point with (n,) squared distances."""
+        return self.kernel(squared[self.members])
+
+    def check(self, count: int) -> int:
+        """Return l; refuse what does not fit ``count`` training points."""
+        check_indices('members', self.members, count)
+        check_shapes(self, spreads=self.members.shape)
+        require(self.scale > 0.0, f'scale is {self.scale!r}, not a positive number')
+        whole = self.degree >= 1
+        require(whole, f'degree is {self.degree}, not a whole number of at least 1')
+        return len(self.members)
+
+
+def spreads_of(between: Floats) -> Floats:
+    """Return the ``spreads`` of members with (l, l) squared distances between them."""
+    spreads: Floats = between.mean(axis=1) - between.mean()
+    return spreads
 
 
 def kernel_pca(
     squared: Floats,
-    response: KernelResponse,
+    response: MemberAffinity | InnerProduct,
     dimension: int,
     *,
     centred: bool = True,
@@ -71,7 +128,7 @@ def kernel_pca(
         Whether :math:`V \Lambda V^\top` is the kernel matrix of the members centred in feature
         space, as principal components are; else the matrix itself.
     bandwidth
-        To be told by the embedding.
+        Bandwidth that the embedding reports.
 
     """
     kernel = response.kernel(squared)
@@ -80,60 +137,11 @@ def kernel_pca(
     if centred:
         inner = inner - inner.mean(axis=0)
         inner -= inner.mean(axis=1)[:, None]
-    values, vectors = _leading(inner, dimension)
+    values, vectors = leading_modes(inner, dimension)
     table = vectors / np.sqrt(values)
     features = kernel @ table
     mean = features.mean(axis=0)
     return Embedding(features - mean, Extension(response, table, -mean), values, bandwidth)
-
-
-def _leading(matrix: Floats, count: int) -> tuple[Floats, Floats]:
-    """Return the leading eigenpairs of a symmetric matrix, but for those that are rounding."""
-    # Dense, since the space that Lanczos searches ends early where the rank is low.
-    last = len(matrix) - 1
-    values, vectors = eigh(matrix, subset_by_index=[max(0, last + 1 - count), last])
-    values, vectors = values[::-1], fix_signs(vectors[:, ::-1])
-    keep = values > SMALLEST_SHARE * values[0]
-    return values[keep], vectors[:, keep]
-
-
-@dataclass(frozen=True)
-class LinearKernel:
-    """
-    Principal components of the points.
-
-    The eigenvalues of the embedding are those of the inner products of the centred points. There
-    are fewer coordinates than asked for where the points span fewer dimensions.
-
-    Parameters
-    ----------
-    dimension
-        Coordinates kept, m.
-    landmarks
-        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
-
-    """
-
-    dimension: int
-    landmarks: int = LANDMARKS
-
-    def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points; memory is n times the number of landmarks.
-
-        Raises
-        ------
-        InputError
-            If there are no more points than dimensions, or most are identical.
-
-        """
-        typical = require_scale(samples, self.dimension)
-        members = spread_landmarks(len(samples), self.landmarks)
-        squared = samples.distances_to(members)
-        between = squared[members]
-        require_spread(between, typical)
-        response = InnerProduct(members, spreads_of(between), 1.0, 0.0, 1)
-        return kernel_pca(squared, response, self.dimension)
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ class PolynomialKernel:
 
     with the mean squared length s of the centred points, so that neither where the points lie nor
     in what unit they are matters. The eigenvalues of the embedding are those of the kernel matrix
-    centred in feature space.
+    centred in feature space. Memory is n times the number of landmarks.
 
     Parameters
     ----------
@@ -165,7 +173,7 @@ class PolynomialKernel:
 
     dimension: int
     degree: int = 3
-    landmarks: int = LANDMARKS
+    landmarks: int = 2_000
 
     def __post_init__(self) -> None:
         """Check the degree."""
@@ -174,23 +182,31 @@ class PolynomialKernel:
             raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points; memory is n times the number of landmarks.
-
-        Raises
-        ------
-        InputError
-            If there are no more points than dimensions, or most are identical.
-
-        """
-        typical = require_scale(samples, self.dimension)
-        members = spread_landmarks(len(samples), self.landmarks)
-        squared = samples.distances_to(members)
+        """Embed the points, see ``ManifoldLearner``."""
+        squared, members, _ = _distances(samples, self.dimension, self.landmarks)
         between = squared[members]
-        require_spread(between, typical)
         # The squared distance of two points is on average twice their squared length.
         scale = 0.5 * float(between.mean())
         response = InnerProduct(members, spreads_of(between), scale, 1.0, self.degree)
+        return kernel_pca(squared, response, self.dimension)
+
+
+@dataclass(frozen=True)
+class LinearKernel:
+    """
+    Principal components of the points, fewer than asked for where these span fewer dimensions.
+
+    The eigenvalues of the embedding are those of the inner products of the centred points.
+    ``landmarks`` as for ``PolynomialKernel``.
+    """
+
+    dimension: int
+    landmarks: int = 2_000
+
+    def fit(self, samples: Samples) -> Embedding:
+        """Embed the points, see ``ManifoldLearner``."""
+        squared, members, _ = _distances(samples, self.dimension, self.landmarks)
+        response = InnerProduct(members, spreads_of(squared[members]), 1.0, 0.0, 1)
         return kernel_pca(squared, response, self.dimension)
 
 
@@ -200,31 +216,23 @@ class GaussianKernel:
     Features of ``exp(-||x - y||^2 / (2 sigma^2))`` with the median distance :math:`\sigma`.
 
     The eigenvalues of the embedding are those of the kernel matrix, before it is centred.
-
-    Parameters
-    ----------
-    dimension
-        Coordinates kept, m.
-    landmarks
-        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
-
+    ``landmarks`` as for ``PolynomialKernel``.
     """
 
     dimension: int
-    landmarks: int = LANDMARKS
+    landmarks: int = 2_000
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points; memory is n times the number of landmarks.
-
-        Raises
-        ------
-        InputError
-            If there are no more points than dimensions, or most are identical.
-
-        """
-        bandwidth = require_scale(samples, self.dimension)
-        response = MemberAffinity(bandwidth, spread_landmarks(len(samples), self.landmarks))
-        squared = samples.distances_to(response.members)
-        require_spread(squared[response.members], bandwidth)
+        """Embed the points, see ``ManifoldLearner``."""
+        squared, members, bandwidth = _distances(samples, self.dimension, self.landmarks)
+        response = MemberAffinity(bandwidth, members)
         return kernel_pca(squared, response, self.dimension, centred=False, bandwidth=bandwidth)
+
+
+def _distances(samples: Samples, dimension: int, most: int) -> tuple[Floats, Ints, float]:
+    """Return (n, l) squared distances to landmarks, their (l,) indices, the median distance."""
+    typical = require_scale(samples, dimension)
+    members = spread_landmarks(len(samples), most)
+    squared = samples.distances_to(members)
+    require_spread(squared[members], typical)
+    return squared, members, typical

@@ -15,7 +15,9 @@ from two_manifold_ros.manifold.affinity import (
     affinity,
     check_indices,
     check_neighbourhood,
+    check_shapes,
     near_points,
+    require,
     require_scale,
     SMALLEST_DEGREE,
 )
@@ -36,10 +38,11 @@ if TYPE_CHECKING:
 
 
 LARGEST_GAIN = 20.0
-"""Of a mode over its mean in the neighbourhood, either way: more would be the noise of it."""
+"""
+Largest value of a mode over its mean in the neighbourhood, either way: more would be noise.
 
-SAME = 1e-12
-"""Squared distance, relative to the largest radius, below which points are the same."""
+Half of it misses the training rows of rougher modes, twice of it doubles the noise of new points.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,21 +69,17 @@ class NearModes:
     Parameters
     ----------
     bandwidth
-        Of the affinity; 0 for affinities of 1.
-    neighbours
-        How many others are near.
+        Bandwidth of the affinity; 0 for affinities of 1.
+    neighbours, radii : (n,)
+        See ``near_points``.
     normalised
         1 for the normalised Laplacian, else 0.
-    radii : (n,)
-        Squared distance of each training point to the last of its own neighbours.
     eigenvalues : (m,)
         :math:`\lambda`.
     modes : (n, m)
         :math:`\psi`; of the normalised Laplacian those of the random walk.
-    bridges : (b, 2) int64
-        Pairs that join pieces of the graph, in both directions.
-    bridge_weights : (b,)
-        Their affinities.
+    bridges : (b, 2) int64, bridge_weights : (b,)
+        Pairs that join pieces of the graph, in both directions, and their affinities.
 
     """
 
@@ -119,38 +118,31 @@ class NearModes:
         if not len(self.bridges):
             return []
         nearest = squared.argmin()
-        if squared[nearest] > SAME * self.radii.max():
+        if squared[nearest] > 1e-12 * self.radii.max():  # not the same point
             return []
         mine = self.bridges[:, 0] == nearest
         return list(zip(self.bridges[mine, 1], self.bridge_weights[mine], strict=True))
 
     def check(self, count: int) -> int:
         """Return m; refuse what does not fit ``count`` training points."""
-        if not self.bandwidth >= 0.0:
-            msg = f'bandwidth is {self.bandwidth!r}, a negative number'
-            raise ValueError(msg)
-        if self.normalised not in {0, 1}:
-            msg = f'normalised is {self.normalised}, neither 0 nor 1'
-            raise ValueError(msg)
+        require(self.bandwidth >= 0.0, f'bandwidth is {self.bandwidth!r}, a negative number')
+        known = self.normalised in {0, 1}
+        require(known, f'normalised is {self.normalised}, neither 0 nor 1')
         check_neighbourhood(self.neighbours, self.radii, count)
-        shapes = {
-            'modes': (self.modes, (count, self.eigenvalues.size)),
-            'eigenvalues': (self.eigenvalues, (self.eigenvalues.size,)),
-            'bridges': (self.bridges, (self.bridge_weights.size, 2)),
-            'bridge_weights': (self.bridge_weights, (self.bridge_weights.size,)),
-        }
-        for name, (array, shape) in shapes.items():
-            if array.shape != shape:
-                msg = f'{name} has the shape {array.shape} instead of {shape}'
-                raise ValueError(msg)
-        if self.bridges.size:
+        modes, bridges = self.eigenvalues.size, self.bridge_weights.size
+        check_shapes(self, modes=(count, modes), eigenvalues=(modes,))
+        check_shapes(self, bridges=(bridges, 2), bridge_weights=(bridges,))
+        if bridges:
             check_indices('bridges', self.bridges.ravel(), count)
         return int(self.eigenvalues.size)
 
 
-WEIGHTS = ('heat', 'binary')
 SMALLEST_EIGENVALUE = 1e-9
-"""Rounding may make one of a nearly split graph 0, where its inverse is infinite."""
+"""
+Rounding may make one of a nearly split graph 0, where its inverse is infinite.
+
+A point then lies 3e4 spreads away at the most; the size of it matters to nothing else.
+"""
 
 
 @dataclass(frozen=True)
@@ -177,8 +169,8 @@ class LaplacianEigenmap:
     normalised
         Whether the Laplacian is the normalised one, the first.
     weights
-        Affinities, one of ``WEIGHTS``: :math:`\exp(-d^2/2\sigma^2)` with the median distance
-        :math:`\sigma`, or 1.
+        Affinities: 'heat', :math:`\exp(-d^2/2\sigma^2)` with the median distance
+        :math:`\sigma`, or 'binary', 1.
     scaled
         Whether modes are divided by :math:`\sqrt{\lambda}`; all count alike without.
 
@@ -202,23 +194,12 @@ class LaplacianEigenmap:
 
     def __post_init__(self) -> None:
         """Check the name of the weights."""
-        if self.weights not in WEIGHTS:
-            msg = (
-                f'there are no weights named {self.weights!r}; choose one of {", ".join(WEIGHTS)}'
-            )
+        if self.weights not in {'heat', 'binary'}:
+            msg = f'there are no weights named {self.weights!r}; choose one of heat, binary'
             raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points through their neighbour graph; no n x n dense matrix is formed.
-
-        Raises
-        ------
-        InputError
-            If there are too few points for the dimension or the neighbours, or most are
-            identical.
-
-        """
+        """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
         distance = require_scale(samples, self.dimension, self.neighbours)
         bandwidth = distance if self.weights == 'heat' else 0.0
         indices, squared = samples.neighbours(self.neighbours)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
@@ -54,52 +53,16 @@ class Samples(Protocol):
         ...
 
 
-def require_enough(samples: Samples, dimension: int, neighbours: int | None = None) -> None:
-    """
-    Refuse a set that is too small for an embedding, and an embedding of nothing.
-
-    Raises
-    ------
-    InputError
-        If there are no more points than dimensions, or, in a graph, no more than neighbours or
-        than dimensions and the constant mode, which is not kept; or if either is no whole number
-        or less than one.
-
-    """
-    for name, number in (('dimension', dimension), ('neighbours', neighbours)):
-        if number is not None and (not isinstance(number, Integral) or number < 1):
-            msg = f'{name} is {number!r}, but must be a whole number and at least 1'
-            raise InputError(msg)
-    least = dimension if neighbours is None else max(dimension + 1, neighbours)
-    if len(samples) > least:
-        return
-    graph = f' and {neighbours} neighbours' if neighbours else ''
-    msg = (
-        f'{len(samples)} points are too few for {dimension} dimensions{graph}; ask for fewer, or '
-        'take more points (of windows: record longer or shorten them)'
-    )
-    raise InputError(msg)
-
-
-LARGEST = 1e150
-"""Beyond this, squares are not finite."""
-
-
 @dataclass(frozen=True)
 class PointSet:
     """
-    A set of points in D dimensions.
-
-    Parameters
-    ----------
-    points : (n, D)
-        One point a row, all numbers finite and below ``LARGEST``.
+    A set of (n, D) points, one a row; see ``Samples``.
 
     Raises
     ------
     InputError
-        If this is no matrix with a row and a column, or a number in it is not finite or too
-        large.
+        If there is no row or no column, or a number is not finite or beyond 1e150, from where on
+        squares are not finite.
 
     """
 
@@ -113,8 +76,8 @@ class PointSet:
         if not np.isfinite(self.points).all():
             msg = 'a point holds a number that is not finite; leave that row out'
             raise InputError(msg)
-        if np.abs(self.points).max() > LARGEST:
-            msg = f'a point holds a number beyond {LARGEST:g}; choose a larger unit'
+        if np.abs(self.points).max() > 1e150:
+            msg = 'a point holds a number beyond 1e+150; choose a larger unit'
             raise InputError(msg)
 
     def __len__(self) -> int:
@@ -135,11 +98,7 @@ class PointSet:
         return squared
 
     def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
-        """
-        Return the squared distances of randomly drawn pairs of different points.
-
-        Where there are no more pairs than that, each counts once.
-        """
+        """Return the squared distances of random pairs, or of each once where these are fewer."""
         if len(self) * (len(self) - 1) <= 2 * pairs:
             every: Floats = pdist(self.points, 'sqeuclidean')
             return every
@@ -149,15 +108,7 @@ class PointSet:
         return self._between(first, second)
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """
-        Find the nearest other points of every point, exactly.
-
-        Returns
-        -------
-        indices : (n, count) int64, squared : (n, count)
-            Smallest distance first; n - 1 columns if there are no more others.
-
-        """
+        """Return (n, count) indices and squared distances of the nearest others of each point."""
         count = min(count, len(self) - 1)
         _, found = cKDTree(self.points).query(self.points, range(1, count + 2))
         own = found == np.arange(len(self))[:, None]
@@ -179,11 +130,10 @@ class PointSet:
 
 class Response(Protocol):
     """
-    What a new point is to the training points, as numbers that are linear in its coordinates.
+    What a new point is to the training points: numbers that its coordinates are linear in.
 
     A response is a frozen dataclass whose fields are an ``int``, a ``float``, ``Ints`` or
-    ``Floats`` and not called ``table`` or ``offset``, so that the codec of
-    ``model.model_file`` can write it.
+    ``Floats`` and not called ``table`` or ``offset``, so that a model file can hold it.
     """
 
     def weights(self, squared: Floats) -> Floats | None:
@@ -217,12 +167,8 @@ class Extension:
 
     Parameters
     ----------
-    response
-        :math:`a`, of the kind that belongs to the learner.
-    table : (l, m)
-        :math:`T`.
-    offset : (m,)
-        :math:`c`.
+    response, table : (l, m), offset : (m,)
+        :math:`a`, T and c.
 
     """
 
@@ -231,11 +177,7 @@ class Extension:
     offset: Floats
 
     def transform(self, squared: Floats) -> Floats | None:
-        """
-        Return the (m,) coordinates of a point with (n,) squared distances.
-
-        ``None`` if the point resembles no training point: there is nothing to extend from.
-        """
+        """Return the (m,) coordinates for (n,) squared distances; ``None`` if none is near."""
         weights = self.response.weights(squared)
         if weights is None:
             return None
@@ -259,11 +201,11 @@ class Embedding:
     extension
         The same coordinates for new points; a training point gets its own row.
     eigenvalues : (m,)
-        Of the learner's own operator, leading first.
+        Eigenvalues of the learner's own operator, leading first.
     bandwidth
-        Of the Gaussian weights, in units of distance; 0 where there are none.
+        Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
     notes
-        Sentences that have to be said aloud.
+        Sentences that must be logged.
 
     """
 
@@ -293,7 +235,8 @@ class ManifoldLearner(Protocol):
         Raises
         ------
         InputError
-            If there are too few points for the dimension asked for, or most are identical.
+            If there are too few points for the dimension or the neighbours, or most are
+            identical, see ``require_scale``.
 
         """
         ...

@@ -22,7 +22,7 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
     r"""
     Estimate :math:`J J^\top` of Singer & Coifman, eq. (10), at the start of bursts.
 
-    What is summed are the products of the steps along each path, its quadratic variation:
+    The products of the steps along each path, its quadratic variation, are summed:
 
     .. math:: \frac{1}{b\,T} \sum_{a=1}^b \sum_{k=1}^s
               (y^a_k - y^a_{k-1})(y^a_k - y^a_{k-1})^\top
@@ -34,10 +34,8 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
     Parameters
     ----------
     bursts : (n, b, s + 1, D)
-        Positions of b paths from each of n points: the point itself first, then after each of
-        s equal steps in time.
-    duration
-        T, of a path.
+        Positions of b paths of ``duration`` T from each of n points: the point itself first, then
+        after each of s equal steps in time.
 
     Returns
     -------
@@ -60,10 +58,6 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
     steps = np.diff(bursts, axis=2).reshape(count, -1, width)
     covariances: Floats = steps.transpose(0, 2, 1) @ steps / (paths * duration)
     return covariances
-
-
-BLOCK = 128
-"""Points whose members' distances are computed together."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +119,11 @@ class MetricSource(Protocol):
         ...
 
 
-def with_offsets(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
+def _with_offsets(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
     """Return the metric of these directions; each point is the origin of its frame."""
     offsets = np.empty((len(members), coefficients.shape[2]))
-    for begin in range(0, len(members), BLOCK):
-        block = np.arange(begin, min(begin + BLOCK, len(members)))
+    for begin in range(0, len(members), 128):
+        block = np.arange(begin, min(begin + 128, len(members)))
         own = samples.rows(block)[:, None]
         others = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
         squared = np.square(others - own).sum(axis=2)
@@ -137,22 +131,12 @@ def with_offsets(samples: Samples, members: Ints, coefficients: Floats) -> Local
     return LocalMetric(members, coefficients, offsets)
 
 
-SMALLEST_VARIANCE = 1e-9
-"""Relative to the largest at a point; directions with less are no directions."""
-
-
 @dataclass(frozen=True)
 class GivenCovariances:
     """
-    Covariances known at every point, for instance of bursts, see ``local_covariances``.
+    Known (n, D, D) covariances at every point, for instance of ``local_covariances``.
 
-    Parameters
-    ----------
-    covariances : (n, D, D)
-        Symmetric, one a point.
-    rank
-        Of the pseudo-inverses: the dimension of the manifold.
-
+    ``rank`` is that of the pseudo-inverses: the dimension of the manifold.
     """
 
     covariances: Floats
@@ -188,18 +172,10 @@ class GivenCovariances:
 @dataclass(frozen=True)
 class NeighboursInTime:
     """
-    Covariances of the points before and after every point, about their mean.
+    Covariances of the ``reach`` points before and after every point, about their mean.
 
     Of windows, those within reach count that overlap with the window; other points are taken to
-    follow each other in time without a gap.
-
-    Parameters
-    ----------
-    reach
-        Points counted on either side.
-    rank
-        Of the pseudo-inverses.
-
+    follow each other in time without a gap. ``rank`` is that of the pseudo-inverses.
     """
 
     reach: int
@@ -221,8 +197,8 @@ class NeighboursInTime:
         near = np.arange(count)[:, None] + np.arange(-self.reach, self.reach + 1)
         members = np.clip(near, first[:, None], last[:, None])
         coefficients = np.empty((*members.shape, self.rank))
-        for begin in range(0, count, BLOCK):
-            block = slice(begin, begin + BLOCK)
+        for begin in range(0, count, 128):
+            block = slice(begin, begin + 128)
             rows = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
             coefficients[block] = _of_rows(rows, near[block] == members[block], self.rank)
         return _completed(samples, members, coefficients)
@@ -249,7 +225,8 @@ def _in_reach(samples: Samples) -> tuple[Ints, Ints]:
 def _gains(variances: Floats, rank: int) -> Floats:
     """Return (n, r) inverse roots of (n, c) variances, largest first; 0 where there is none."""
     kept = variances[:, :rank]
-    counted = kept > SMALLEST_VARIANCE * np.maximum(variances[:, :1], 0.0)
+    # Directions with a billionth of the largest variance are none.
+    counted = kept > 1e-9 * np.maximum(variances[:, :1], 0.0)
     return np.where(counted, 1.0 / np.sqrt(np.where(counted, kept, 1.0)), 0.0)
 
 
@@ -287,14 +264,14 @@ def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMe
         msg = 'no point moves, all of a burst are identical; give bursts or windows that do'
         raise InputError(msg)
     source = _nearest_of(samples, moving)
-    return with_offsets(samples, members[source], coefficients[source])
+    return _with_offsets(samples, members[source], coefficients[source])
 
 
 def _nearest_of(samples: Samples, moving: Bools) -> Ints:
     source = np.arange(len(samples))
     still = np.flatnonzero(~moving)
-    for begin in range(0, len(still), BLOCK):
-        block = still[begin : begin + BLOCK]
+    for begin in range(0, len(still), 128):
+        block = still[begin : begin + 128]
         distances = samples.distances_to(block)
         distances[~moving] = np.inf
         source[block] = distances.argmin(axis=0)

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix, identity
 
-from two_manifold_ros.manifold.affinity import check_indices, require_scale
+from two_manifold_ros.manifold.affinity import (
+    check_indices,
+    check_shapes,
+    require,
+    require_scale,
+)
 from two_manifold_ros.manifold.graph import find_bridges, smallest_modes
 from two_manifold_ros.manifold.learner import Embedding, Extension
 
@@ -20,19 +25,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.manifold.graph import Bridges
     from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
-
-
-PENALTY = 1e-3
-"""Of large weights, relative to the trace of the Gram matrix."""
-
-BLOCK = 256
-"""Points whose pairs are found together: of the neighbourhoods all may take gigabytes."""
-
-COPY = 1e-9
-"""Below this share of the distance to the farthest neighbour a point is its neighbour's copy."""
-
-SMALLEST_SUM = 1e-9
-"""Relative to their sizes; weights that cancel to less are rounding, or NaN."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +53,7 @@ class Barycentric:
     between: Floats
 
     def weights(self, squared: Floats) -> Floats | None:
-        """
-        Return (n,) weights that sum to one.
-
-        ``None`` if a distance is not finite, or they contradict the pairs so that there are none.
-        """
+        """Return (n,) weights that sum to one; ``None`` for distances that no point has."""
         if not np.isfinite(squared).all():
             return None
         members = self.neighbourhoods[squared.argmin()]
@@ -85,27 +73,19 @@ class Barycentric:
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
         shape = self.neighbourhoods.shape
-        if len(shape) != 2 or shape[0] != count or not 2 <= shape[1] <= count:
-            msg = f'neighbourhoods has the shape {shape} instead of ({count}, 2 to {count})'
-            raise ValueError(msg)
+        fits = len(shape) == 2 and shape[0] == count and 2 <= shape[1] <= count
+        require(fits, f'neighbourhoods has the shape {shape} instead of ({count}, 2 to {count})')
         check_indices('neighbourhoods', self.neighbourhoods.ravel(), count)
-        if not np.diff(np.sort(self.neighbourhoods, axis=1), axis=1).all():
-            msg = 'neighbourhoods hold a training point twice'
-            raise ValueError(msg)
+        once = np.diff(np.sort(self.neighbourhoods, axis=1), axis=1).all()
+        require(bool(once), 'neighbourhoods hold a training point twice')
         check_indices('pairs', self.pairs, count**2)
-        if self.between.shape != self.pairs.shape:
-            msg = f'between has the shape {self.between.shape} instead of {self.pairs.shape}'
-            raise ValueError(msg)
-        if not (np.diff(self.pairs) > 0).all():
-            msg = 'pairs do not increase'
-            raise ValueError(msg)
-        if not self.between.min() >= 0.0:
-            msg = 'between holds negative numbers'
-            raise ValueError(msg)
+        check_shapes(self, between=self.pairs.shape)
+        require(bool((np.diff(self.pairs) > 0).all()), 'pairs do not increase')
+        require(bool(self.between.min() >= 0.0), 'between holds negative numbers')
         for _, keys in pairs_within(self.neighbourhoods):
-            if not _all_in(keys, self.pairs):
-                msg = 'pairs miss some of a neighbourhood'
-                raise ValueError(msg)
+            places = np.minimum(np.searchsorted(self.pairs, keys), len(self.pairs) - 1)
+            known = (self.pairs[places] == keys).all()
+            require(bool(known), 'pairs miss some of a neighbourhood')
         return count
 
 
@@ -117,19 +97,20 @@ def pair_keys(neighbourhoods: Ints, count: int) -> Ints:
     return keys
 
 
-def pairs_within(neighbourhoods: Ints) -> Iterator[tuple[int, Ints]]:
+def pairs_within(neighbourhoods: Ints, block: int = 256) -> Iterator[tuple[int, Ints]]:
     """
     Yield each point i of (n, c) neighbourhoods, and ``i * n + j`` of its pairs i < j, increasing.
 
-    A pair is of one neighbourhood or more, and comes once. Points without any are left out.
+    A pair is of one neighbourhood or more, and comes once. Points without any are left out. Pairs
+    of ``block`` points are found together: those of all may take gigabytes.
     """
     count, width = neighbourhoods.shape
     begins = np.arange(count + 1) * width
     ones = np.ones(neighbourhoods.size, dtype=bool)
     holds = csr_matrix((ones, neighbourhoods.ravel(), begins), shape=(count, count))
     held = holds.T.tocsr()
-    for begin in range(0, count, BLOCK):
-        together = held[begin : begin + BLOCK] @ holds
+    for begin in range(0, count, block):
+        together = held[begin : begin + block] @ holds
         together.sort_indices()
         for row, partners in enumerate(np.split(together.indices, together.indptr[1:-1])):
             point, later = begin + row, partners[partners > begin + row]
@@ -137,29 +118,20 @@ def pairs_within(neighbourhoods: Ints) -> Iterator[tuple[int, Ints]]:
                 yield point, point * count + later.astype(np.int64)
 
 
-def _all_in(keys: Ints, increasing: Ints) -> bool:
-    places = np.searchsorted(increasing, keys)
-    return bool((increasing[np.minimum(places, len(increasing) - 1)] == keys).all())
-
-
 def usual_weights(gram: Floats) -> Floats:
     """
     Return (k,) weights that make a point of its neighbours, regularised by the trace.
 
-    Parameters
-    ----------
-    gram : (k, k)
-        Inner products of the differences between the neighbours and the point.
-
+    ``gram`` (k, k) holds inner products of the differences between the neighbours and the point.
     """
     # Where all neighbours are copies of the point there is no trace, and they share evenly.
-    penalty = PENALTY * (np.trace(gram) or 1.0)
+    penalty = 1e-3 * (np.trace(gram) or 1.0)
     weights = np.linalg.solve(gram + penalty * np.eye(len(gram)), np.ones(len(gram)))
     normalised: Floats = weights / weights.sum()
     return normalised
 
 
-def relative_weights(squared: Floats, apart: Floats) -> Floats:
+def relative_weights(squared: Floats, apart: Floats, penalty: float = 1e-3) -> Floats:
     r"""
     Return (k,) weights that make a point of its neighbours, regularised by their distances.
 
@@ -168,10 +140,10 @@ def relative_weights(squared: Floats, apart: Floats) -> Floats:
 
     Parameters
     ----------
-    squared : (k,)
-        Squared distances of the point to its neighbours.
-    apart : (k, k)
-        Squared distances between these.
+    squared : (k,), apart : (k, k)
+        Squared distances of the point to its neighbours, and between these.
+    penalty
+        Penalty on large weights, :math:`\rho / k`.
 
     Raises
     ------
@@ -180,16 +152,18 @@ def relative_weights(squared: Floats, apart: Floats) -> Floats:
 
     """
     distances = np.sqrt(squared)
-    copies = distances <= COPY * distances.max()
+    # Below this share of the farthest distance a point is its neighbour's copy.
+    copies = distances <= 1e-9 * distances.max()
     if copies.any():
         shares: Floats = copies / copies.sum()
         return shares
     cosines = (squared[:, None] + squared - apart) / (2.0 * distances[:, None] * distances)
-    np.fill_diagonal(cosines, 1.0 + PENALTY * len(squared))
+    np.fill_diagonal(cosines, 1.0 + penalty * len(squared))
     closeness = distances.min() / distances
     weights = closeness * np.linalg.solve(cosines, closeness)
     total = weights.sum()
-    if not abs(total) > SMALLEST_SUM * np.abs(weights).sum():
+    # Weights that cancel to less are rounding, or NaN.
+    if not abs(total) > 1e-9 * np.abs(weights).sum():
         msg = 'the weights sum to nothing'
         raise np.linalg.LinAlgError(msg)
     normalised: Floats = weights / total
@@ -232,15 +206,7 @@ class LocallyLinear:
     neighbours: int
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points; the model keeps the distances within neighbourhoods, each pair once.
-
-        Raises
-        ------
-        InputError
-            If there are too few points, or most are identical.
-
-        """
+        """Embed the points; the model keeps the distances within neighbourhoods."""
         require_scale(samples, self.dimension, self.neighbours)
         indices, _ = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)

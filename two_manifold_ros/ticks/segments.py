@@ -222,8 +222,12 @@ class Segment:
 
     def part(self, start: int, stop: int) -> Segment:
         """Return the ticks from ``start`` up to ``stop``."""
-        parts = (each[start:stop] for each in (self.stamps, self.values, self.positions))
-        return Segment(*parts, estimated=self.estimated)
+        return replace(
+            self,
+            stamps=self.stamps[start:stop],
+            values=self.values[start:stop],
+            positions=self.positions[start:stop],
+        )
 
     @property
     def truths(self) -> Floats:

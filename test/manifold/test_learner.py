@@ -1,0 +1,127 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a matrix as points, and coordinates of new points."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.affinity import spread_landmarks
+from two_manifold_ros.manifold.isomap import Isomap
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
+from two_manifold_ros.manifold.learner import Extension, ManifoldLearner, PointSet
+
+
+@given(st.integers(2, 25), st.integers(1, 4), st.integers(1, 12), st.integers(0, 999))
+@settings(derandomize=True, deadline=None, max_examples=50)
+def test_neighbours_of_every_point(n: int, width: int, count: int, seed: int) -> None:
+    # Small whole numbers make many ties and duplicates.
+    points = np.random.default_rng(seed).integers(-1, 2, size=(n, width)).astype(float)
+    expected = naive.squared_distances(points, points)
+    indices, squared = PointSet(points).neighbours(count)
+    assert indices.shape == squared.shape == (n, min(count, n - 1))
+    for i in range(n):
+        np.testing.assert_array_equal(squared[i], np.sort(np.delete(expected[i], i))[:count])
+        np.testing.assert_array_equal(expected[i, indices[i]], squared[i])
+        assert i not in indices[i]
+        assert len(set(indices[i].tolist())) == len(indices[i])
+
+
+def test_distances() -> None:
+    points = np.random.default_rng(0).normal(size=(30, 3)) + 1e6
+    expected = naive.squared_distances(points, points)
+    made = PointSet(points)
+    assert len(made) == 30
+    np.testing.assert_allclose(made.distances_to(np.array([4, 2])), expected[:, [4, 2]])
+    np.testing.assert_allclose(made.distances_from(made.rows(np.array([7]))), expected[:, [7]])
+
+
+def test_pairs_are_different_points() -> None:
+    points = PointSet(np.array([[0.0], [1.0], [10.0]]))
+    drawn = points.pair_distances(2)
+    assert drawn.shape == (2,)
+    assert set(points.pair_distances(2, seed=1)) | set(drawn) <= {1.0, 81.0, 100.0}
+    np.testing.assert_array_equal(drawn, points.pair_distances(2))
+    assert sorted(points.pair_distances(3000)) == [1.0, 81.0, 100.0], 'not each pair once'
+
+
+@pytest.mark.parametrize(
+    'points',
+    [np.ones(3), np.ones((0, 3)), np.array([[1.0], [np.nan]]), np.array([[1.0], [-1e160]])],
+)
+def test_no_points(points: np.ndarray) -> None:
+    with pytest.raises(InputError, match='point'):
+        PointSet(points)
+
+
+TABLE = np.array([[1.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
+OFFSET = np.array([0.5, -0.5])
+SQUARED = np.array([2.0, 0.0, 4.0])
+
+
+class Halves:
+    """A response that knows nothing far away."""
+
+    def weights(self, squared: np.ndarray) -> np.ndarray | None:
+        return None if squared.min() > 9.0 else squared / 2.0
+
+
+EXTENSION = Extension(Halves(), TABLE, OFFSET)
+
+
+def test_weights_of_the_table() -> None:
+    np.testing.assert_array_equal(EXTENSION.transform(SQUARED), [11.5, 9.5])
+
+
+def test_resembling_nothing() -> None:
+    assert EXTENSION.transform(SQUARED + 10.0) is None
+
+
+def test_followed_by_a_linear_map() -> None:
+    linear, offset = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]]), np.array([9.0, 8.0, 7.0])
+    expected = EXTENSION.transform(SQUARED) @ linear + offset
+    followed = EXTENSION.followed_by(linear, offset)
+    np.testing.assert_allclose(followed.transform(SQUARED), expected)
+
+
+def test_few_points_are_all_landmarks() -> None:
+    np.testing.assert_array_equal(spread_landmarks(7, 7), np.arange(7))
+    np.testing.assert_array_equal(spread_landmarks(7, 100), np.arange(7))
+
+
+def test_many_points_are_spread() -> None:
+    spread = spread_landmarks(90, 31)
+    assert len(spread) == 31
+    assert spread[[0, -1]].tolist() == [0, 89]
+    # Of 29 stretches of three points each, or four in one or the other.
+    assert np.diff(spread).min() >= 1
+    assert np.diff(spread).max() <= 7
+    assert np.bincount((spread - 1) % 3).min() > 3, 'all at the same place of a stretch'
+    np.testing.assert_array_equal(spread, spread_landmarks(90, 31))
+
+
+@pytest.mark.parametrize(
+    'learner',
+    [Isomap(2, 30, 20), LinearKernel(2, 20), PolynomialKernel(2, 2, 20), GaussianKernel(2, 20)],
+)
+def test_laps_as_long_as_a_stretch(learner: ManifoldLearner) -> None:
+    # Ten points a lap: every tenth of 191 is always the same.
+    angles = 2.0 * np.pi * np.arange(191) / 10.0
+    embedding = learner.fit(PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1)))
+    assert embedding.coordinates.shape == (191, 2)
+    assert embedding.coordinates.std(axis=0).min() > 0.1 * embedding.coordinates.std()
+
+
+@pytest.mark.parametrize(
+    'learner',
+    [Isomap(2, 5, 2), LinearKernel(2, 2), PolynomialKernel(2, 2, 2), GaussianKernel(2, 2)],
+)
+def test_landmarks_that_are_all_alike(learner: ManifoldLearner) -> None:
+    # The first and the last, which are the same.
+    angles = np.linspace(0.0, 2.0 * np.pi, 30)
+    circle = PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    with pytest.raises(InputError, match='the 2 points that stand for all are identical'):
+        learner.fit(circle)
