@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The steps and readings of the belief as NumPy, for machines without a compiler."""
+"""
+Every compiled function of the belief once more as NumPy, for machines without a compiler.
+
+Documented where the compiled ones are: `steps`, `updating`, `offsets` and `belief`.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import FLOOR
-from two_manifold_ros.route.reading import LEAST_SHARE
-from two_manifold_ros.route.steps import (
-    FAINT,
-    FARTHEST,
-    FARTHEST_OFF,
-    FASTEST,
-    LEAST_CHANCE,
-    LEAST_STEP_VARIANCE,
-    LEAST_VARIANCE,
-    NOTHING,
+from two_manifold_ros.route.route import (
+    LIMITS,
     OFF,
     OFF_NEW,
     ON,
@@ -27,17 +23,25 @@ from two_manifold_ros.route.steps import (
     OWN_PACE,
     ROWS,
     STANDS,
-    USUAL_PACES,
 )
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Indices, Ints
+    from two_manifold_ros.route.steps import (
+        Cells,
+        Changes,
+        Dynamics,
+        Found,
+        Likelihood,
+        Looks,
+        Ways,
+    )
+    from two_manifold_ros.typing import Floats, Indices
 
 
 def take_features(
     observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
 ) -> None:
-    """Fill the features of an observation, see ``features.take_features``."""
+    """Fill the features of an observation, then update the slow means."""
     if first:
         means[:] = observation
     features[: means.size] = means.ravel()
@@ -46,8 +50,17 @@ def take_features(
 
 
 def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
-    """Fill whitened features, see ``features.whiten``."""
+    """Fill whitened features."""
     whitened[:] = root @ features
+
+
+def squared_distance(
+    stack: tuple[Floats, ...], which: int, observation: Floats, features: Floats
+) -> float:
+    """Return the squared whitened distance to the centre of one density of a stack."""
+    slopes, offsets, roots = (each[which] for each in stack[:3])
+    whitened = np.tril(roots) @ (observation - offsets - slopes @ features)
+    return float(whitened @ whitened)
 
 
 def follow_offsets(
@@ -55,15 +68,15 @@ def follow_offsets(
     slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
     applied: Floats,
 ) -> None:  # fmt: skip
-    """Take an observation into the offsets, see ``offsets.follow_in_loops``."""
+    """Update the offsets, see ``offsets.follow_in_loops``."""
     gain, bound = numbers
-    settled = np.where(chances[active, ON] > NOTHING, chances[active, ON], 0.0)
+    settled = np.where(chances[active, ON] > LIMITS.nothing, chances[active, ON], 0.0)
     total = float(settled.sum())
     change = -max(1.0 - total - float(chances[active, STANDS].sum()), 0.0) * offsets
-    if total > NOTHING:
+    if total > LIMITS.nothing:
         paced = settled * np.clip(paces[active, ON] - 1.0, -bound, bound)
         expected[:] = settled @ usual[active] + paced @ slopes[active]
-        apart = np.clip(observation - expected / total, -FARTHEST_OFF, FARTHEST_OFF)
+        apart = np.clip(observation - expected / total, -LIMITS.farthest_off, LIMITS.farthest_off)
         change += total * (apart - offsets)
     offsets += gain * change
     counts = (np.abs(offsets) > shifts) & (shifts > 0.0)
@@ -72,15 +85,15 @@ def follow_offsets(
 
 
 def move(
-    chances: Floats, paces: Floats, spreads: Floats, active: Indices, count: int,
-    begins: Indices, targets: Indices, steps: Indices, shares: Floats, moves: Floats,
-    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, fastest: Floats,
-    motion: Floats, moved: Floats, reached: Bools, order: Indices,
+    cells: Cells, found: Found, ways: Ways, tick_lengths: Floats, dynamics: Dynamics,
+    moved: Floats, count: int,
 ) -> int:  # fmt: skip
-    """Predict: move every probability along the map, see ``steps.move``."""
-    each, forward, resting, _, kept, gained, own_gained, trust, usual_change = motion[:9]
+    """Predict: move every probability along the map."""
+    active, reached, order = found
+    begins, targets, steps, shares, moves, variances, rates, pulls, fastest = ways
+    each, kept, gained, own_gained, trust, usual_change, forward, resting = dynamics
     here = active[:count]
-    chances, paces, spreads = chances[here], paces[here], spreads[here]
+    chances, paces, spreads = (table[here] for table in cells)
     rate = rates[here, None]
     pull = forward - paces**2 * pulls[here, None] - np.maximum(1.0 - paces**2, 0.0) * resting
     change = pull * tick_lengths[here, None]
@@ -89,53 +102,47 @@ def move(
     after[:, OWN_PACE] = np.minimum(paces[:, OWN_PACE] + change[:, OWN_PACE], fastest[here])
     variance = kept**2 * spreads + gained
     variance[:, OWN_PACE] = spreads[:, OWN_PACE] + own_gained
-    after = np.clip(after, 0.0, FASTEST)
+    after = np.clip(after, 0.0, LIMITS.fastest)
     mean = 0.5 * rate * (paces + after)
     row = np.minimum(mean * each, len(moves) - 1 - 1e-9)
     low = row.astype(np.int64)
     high = row - low
     within = variances[low] * (1.0 - high) + variances[low + 1] * high
-    within = np.maximum(within, LEAST_STEP_VARIANCE)
+    within = np.maximum(within, LIMITS.least_step_variance)
     whole = rate**2 * variance + within
     gain, left = rate * variance / whole, variance * within / whole
     first, end = (begins[place].astype(np.int64) for place in (here, here + 1))
     counts = end - first
-    ways = _ways(first, counts)
+    # The ways that begin there, one place after another.
+    leads = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
     sources = np.repeat(np.arange(count), counts)
-    step = steps[ways, None]
+    step = steps[leads, None]
     part = moves[low[sources], step] * (1.0 - high[sources])
     part += moves[low[sources] + 1, step] * high[sources]
-    part *= shares[ways, None]
-    part[part < LEAST_CHANCE] = 0.0
+    part *= shares[leads, None]
+    part[part < LIMITS.least_move] = 0.0
     part[:, STANDS] = 0.0
-    mass = np.where(chances < NOTHING, 0.0, chances)
+    mass = np.where(chances < LIMITS.nothing, 0.0, chances)
     weights = mass[sources] * part
     come = after[sources] + gain[sources] * (step - mean[sources])
-    cells = targets[ways, None] * ROWS + np.arange(ROWS)
+    into = targets[leads, None] * ROWS + np.arange(ROWS)
     for moment, value in enumerate((1.0, come, come**2 + left[sources])):
-        summed = np.bincount(cells.ravel(), (weights * value).ravel(), moved[:, :, 0].size)
+        summed = np.bincount(into.ravel(), (weights * value).ravel(), moved[:, :, 0].size)
         moved[:, :, moment] = summed.reshape(-1, ROWS)
     moved[here, STANDS, 0] += mass[:, STANDS]
-    reached[targets[ways]] = True
-    found = np.flatnonzero(reached)
-    order[: len(found)] = found
-    return len(found)
+    reached[targets[leads]] = True
+    met = np.flatnonzero(reached)
+    order[: len(met)] = met
+    return len(met)
 
 
-def _ways(begins: Ints, counts: Ints) -> Ints:
-    """Return the ways that begin at these and are so many, one after another."""
-    skipped = np.cumsum(counts) - counts
-    ways: Ints = np.arange(counts.sum()) + np.repeat(begins - skipped, counts)
-    return ways
-
-
-def go_over(
-    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Indices, count: int,
-    motion: Floats, exchanges: Floats, jumps: Floats, stops: Floats, elsewhere: float,
-    jumped: Floats, sums: Floats,
+def switch(
+    cells: Cells, order: Indices, moved: Floats, changes: Changes, sums: Floats, jumped: Floats,
+    spread: float, halts: float, moving: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
-    """Predict: go over from one hypothesis to another, see ``steps.go_over``."""
-    spread, moving = motion[3], motion[10]
+    """Predict: switch between hypotheses."""
+    chances, paces, spreads = cells
+    exchanges, jumps, stops = changes
     found = order[:count]
     mass = moved[found, :, 0]
     sums[:ROWS], sums[ROWS] = mass.sum(axis=0), elsewhere
@@ -149,9 +156,11 @@ def go_over(
     pace = np.divide(moved[found, :, 1], mass, out=np.zeros_like(mass), where=known)
     pace = np.maximum(pace, 0.0)
     square = np.divide(moved[found, :, 2], mass, out=np.zeros_like(mass), where=known)
-    variance = np.maximum(square - pace**2, LEAST_VARIANCE)
+    variance = np.maximum(square - pace**2, LIMITS.least_variance)
     pace[:, STANDS] = variance[:, STANDS] = 0.0
-    parts = _parts(pace[:, OWN_PACE], variance[:, OWN_PACE], motion, exchanges)
+    parts = _parts(
+        pace[:, OWN_PACE], variance[:, OWN_PACE], spread, halts, moving, exchanges
+    )
     for row, other, chances_to in ((ON, STANDS, 0), (ON_NEW, STANDS, 0), (STANDS, ON_NEW, 1)):
         parts[:, row, other] += stops[chances_to, found]
         parts[:, row, row] -= stops[chances_to, found]
@@ -173,13 +182,14 @@ def go_over(
         np.divide(table, whole, out=np.zeros_like(whole), where=some) for table in tables[1:]
     )
     chances[found], paces[found] = whole, means
-    spreads[found] = np.where(some, np.maximum(squares - means**2, LEAST_VARIANCE), 0.0)
+    spreads[found] = np.where(some, np.maximum(squares - means**2, LIMITS.least_variance), 0.0)
     return elsewhere
 
 
-def _parts(pace: Floats, variance: Floats, motion: Floats, exchanges: Floats) -> Floats:
-    """Return the chances (n, 6, 6) of going over at a place, of own paces (n,) as they are."""
-    spread, halts, moving = motion[3], motion[9], motion[10]
+def _parts(
+    pace: Floats, variance: Floats, spread: float, halts: float, moving: float, exchanges: Floats
+) -> Floats:
+    """Return the chances (n, 6, 6) of switching at a place, own paces (n,) being as they are."""
     parts = np.tile(exchanges[:ROWS, :ROWS], (len(pace), 1, 1))
     for row in (ON_NEW, STANDS):
         apart = np.maximum(np.abs(pace - 1.0) - 2.0 * spread, 0.0) if row == ON_NEW else pace
@@ -194,15 +204,15 @@ def _parts(pace: Floats, variance: Floats, motion: Floats, exchanges: Floats) ->
 
 
 def measure(
-    chances: Floats, paces: Floats, spreads: Floats, order: Indices, count: int, whitened: Floats,
-    means: Floats, slopes: Floats, squares: Floats, newest: Floats, new_means: Floats,
-    new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats, numbers: Floats,
-    logs: Floats,
+    cells: Cells, order: Indices, looks: Looks, whitened: Floats, newest: Floats,
+    likelihood: Likelihood, logs: Floats, count: int,
 ) -> float:  # fmt: skip
-    """Fill the tempered log-likelihoods and update the paces, see ``steps.measure``."""
-    tail, freedom, offset, sharpness, spread, stands, anything = numbers
+    """Fill the tempered log-likelihoods and update the paces."""
+    chances, paces, spreads = cells
+    means, slopes, squares, new_means, new_slopes, new_squares, noise, levels, _, _ = looks
+    tail, freedom, offset, sharpness, spread, stands, anything = likelihood
     here = order[:count]
-    bound = USUAL_PACES * spread
+    bound = LIMITS.usual_paces * spread
     scale = tail * noise[here]
     logs[:count, OWN_PACE], logs[:count, STANDS] = anything, stands
     largest = max(stands, anything)
@@ -221,7 +231,7 @@ def measure(
             inside = np.abs(apart) <= bound
             apart = np.clip(apart, -bound, bound)
             distance = square + apart * (apart * steepness - 2.0 * product)
-            distance = np.minimum(np.maximum(distance, 0.0), FARTHEST)
+            distance = np.minimum(np.maximum(distance, 0.0), LIMITS.farthest)
             weight = sharpness * (tail + degrees) / (scale + distance)
             rest = product - apart * steepness
             shrunk = 1.0 + weight * variance * steepness
@@ -233,21 +243,23 @@ def measure(
             chances[here, h] /= np.where(some, np.sqrt(shrunk), 1.0)
             if some.any():
                 largest = max(largest, float((value - 0.5 * np.log(shrunk))[some].max()))
-            moved = some & inside & (distance < FARTHEST)
+            moved = some & inside & (distance < LIMITS.farthest)
             pace = paces[here, h] + variance / shrunk * weight * rest
-            paces[here, h] = np.where(moved, np.clip(pace, 0.0, FASTEST), paces[here, h])
+            paces[here, h] = np.where(moved, np.clip(pace, 0.0, LIMITS.fastest), paces[here, h])
             spreads[here, h] = np.where(moved, variance / shrunk, variance)
     return float(largest)
 
 
 def weigh(
-    chances: Floats, paces: Floats, spreads: Floats, order: Indices, reached: Bools, count: int,
-    jumped: Floats, newest: Floats, columns: Floats, noise: Floats, heights: Floats,
-    numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
-    active: Indices, totals: Floats,
+    cells: Cells, found: Found, looks: Looks, newest: Floats, likelihood: Likelihood,
+    logs: Floats, jumped: Floats, distances: Floats, totals: Floats, shift: float,
+    elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
-    """Multiply every probability by its likelihood and normalise, see ``steps.weigh``."""
-    tail, _, offset, sharpness, spread, _, anything = numbers
+    """Multiply every probability by its likelihood and normalise."""
+    chances, paces, spreads = cells
+    active, reached, order = found
+    noise, heights, columns = looks[6], looks[8], looks[9]
+    tail, _, offset, sharpness, spread, _, anything = likelihood
     power = 0.5 * (tail + len(newest)) * sharpness
     elsewhere *= math.exp(anything - shift)
     here = order[:count]
@@ -255,13 +267,13 @@ def weigh(
     chances[here] *= np.exp(np.where(some, logs[:count], shift) - shift)
     evidence = elsewhere + float(chances[here].sum())
     jump = float(jumped.sum())
-    least = min(jump, FAINT)
+    least = min(jump, LIMITS.faint)
     highest = math.inf
     if evidence > 0.0 and jump > 0.0:
         faintest = math.log(least * evidence / jump) + shift
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
     distances[:] = ((newest[:, None] - columns) ** 2).sum(axis=0)
-    scaled = 1.0 + np.minimum(distances, FARTHEST) / (tail * noise)
+    scaled = 1.0 + np.minimum(distances, LIMITS.farthest) / (tail * noise)
     new = np.flatnonzero(~reached & (scaled < highest * heights) & (jump > 0.0))
     likelihood = math.exp(sharpness * offset - shift) * (heights[new] / scaled[new]) ** power
     for row, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
@@ -269,9 +281,9 @@ def weigh(
     evidence += jump * float(likelihood.sum())
     if not evidence > 0.0:
         return 0.0, count
-    found = np.concatenate([here, new])
-    chances[found] /= evidence
-    gone = found[~(chances[found].sum(axis=1) > least)]
+    here = np.concatenate([here, new])
+    chances[here] /= evidence
+    gone = here[~(chances[here].sum(axis=1) > least)]
     chances[gone] = 0.0
     reached[:] = False
     left = np.flatnonzero(chances.any(axis=1))
@@ -281,27 +293,28 @@ def weigh(
 
 
 def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
-    """Fill the mean state under a belief on the route, see ``reading.mean_state``."""
+    """Fill the mean state under a belief on the route."""
     weights = chances[active, :OFF].sum(axis=1)
-    chosen = weights > LEAST_SHARE
+    chosen = weights > LIMITS.least_share
     total = float(weights[chosen].sum())
     state[:] = weights[chosen] @ states[active[chosen]] / total if total > 0.0 else 0.0
     state[0] = 1.0
 
 
 def sum_targets(
-    chances: Floats, paces: Floats, spreads: Floats, active: Indices, spread: float,
-    targets: Floats, drifts: Floats, covariances: Floats, means: Floats, sums: Floats,
+    cells: Cells, active: Indices, spread: float, targets: Floats, drifts: Floats,
+    covariances: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
-    """Fill means and covariances of what is ahead, see ``reading.sum_targets``."""
+    """Fill means and covariances of what is ahead."""
+    chances, paces, spreads = cells
     rows = chances[active, :OFF]
     weights = rows.sum(axis=1)
-    chosen = (weights >= LEAST_SHARE * weights.max(initial=0.0)) & (weights > 0.0)
+    chosen = (weights >= LIMITS.least_share * weights.max(initial=0.0)) & (weights > 0.0)
     here, rows, weights = active[chosen], rows[chosen], weights[chosen]
     pace = within = speed = speeds = np.zeros(len(targets))
     if len(here):
         rows = rows / weights[:, None]
-        bound = USUAL_PACES * spread
+        bound = LIMITS.usual_paces * spread
         apart = np.clip(paces[here, :OFF] - 1.0, -bound, bound)
         own = np.minimum(spreads[here, :OFF], bound**2)
         apart[:, STANDS] = own[:, STANDS] = 0.0

@@ -3,15 +3,13 @@
 """
 Belief over where the vehicle is: on the route at a place and a pace, or elsewhere.
 
-A Bayes filter over hypotheses. On the route the vehicle drives as usual, stands, or drives at a
-pace of its own: it pulls away, brakes, slides, does what training never saw. How far it gets
-meanwhile is told by its forward acceleration alone; what it sees tells nothing of the place.
-Driving off the route means a road made of the same pieces in another order: any place may follow
-any other. On the route that predicts worse than the route itself, by the pieces that do not end;
-on another road it predicts better. Driving is *settled* where the slow means of the observations
-are those of the road behind, and *new* where they are not yet: after a start, a gap, a move or a
-piece of another road. Elsewhere the vehicle does anything, at no place. Only the likelihood of the
-observations decides between all of them.
+A Bayes filter over ``HYPOTHESES``. On the route the vehicle drives as usual, stands, or drives at
+a pace of its own: it pulls away, brakes, slides, does what training never contained. Its forward
+acceleration alone measures how far it gets meanwhile; what it observes says nothing of the place.
+Off the route is a road made of the same pieces in another order: any place may follow any other.
+On the route that predicts worse than the route itself, by the pieces that do not end; on another
+road it predicts better. Elsewhere the vehicle does anything, at no place. Only the likelihood of
+the observations decides between all of them.
 """
 
 from __future__ import annotations
@@ -21,31 +19,132 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
+from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.hse_hmm.readout import FLOOR
+from two_manifold_ros.route import array_steps
 from two_manifold_ros.route.offsets import SensorOffsets
-from two_manifold_ros.route.passes import FeatureStream
-from two_manifold_ros.route.placeless import placeless_of
-from two_manifold_ros.route.route import JUMPED
-from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
-from two_manifold_ros.route.updating import HALTS, MOVING, predict, update
-
-if HAVE_NUMBA:
-    from two_manifold_ros.route.reading import mean_state, sum_targets
-else:
-    from two_manifold_ros.route.array_steps import mean_state, sum_targets
+from two_manifold_ros.route.route import (
+    JUMPED,
+    LIMITS,
+    OFF,
+    OFF_NEW,
+    ON,
+    ON_NEW,
+    OWN_PACE,
+    ROWS,
+    STANDS,
+)
+from two_manifold_ros.route.updating import mean_state, predict, update
+from two_manifold_ros.route.visits import FeatureStream
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.route import Route
-    from two_manifold_ros.typing import Bools, Floats
+    from collections.abc import Sequence
 
-ROLLS, STANDS_THERE, OTHER_ROAD = 0.6, 0.4, 0.15
-"""
-Chances at a start that a rolling vehicle is on the route, that a standing one is, and of either to
-be off it on a road of the same pieces; elsewhere else.
+    from two_manifold_ros.route.route import Density, Route
+    from two_manifold_ros.route.steps import Cells
+    from two_manifold_ros.route.updating import Known, Stack
+    from two_manifold_ros.typing import Bools, Floats, Indices
 
-One that stands is rather off the route, so that no place is told before it moves. With .45 and .5
-of the first no error of those tried changes by more than 5 %.
+STARTS_ON, STARTS_STANDING, STARTS_OFF = 0.6, 0.4, 0.15
 """
+Chances at a start that a rolling vehicle is on the route, that a standing one is, and that either
+is off it on a road of the same pieces; the rest is elsewhere.
+
+A standing one is rather off the route, so that no place is reported before it moves. With .45 and
+.5 of the first no error of those tried changes by more than 5 %.
+"""
+
+
+@compiled
+def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
+    """Sum over all places alike: certainly off the route, all that is known is the route."""
+    for i in range(len(targets)):
+        for c in range(targets.shape[1]):
+            x, y = targets[i, c, 0], targets[i, c, 1]
+            means[c, 0] += x
+            means[c, 1] += y
+            sums[c, 0, 0] += x * x + covariances[i, c, 0, 0]
+            sums[c, 0, 1] += x * y + covariances[i, c, 0, 1]
+            sums[c, 1, 1] += y * y + covariances[i, c, 1, 1]
+    return float(len(targets))
+
+
+@compiled
+def sum_targets_loops(
+    cells: Cells, active: Indices, spread: float, targets: Floats, drifts: Floats,
+    covariances: Floats, means: Floats, sums: Floats,
+) -> None:  # fmt: skip
+    """
+    Fill means and covariances of positions ahead, and of the velocity, under a belief.
+
+    Where nothing is left of the route all of its places count alike.
+
+    Parameters
+    ----------
+    cells, active
+        Of the belief; positions ahead are those of a usual pace.
+    spread, targets, drifts, covariances
+        Of a ``Route``.
+    means : (H + 1, 2), sums : (H + 1, 2, 2)
+        Filled.
+
+    """
+    chances, paces, spreads = cells
+    count = targets.shape[1]
+    bound = LIMITS.usual_paces * spread
+    means[:] = 0.0
+    sums[:] = 0.0
+    largest, total = 0.0, 0.0
+    for i in active:
+        weight = 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        largest = max(largest, weight)
+    for i in active:
+        weight, pace, square, speed, speeds = 0.0, 0.0, 0.0, 0.0, 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        if weight < LIMITS.least_share * largest or not weight > 0.0:
+            continue
+        for h in range(OFF):
+            here = 0.0 if h == STANDS else min(max(paces[i, h] - 1.0, -bound), bound)
+            own = 0.0 if h == STANDS else min(spreads[i, h], bound * bound)
+            pace += chances[i, h] * here
+            square += chances[i, h] * (here * here + own)
+            # A vehicle at a pace of its own, or standing, is as fast as that.
+            share = paces[i, h] if h in (OWN_PACE, STANDS) else 1.0
+            speed += chances[i, h] * share
+            speeds += chances[i, h] * share * share
+        pace /= weight
+        speed /= weight
+        within = max(square / weight - pace * pace, 0.0)
+        speeds = max(speeds / weight - speed * speed, 0.0)
+        total += weight
+        for c in range(count):
+            dx, dy = drifts[i, c, 0], drifts[i, c, 1]
+            x, y = targets[i, c, 0] + pace * dx, targets[i, c, 1] + pace * dy
+            a, b, d = covariances[i, c, 0, 0], covariances[i, c, 0, 1], covariances[i, c, 1, 1]
+            if c == count - 1:
+                a, b, d = a + speeds * x * x, b + speeds * x * y, d + speeds * y * y
+                x, y = speed * x, speed * y
+            means[c, 0] += weight * x
+            means[c, 1] += weight * y
+            sums[c, 0, 0] += weight * (x * x + within * dx * dx + a)
+            sums[c, 0, 1] += weight * (x * y + within * dx * dy + b)
+            sums[c, 1, 1] += weight * (y * y + within * dy * dy + d)
+    if not total > 0.0:
+        total = _sum_all(targets, covariances, means, sums)
+    for c in range(count):
+        x, y = means[c, 0] / total, means[c, 1] / total
+        means[c, 0] = x
+        means[c, 1] = y
+        sums[c, 0, 0] = max(sums[c, 0, 0] / total - x * x, FLOOR)
+        sums[c, 1, 1] = max(sums[c, 1, 1] / total - y * y, FLOOR)
+        sums[c, 0, 1] = sums[c, 0, 1] / total - x * y
+        sums[c, 1, 0] = sums[c, 0, 1]
+
+
+sum_targets = sum_targets_loops if HAVE_NUMBA else array_steps.sum_targets
 
 
 class RouteBelief:
@@ -61,13 +160,13 @@ class RouteBelief:
     ----------
     chances, paces, spreads : (P, 6)
         At each place, in the order of ``PLACED``: probabilities, and mean and variance of the
-        pace, which is the speed over the usual one there.
+        pace, the speed over the usual one there.
     elsewhere
         Probability of being at no place.
     offsets
-        How far the sensor is off from the one that the map was learned with.
+        Estimated offsets of the sensor from the one that the map was learned with.
     log_evidence
-        Logarithm of the predicted density of the last observation.
+        Log-density that was predicted for the last observation.
     state : (k,)
         Mean two-manifold state under the belief on the route, the constant first.
 
@@ -78,57 +177,29 @@ class RouteBelief:
         self._stream = FeatureStream(route.channels, route.gains)
         self.offsets = SensorOffsets(route)
         places = len(route.noise)
-        self.chances, self.paces, self.spreads = (np.zeros((places, ROWS)) for _ in range(3))
-        self._tables = self.chances, self.paces, self.spreads
-        self._active, order = (np.zeros(places, dtype=np.uint32) for _ in range(2))
+        self.chances, self.paces, self.spreads = np.zeros((3, places, ROWS))
+        self._active, order = np.zeros((2, places), dtype=np.uint32)
         self._reached: Bools = np.zeros(places, dtype=np.bool_)
-        self._found = self._active, self._reached, order
         self._count = places
-        self._room = (
-            np.zeros((places, ROWS, 3)),
-            np.zeros((places, ROWS)),
-            np.zeros(places),
-            np.zeros(len(JUMPED)),
-            np.zeros(ROWS + 1),
-        )
+        # At rest, halts and moving, see `updating.Filled`.
+        self._carry = np.zeros(3)
         self._totals = np.zeros(ROWS + 1)
-        self._no_lengths = np.zeros(places)
-        counts = np.arange(float(route.moves.shape[1]))
-        variances = route.moves @ counts**2 - (route.moves @ counts) ** 2
-        ways = route.begins, route.targets_of, route.steps_of
-        begins, targets, steps = (each.astype(np.uint32) for each in ways)
-        self._ways = (
-            begins, targets, steps, route.shares_of, route.moves, variances, route.rates,
-            route.pulls, route.fastest,
-        )  # fmt: skip
-        self._changes = route.exchanges, route.jumps, route.stops
-        spread, kept = route.pace_spread, route.pace_kept
-        gained = spread**2 * (1.0 - kept**2)
-        self._motion = np.array(
-            [
-                route.moves_a_row, 0.0, 0.0, spread, kept, gained, route.pace_noise, route.trust,
-                route.usual_change, 0.0, 1.0,
-            ]
+        self.state = np.zeros(route.states.shape[1])
+        self._filled = (
+            (self.chances, self.paces, self.spreads),
+            (self._active, self._reached, order),
+            (
+                np.zeros((places, ROWS, 3)), np.zeros((places, ROWS)), np.zeros(places),
+                np.zeros(len(JUMPED)), np.zeros(ROWS + 1), np.array([route.tail,float(route.means.shape[1]-route.channels)*route.persistence+route.channels,0.,route.sharpness,route.pace_spread,0.,0.])
+            ),
+            self._carry,
+            self._totals,
+            self.state,
         )  # fmt: skip
         hidden = route.means.shape[1] - route.channels
         weights = np.concatenate([np.full(hidden, route.persistence), np.ones(route.channels)])
+        self._known = _known(route, weights)
         scale = np.sqrt(weights)
-        slopes = np.ascontiguousarray(route.slopes * scale)
-        self._looks = (
-            np.ascontiguousarray(route.means * scale),
-            slopes,
-            np.square(slopes).sum(axis=1),
-            np.ascontiguousarray(route.new_means),
-            np.ascontiguousarray(route.new_slopes),
-            np.square(route.new_slopes).sum(axis=1),
-            route.noise,
-            -0.5 * np.log(route.noise),
-            route.noise ** (-route.channels / (route.tail + route.channels)),
-            np.ascontiguousarray(route.new_means.T),
-        )
-        self._numbers = np.array(
-            [route.tail, float(weights.sum()), 0.0, route.sharpness, spread, 0.0, 0.0]
-        )
         self._sight = (
             self._stream.gains,
             self._stream.means,
@@ -139,15 +210,10 @@ class RouteBelief:
             np.zeros(route.channels),
             np.ascontiguousarray(route.forward),
         )
-        self._scalars = (
-            float(route.forward_offset), float(route.persistence), float(route.new_level),
-            float(route.halts), float(route.mistakable),
-        )  # fmt: skip
-        self._placeless = placeless_of(route)
+        self._no_lengths = np.zeros(places)
         count = route.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
-        self.elsewhere = self.log_evidence = self._resting = 0.0
-        self.state = np.zeros(route.states.shape[1])
+        self.elsewhere = self.log_evidence = 0.0
         self.start()
 
     def start(self) -> None:
@@ -158,22 +224,21 @@ class RouteBelief:
         places = len(self.chances)
         rolls, stands = route.beginnings
         self.chances[:] = 0.0
-        self.chances[:, ON_NEW] = ROLLS * rolls
-        self.chances[:, OFF_NEW] = OTHER_ROAD / places
-        self.chances[:, STANDS] = STANDS_THERE * stands
+        self.chances[:, ON_NEW] = STARTS_ON * rolls
+        self.chances[:, OFF_NEW] = STARTS_OFF / places
+        self.chances[:, STANDS] = STARTS_STANDING * stands
         self.paces[:] = 1.0
         self.paces[:, STANDS] = 0.0
         self.spreads[:] = route.pace_spread**2
         self.elsewhere = 1.0 - float(self.chances.sum())
-        self._motion[HALTS], self._motion[MOVING] = 0.0, 1.0
+        # Until the vehicle stands, training tells what its accelerometer reads at rest.
+        resting = float(route.forward @ route.rest_alone.offset) + route.forward_offset
+        self._carry[:] = resting, 0.0, 1.0
         self._active[:] = np.arange(places)
         self._count = places
         self._reached[:] = False
-        # Until the vehicle stands, training tells what its accelerometer reads at rest.
-        self._resting = float(route.forward @ route.rest_alone.offset) + route.forward_offset
-        self._sum_up()
         self.log_evidence = 0.0
-        self._tell_state()
+        self._sum_up()
 
     @property
     def on_route(self) -> float:
@@ -204,28 +269,25 @@ class RouteBelief:
         route = self._route
         means, covariances = self._read
         sum_targets(
-            self.chances, self.paces, self.spreads, self._active[: self._count], route.pace_spread,
-            route.targets, route.drifts, route.covariances, means, covariances,
+            self._filled[0], self._active[: self._count], route.pace_spread, route.targets,
+            route.drifts, route.covariances, means, covariances,
         )  # fmt: skip
         return means.copy(), covariances * route.factors[:, None, None]
 
     def update(self, observation: Floats) -> float:
         """
-        Take one (d,) observation.
+        Predict by a tick and update with its (d,) observation.
 
         Returns
         -------
         float
             Evidence in (0, 1]: mean likelihood under the belief before it, relative to the largest
-            of all hypotheses.
+            of all hypotheses; 0 if the observation fits none, and the belief starts again.
 
         """
-        route = self._route
-        evidence, shift, self._count, self._resting = update(
-            observation - self.offsets.applied, self._stream.age == 0, self._tables, self._found,
-            self._room, self._sight, self._scalars, self._placeless, self._ways,
-            route.tick_lengths, self._changes, self._looks, self._motion, self._numbers,
-            self._count, self.elsewhere, self._resting, self._totals, route.states, self.state,
+        evidence, shift, self._count = update(
+            observation - self.offsets.applied, self._stream.age == 0, self._filled, self._known,
+            self._sight, self._route.tick_lengths, self._count, self.elsewhere,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
@@ -237,13 +299,12 @@ class RouteBelief:
         return min(evidence, 1.0)
 
     def skip(self, ticks: int) -> None:
-        """Predict some ticks without observations: the slow means know nothing of them."""
+        """Predict by some ticks without observations, after which slow means are no longer known."""
         for _ in range(ticks):
-            # Nothing tells that a pace changed.
+            # Nothing measures how paces change.
             self._count, self.elsewhere = predict(
-                self._tables, self._found, self._room, self._ways, self._no_lengths,
-                self._changes, self._motion, self._count, self.elsewhere,
-            )  # fmt: skip
+                self._filled, self._known, self._no_lengths, 0.0, self._count, self.elsewhere
+            )
             reached = np.flatnonzero(self._reached)
             self._count = len(reached)
             self._active[: self._count] = reached
@@ -257,16 +318,76 @@ class RouteBelief:
                 table[:, new] += share * (table[:, settled] - table[:, new])
             self.chances[:, new] = whole
             self.chances[:, settled] -= came
-        # What jumped anywhere is no part of it: less than a thousandth in a tick.
+        # What restarted anywhere is no part of it: less than a thousandth in a tick.
         total = self.chances.sum() + self.elsewhere
         self.chances /= total
         self.elsewhere /= total
         self._sum_up()
-        self._tell_state()
 
     def _sum_up(self) -> None:
         self._totals[:ROWS] = self.chances.sum(axis=0)
         self._totals[ROWS] = self.elsewhere
-
-    def _tell_state(self) -> None:
         mean_state(self.chances, self._active[: self._count], self._route.states, self.state)
+
+
+def _known(route: Route, weights: Floats) -> Known:
+    """Lay out a route for the compiled steps; ``weights`` (f,) of its features in a likelihood."""
+    spread, kept, tail = route.pace_spread, route.pace_kept, route.tail
+    steps = np.arange(float(route.moves.shape[1]))
+    variances = route.moves @ steps**2 - (route.moves @ steps) ** 2
+    leads = route.begins, route.targets_of, route.steps_of
+    begins, targets, steps_of = (each.astype(np.uint32) for each in leads)
+    scale = np.sqrt(weights)
+    slopes = np.ascontiguousarray(route.slopes * scale)
+    looks = (
+        np.ascontiguousarray(route.means * scale),
+        slopes,
+        np.square(slopes).sum(axis=1),
+        np.ascontiguousarray(route.new_means),
+        np.ascontiguousarray(route.new_slopes),
+        np.square(route.new_slopes).sum(axis=1),
+        route.noise,
+        -0.5 * np.log(route.noise),
+        route.noise ** (-route.channels / (tail + route.channels)),
+        np.ascontiguousarray(route.new_means.T),
+    )
+    numbers = np.array(
+        [
+            route.moves_a_row, spread, kept, spread**2 * (1.0 - kept**2), route.pace_noise,
+            route.trust, route.usual_change, route.forward_offset, route.persistence,
+            route.new_level, route.halts, route.mistakable, tail, float(weights.sum()),
+            route.sharpness,
+        ]
+    )  # fmt: skip
+    hidden = len(weights) - route.channels
+    return (
+        (
+            _stack((route.rest_alone, route.rest, route.other, route.slow), hidden),
+            _stack((route.rest_means, route.other_means), 0),
+            route.beginnings.sum(axis=1),
+        ),
+        (
+            begins, targets, steps_of, route.shares_of, route.moves, variances, route.rates,
+            route.pulls, route.fastest,
+        ),
+        (route.exchanges, route.jumps, route.stops),
+        looks,
+        numbers,
+        route.states,
+    )  # fmt: skip
+
+
+def _stack(densities: Sequence[Density], features: int) -> Stack:
+    """Stack densities; one that does not look at the slow means has zero slopes."""
+    channels = len(densities[0].offset)
+    slopes = np.zeros((len(densities), channels, features))
+    for each, density in zip(slopes, densities, strict=True):
+        each[:, : density.slopes.shape[1]] = density.slopes
+    return (
+        slopes,
+        np.array([each.offset for each in densities]),
+        np.array([each.root for each in densities]),
+        np.array([each.level for each in densities]),
+        np.array([each.tail for each in densities]),
+        np.zeros(channels),
+    )

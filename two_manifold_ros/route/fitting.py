@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Calibrate the covariances: follow each part of the drives on the map of all others.
-
-The log score of the true position rewards being sure where it is right and punishes being sure
-where it is wrong.
-"""
+"""Calibrate the covariances: follow each part of the drives on the map of all others."""
 
 from __future__ import annotations
 
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.learning import Tuning
-    from two_manifold_ros.route.passes import Passes
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.route.route import Route
     from two_manifold_ros.typing import Bools, Floats
 
@@ -43,34 +38,24 @@ MOST_TICKS = 8_000
 """Ticks that are followed, in all; longer drives are followed in stretches of each part."""
 
 LEAST_DENSITY = 1e-2
-"""Share of the density of one who knows nothing but the route, below which a score does not fall.
+"""
+Share of a uniform prior over the route below which the density of a tick does not fall.
 
 A tick that is quite wrong counts the same however wrong it is.
 """
 
 
-TOLD = 0.5
-"""
-Probability of driving on the route, as in training, above which an error calibrates ellipses.
-
-Where a vehicle crashed its position is wrong by as much as it slid, which says nothing of a drive.
-"""
-
-LOST_SHARE = 0.25
-"""Of the track's spread: beyond it a position is plainly wrong, and how wrong says nothing."""
-
-
 @dataclass(frozen=True)
 class Fitted:
     """
-    What following the drives gave.
+    Scores and calibration from following the drives.
 
     Parameters
     ----------
     factors : (H + 1,)
         Of the covariances.
     log_score, score_m
-        Mean log score and mean error, metres.
+        Mean log-density of the true position, and mean error, metres.
     ticks
         Followed and scored.
     lost_m
@@ -137,7 +122,8 @@ def fit(
     told = np.concatenate(told_at)
     factors, _ = calibration_factors(missed[told], spreads[told])
     away = np.sqrt(np.square(missed[:, 0]).sum(axis=1))
-    lost_m = LOST_SHARE * float(np.sqrt(route.targets[:, 0].var(axis=0).sum()))
+    # Beyond a quarter of the track's spread a position is plainly wrong.
+    lost_m = 0.25 * float(np.sqrt(route.targets[:, 0].var(axis=0).sum()))
     # What is published is calibrated.
     scores = _scores(missed[:, 0], spreads[:, 0] * factors[0], route)
     return Fitted(
@@ -187,7 +173,9 @@ def _run(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools]:
     for tick, observation in enumerate(observations):
         belief.update(observation)
         means[tick], covariances[tick] = belief.read()
-        told[tick] = belief.driving > TOLD
+        # Where a vehicle crashed its position is wrong by as much as it slid, which says nothing
+        # of a drive: only what drives on the route as in training calibrates ellipses.
+        told[tick] = belief.driving > 0.5
     return means, covariances, told
 
 

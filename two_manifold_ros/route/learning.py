@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Learn the map of a route: what is usual at each place, from all passes or a part of them."""
+"""Learn the map of a route: what is usual at each place, from all visits or a part of them."""
 
 from __future__ import annotations
 
@@ -12,84 +12,28 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import FLOOR
+from two_manifold_ros.route.densities import learn_densities, mistakable, shared, TAIL
 from two_manifold_ros.route.merging import FINENESS, STANDS_S
-from two_manifold_ros.route.passes import AROUND
-from two_manifold_ros.route.placeless import learn_densities, mistakable, shared, TAIL
-from two_manifold_ros.route.route import (
+from two_manifold_ros.route.route import LIMITS, Route
+from two_manifold_ros.route.transitions import (
     chances_to_move,
+    Durations,
     exchanges_for,
-    HALT,
     main_ways,
     MOVES_A_ROW,
+    PLACES_ALONG,
     reach,
-    Route,
+    usual_speeds,
     ways_of,
 )
-from two_manifold_ros.route.speeds import ALONG, usual_speeds
-from two_manifold_ros.route.steps import FASTEST, USUAL_PACES
+from two_manifold_ros.route.visits import PACE_PLACES
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.passes import Passes
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Bools, Floats
 
-SHARPNESS = 0.2
-"""
-Exponent of the likelihood of an observation, where none is given.
-
-From 20 places each, cold starts err by 60, 24 and 18 m on ridge_car with .1, .2 and .4, by 20, 23
-and 28 m on the simulated kart; moved vehicles are found sooner the sharper it is; and drives on
-another track pass for f1tenth_ipz20 the rarer, the less sharp.
-"""
-
-LEAST_PACE_SPREAD = 0.02
-"""Of the logarithm: less is not told from the usual pace by any IMU."""
-
-PACE_MEMORIES = 4.0
-"""
-Memories of the observations until a pace is forgotten: within bends drivers differ anew.
-
-With half and twice no error of those tried changes by more than 7 %, but for the simulated car's:
-38 m (27) with twice.
-"""
-
-OWN_PACE_VARIANCE = 0.01
-"""
-Variance that a pace gains in a second which the forward acceleration alone tells.
-
-The error of the latter: a tenth of the usual pace in a second. With a quarter of it and four times
-as much the simulated kart at 25 Hz errs by 3.7 and 4.3 m (3.5), others by up to 14 % more or less.
-"""
-
-FASTEST_VISITS = 0.99
-"""
-Share of the visits of places that were no faster than a pace of its own may be.
-
-From an accelerometer alone it runs away: without a bound ridge_car errs by 20.3 m (14.0 m).
-"""
-
-USUAL_CHANGES, MOST_STAY = 0.99, 5.0
-"""
-Share of the changes of pace in training that count as usual, and ticks of a visit at most: who
-stopped changed its pace by as much as in that time.
-"""
-
-FASTEST_MOVE = 1.5
-"""Times the usual pace that a tick may reach; who is faster moves by as much."""
-
-BEGINS_ROLLING, BEGINS_STANDING = 0.5, 0.97
-"""
-Shares of vehicles that start, rolling or standing, where a drive of the training began so.
-
-A route has its pit, garage or depot; the rest starts anywhere. With .9 and .99 of the second the
-simulated karts err by 3.1 and 2.5 m, and 3.7 and 3.1 m (2.5 and 3.2), others by up to 10 % more
-or less, and starts on the way by 3 % at most. With .8 of the first ridge_car errs by 23 m (17).
-"""
-
-MOST_STOP = 0.5
-"""Chance in a tick, at most, to stop where drives stopped, or to drive on: nobody is that sure."""
-
 LARGEST_LOG_PACE = 0.6
-"""Of a visit that tells how paces spread: beyond it the vehicle stopped or was carried."""
+"""Of a visit that counts for the spread of paces: beyond it the vehicle stopped or was carried."""
 
 BESIDE = (1.0, 0.5, 0.1)
 """Weights of a place and of those one and two beside it in what is usual: less than a tick."""
@@ -97,35 +41,76 @@ BESIDE = (1.0, 0.5, 0.1)
 WIDE = (1.0, 1.0, 1.0)
 """The same in spreads, which take more visits to know."""
 
-PASS_TAIL = 4.0
-"""Degrees of freedom of the t weights that keep a lap which crashed from moving the means."""
-
-SLOPE_PRIOR, DRIFT_PRIOR = 8.0, 20.0
-"""Visits, at the usual spread of paces, that weigh as much as what is known of all places."""
-
-NOISE_PRIOR, SPREAD_PRIOR = 10.0, 5.0
-"""Visits that weigh as much as the spread over all places."""
-
-SHRINKAGE = 0.02
-"""Of the correlations of features, so that few visits do not make a direction free of noise."""
-
 
 @dataclass(frozen=True)
 class Tuning:
     """
-    Numbers of the likelihood that can be given.
+    Numbers with which a map is learned.
 
     Parameters
     ----------
     sharpness
-        Exponent of the likelihood of an observation.
+        Exponent of the likelihood of an observation. From 20 places each, cold starts err by 60,
+        24 and 18 m on ridge_car with .1, .2 and .4, by 20, 23 and 28 m on the simulated kart;
+        moved vehicles are found sooner the sharper it is; and drives on another track pass for
+        f1tenth_ipz20 the rarer, the less sharp.
     persistence
         Weight in it of the slow means; by default that with which they count once in a memory.
+    durations
+        Mean times between switches of hypotheses.
+    pace_memories
+        Memories of the observations until a pace is forgotten: within bends drivers differ anew.
+        With half and twice no error of those tried changes by more than 7 %, but for the simulated
+        car's: 38 m (27) with twice.
+    own_pace_variance
+        Variance that a pace of its own gains in a second: the error of the forward acceleration, a
+        tenth of the usual pace. With a quarter of it and four times as much the simulated kart at
+        25 Hz errs by 3.7 and 4.3 m (3.5), others by up to 14 % more or less.
+    fastest_visits
+        Share of the visits that were no faster than a pace of its own may be: integrated from an
+        accelerometer alone it runs away. Without a bound ridge_car errs by 20.3 m (14.0 m).
+    usual_changes, most_stay
+        Share of the changes of pace in training that count as usual; and ticks of a visit at
+        most: a vehicle that stopped changed its pace by as much as in that time.
+    fastest_move
+        Times the usual pace that a tick may reach; faster vehicles move by as much.
+    begins_rolling, begins_standing
+        Shares of vehicles that start, rolling or standing, where a drive of the training began so:
+        a route has its pit, garage or depot; the rest starts anywhere. With .9 and .99 of the
+        second the simulated karts err by 3.1 and 2.5 m, and 3.7 and 3.1 m (2.5 and 3.2), others by
+        up to 10 % more or less, and starts on the way by 3 % at most. With .8 of the first
+        ridge_car errs by 23 m (17).
+    most_stop
+        Largest probability per tick to stop where drives stopped, or to drive on.
+    pass_tail
+        Degrees of freedom of the t weights that keep a lap which crashed from moving the means.
+    slope_prior, drift_prior
+        Visits, at the usual spread of paces, that weigh as much as what is known of all places.
+    noise_prior, spread_prior
+        Visits that weigh as much as the spread over all places.
+    shrinkage
+        Of the correlations of features, so that few visits do not make a direction free of noise.
 
     """
 
-    sharpness: float = SHARPNESS
+    sharpness: float = 0.2
     persistence: float | None = None
+    durations: Durations = Durations()
+    pace_memories: float = 4.0
+    own_pace_variance: float = 0.01
+    fastest_visits: float = 0.99
+    usual_changes: float = 0.99
+    most_stay: float = 5.0
+    fastest_move: float = 1.5
+    begins_rolling: float = 0.5
+    begins_standing: float = 0.97
+    most_stop: float = 0.5
+    pass_tail: float = 4.0
+    slope_prior: float = 8.0
+    drift_prior: float = 20.0
+    noise_prior: float = 10.0
+    spread_prior: float = 5.0
+    shrinkage: float = 0.02
 
 
 def learn_route(
@@ -141,61 +126,108 @@ def learn_route(
     kept : (V,) bool
         Visits that count.
     tuning
-        Of the likelihood.
+        Numbers to learn with.
     states : (P, k)
         Mean two-manifold state at each place.
 
     """
-    return _Learner(passes, kept).route(tuning, states)
+    learner = _Learner(passes, kept, tuning)
+    period_s, forward, count = passes.period_s, passes.forward, learner.count
+    rates, tick_lengths = usual_speeds(passes.places, passes.stays, learner.after, period_s)
+    moves = chances_to_move(float(rates.max()) * tuning.fastest_move)
+    begins, targets_of, steps_of, shares_of = reach(learner.ways, count, moves.shape[1] - 1)
+    means, slopes, whitening, noise, new = learner.features()
+    targets, drifts, covariances = learner.targets()
+    hidden = passes.features.shape[1] - passes.channels
+    usual, own = means[:, hidden:], whitening[hidden:, hidden:]
+    densities = learn_densities(passes, kept, whitening)
+    persistence = tuning.persistence or passes.persistence
+    trust, usual_change = learner.trust(usual, tick_lengths)
+    exchanges, jumps = exchanges_for(period_s, passes.memory_s, tuning.durations)
+    return Route(
+        channels=passes.channels,
+        gains=passes.gains,
+        whitening=whitening,
+        means=means @ whitening.T,
+        slopes=slopes @ whitening.T,
+        new_whitening=new,
+        new_means=usual @ new.T,
+        new_slopes=slopes[:, hidden:] @ new.T,
+        new_level=float(np.log(np.diag(new)).sum() - np.log(np.diag(own)).sum()),
+        noise=noise,
+        begins=begins,
+        targets_of=targets_of,
+        steps_of=steps_of,
+        shares_of=shares_of,
+        moves=moves,
+        moves_a_row=float(MOVES_A_ROW),
+        pace_spread=learner.pace_spread,
+        pace_kept=math.exp(-1.0 / (tuning.pace_memories * passes.memory_s / period_s)),
+        pace_noise=tuning.own_pace_variance * period_s,
+        trust=trust,
+        usual_change=usual_change,
+        fastest=learner.fastest(),
+        halts=-math.expm1(-period_s / (tuning.durations.halt * passes.memory_s)),
+        mistakable=mistakable(densities, passes, persistence),
+        rates=rates,
+        tick_lengths=tick_lengths,
+        pulls=usual @ forward.weights + forward.offset,
+        forward=forward.weights,
+        forward_offset=forward.offset,
+        sharpness=tuning.sharpness,
+        persistence=persistence,
+        tail=TAIL,
+        **densities,
+        exchanges=exchanges,
+        jumps=jumps,
+        targets=targets,
+        drifts=drifts,
+        covariances=covariances,
+        factors=np.ones(len(passes.horizons) + 1),
+        states=np.ones((count, 1)) if states is None else states,
+        beginnings=learner.beginnings(),
+        shifts=np.broadcast_to(passes.shifts, passes.channels).copy(),
+        stops=learner.stops(rates),
+    )
 
 
 class _Learner:
     """The steps of `learn_route`, with what they share."""
 
-    def __init__(self, passes: Passes, kept: Bools) -> None:
-        self.passes = passes
+    def __init__(self, passes: Passes, kept: Bools, tuning: Tuning) -> None:
+        self.passes, self.kept, self.tuning = passes, kept, tuning
         self.count = len(passes.places)
         self.visited = passes.places.visited
-        self.kept = kept
         self.ways = ways_of(passes.places, kept)
         self.after = main_ways(self.ways, self.count)
-        steady = kept & (np.abs(passes.log_paces) < LARGEST_LOG_PACE)
         self.paces = passes.log_paces
         # Sums over visits and places beside are taken some sixty times; each is the same matrix.
         total = len(self.visited)
         self.summing = csr_matrix(
             (np.ones(total), (self.visited, np.arange(total))), (self.count, total)
         )
-        self.smoothers: dict[tuple[float, ...], csr_matrix] = {}
+        self.beside, self.wide = self._smoother(BESIDE), self._smoother(WIDE)
+        steady = kept & (np.abs(self.paces) < LARGEST_LOG_PACE)
         middle = np.median(np.abs(self.paces[steady])) if steady.any() else 0.0
-        self.pace_spread = max(1.4826 * float(middle), LEAST_PACE_SPREAD)
-        # A pass that stops or flees is no pass at another pace.
+        # No IMU tells a smaller one from the usual pace.
+        self.pace_spread = max(1.4826 * float(middle), 0.02)
+        # A lap that stops or flees is no lap at another pace.
         self.usual = kept / (1.0 + (self.paces / (3.0 * self.pace_spread)) ** 4)
 
-    def smoother(self, weights: tuple[float, ...]) -> csr_matrix:
-        """Return the (P, P) sums over the places beside each along its main way."""
-        if weights not in self.smoothers:
-            self.smoothers[weights] = self._smoother(weights)
-        return self.smoothers[weights]
-
     def _smoother(self, weights: tuple[float, ...]) -> csr_matrix:
-        after, before = self.after, np.arange(self.count)
-        before[after] = np.arange(self.count)
-        rows, columns, values = (
-            [np.arange(self.count)],
-            [np.arange(self.count)],
-            [np.full(self.count, weights[0])],
-        )
-        ahead = behind = np.arange(self.count)
+        """Return the (P, P) sums over the places beside each along its main way."""
+        each = np.arange(self.count)
+        after, before = self.after, each.copy()
+        before[after] = each
+        columns, values = [each], [np.full(self.count, weights[0])]
+        ahead = behind = each
         for weight in weights[1:]:
             ahead, behind = after[ahead], before[behind]
-            for other in (ahead, behind):
-                rows.append(np.arange(self.count))
-                columns.append(other)
-                values.append(np.full(self.count, weight))
+            columns += [ahead, behind]
+            values += [np.full(self.count, weight)] * 2
+        rows = np.tile(each, len(columns))
         return csr_matrix(
-            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
-            (self.count, self.count),
+            (np.concatenate(values), (rows, np.concatenate(columns))), (self.count, self.count)
         )
 
     def at_places(self, values: Floats) -> Floats:
@@ -204,7 +236,7 @@ class _Learner:
         return np.asarray(self.summing @ flat).reshape(self.count, *values.shape[1:])
 
     def regress(
-        self, values: Floats, weights: Floats, prior: Floats, strength: float, beside: csr_matrix
+        self, values: Floats, weights: Floats, prior: Floats, strength: float
     ) -> tuple[Floats, Floats, Floats]:
         """
         Regress values on the log-pace at each place, its neighbours counting too.
@@ -230,7 +262,7 @@ class _Learner:
         stack[:, 2] = weights * paces**2
         np.multiply(weights[:, None], values, out=stack[:, 3 : 3 + columns])
         np.multiply(at_pace[:, None], values, out=stack[:, 3 + columns :])
-        sums = beside @ self.at_places(stack)
+        sums = self.beside @ self.at_places(stack)
         n = np.maximum(sums[:, 0], 1e-9)
         mean, pace = sums[:, 3 : 3 + columns] / n[:, None], sums[:, 1] / n
         variance = np.maximum(sums[:, 2] / n - pace**2, 0.0)
@@ -239,108 +271,36 @@ class _Learner:
         slopes = (n[:, None] * shared + penalty * prior) / (n * variance + penalty)[:, None]
         return mean - slopes * pace[:, None], slopes, sums[:, 0]
 
-    def route(self, tuning: Tuning, states: Floats | None) -> Route:
-        passes = self.passes
-        spread = self.pace_spread
-        period_s, forward = passes.period_s, passes.forward
-        rates, tick_lengths = usual_speeds(passes.places, passes.stays, self.after, period_s)
-        moves = chances_to_move(float(rates.max()) * FASTEST_MOVE)
-        leads = reach(self.ways, self.count, moves.shape[1] - 1)
-        means, slopes, whitening, noise, new = self._features()
-        targets, drifts, covariances = self._targets()
-        hidden = passes.features.shape[1] - passes.channels
-        own = whitening[hidden:, hidden:]
-        densities = learn_densities(passes, self.kept, whitening)
-        persistence = tuning.persistence or passes.persistence
-        count = len(passes.horizons) + 1
-        if states is None:
-            states = np.ones((self.count, 1))
-        return Route(
-            passes.channels,
-            passes.gains,
-            whitening,
-            means @ whitening.T,
-            slopes @ whitening.T,
-            new,
-            means[:, hidden:] @ new.T,
-            slopes[:, hidden:] @ new.T,
-            float(np.log(np.diag(new)).sum() - np.log(np.diag(own)).sum()),
-            noise,
-            *leads,
-            moves,
-            float(MOVES_A_ROW),
-            spread,
-            math.exp(-1.0 / (PACE_MEMORIES * passes.memory_s / period_s)),
-            OWN_PACE_VARIANCE * period_s,
-            *self._trust(means[:, hidden:], tick_lengths),
-            self._fastest(),
-            -math.expm1(-period_s / (HALT * passes.memory_s)),
-            mistakable(densities, passes, persistence),
-            rates,
-            tick_lengths,
-            means[:, hidden:] @ forward.weights + forward.offset,
-            forward.weights,
-            forward.offset,
-            tuning.sharpness,
-            persistence,
-            TAIL,
-            densities['rest'],
-            densities['rest_alone'],
-            densities['rest_means'],
-            densities['other'],
-            densities['other_means'],
-            densities['slow'],
-            *exchanges_for(period_s, passes.memory_s),
-            targets,
-            drifts,
-            covariances,
-            np.ones(count),
-            states,
-            self._beginnings(),
-            np.broadcast_to(passes.shifts, passes.channels).copy(),
-            self._stops(rates),
-        )
-
-    def _trust(self, usual: Floats, tick_lengths: Floats) -> tuple[float, float]:
-        """
-        Return how far paces follow the forward acceleration, see ``Route``.
-
-        Parameters
-        ----------
-        usual : (P, d)
-            Usual observations.
-        tick_lengths : (P,)
-            See ``Route``.
-
-        """
+    def trust(self, usual: Floats, tick_lengths: Floats) -> tuple[float, float]:
+        """Return trust and usual_change of ``Route``, from the usual observations (P, d)."""
         passes, visited = self.passes, self.visited
         places, weights = passes.places, passes.forward.weights
         apart = passes.features[:, -passes.channels :] - usual[visited]
-        ticks = np.append(np.diff(places.times), 0.0).clip(0.0, MOST_STAY)
+        ticks = np.append(np.diff(places.times), 0.0).clip(0.0, self.tuning.most_stay)
         changes = apart @ weights * tick_lengths[visited]
-        told = np.concatenate([[0.0], np.cumsum(changes * ticks)])
+        measured = np.concatenate([[0.0], np.cumsum(changes * ticks)])
         # Farther apart than a pace is measured over, so that no noise is in both.
-        first = np.arange(max(len(visited) - 2 * AROUND, 0))
-        last = first + 2 * AROUND
+        first = np.arange(max(len(visited) - 2 * PACE_PLACES, 0))
+        last = first + 2 * PACE_PLACES
         chosen = (places.runs[first] == places.runs[last]) & self.kept[first] & self.kept[last]
         chosen &= (
             np.maximum(np.abs(self.paces[first]), np.abs(self.paces[last])) < LARGEST_LOG_PACE
         )
         first, last = first[chosen], last[chosen]
-        design = np.column_stack([told[last] - told[first], -self.paces[first]])
+        design = np.column_stack([measured[last] - measured[first], -self.paces[first]])
         normal = design.T @ design + 1e-9 * np.eye(2)
         trust = np.linalg.solve(normal, design.T @ (self.paces[last] - self.paces[first]))[0]
-        largest = float(np.quantile(np.abs(changes[self.kept]), USUAL_CHANGES))
+        largest = float(np.quantile(np.abs(changes[self.kept]), self.tuning.usual_changes))
         return min(max(float(trust), 0.0), 1.0), largest
 
-    def _fastest(self) -> Floats:
+    def fastest(self) -> Floats:
         """
         Return the largest paces of its own (P,), see ``Route``: hardly any visit was faster.
 
-        Around stops, where any pace is a low one, nothing tells how fast who does not stop is.
+        Around stops, where all are slow, it is unknown how fast a vehicle is that does not stop.
         """
         places = self.passes.places
-        seen = float(np.exp(np.quantile(self.paces[self.kept], FASTEST_VISITS)))
+        seen = float(np.exp(np.quantile(self.paces[self.kept], self.tuning.fastest_visits)))
         around = np.ones(2 * round(STANDS_S[-1] / self.passes.period_s) + 1)
         slowed: Bools = np.zeros(len(self.visited), dtype=np.bool_)
         for segment, still in enumerate(places.standing):
@@ -349,19 +309,19 @@ class _Learner:
             when = np.rint(places.times[here]).astype(np.int64)
             slowed[here] = near[when.clip(0, len(near) - 1)]
         stops = self.at_places((slowed & self.kept).astype(np.float64)) > 0.0
-        bound = min(max(seen, 1.0 + USUAL_PACES * self.pace_spread), FASTEST)
-        return np.where(stops, FASTEST, bound)
+        bound = min(max(seen, 1.0 + LIMITS.usual_paces * self.pace_spread), LIMITS.fastest)
+        return np.where(stops, LIMITS.fastest, bound)
 
-    def _beginnings(self) -> Floats:
-        """Return the chances that a drive begins at each place, rolling and standing: (2, P)."""
-        places = self.passes.places
+    def beginnings(self) -> Floats:
+        """Return the probabilities that a drive begins at each place, see ``Route``: (2, P)."""
+        places, tuning = self.passes.places, self.tuning
         first = np.diff(places.segments, prepend=-1) != 0
         stands = self.passes.starts[first] > 0.0
         chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
         chances = np.empty((2, self.count))
         for row, kind, whole, begun in (
-            (0, ~stands, 1.0 - chance, BEGINS_ROLLING),
-            (1, stands, chance, BEGINS_STANDING),
+            (0, ~stands, 1.0 - chance, tuning.begins_rolling),
+            (1, stands, chance, tuning.begins_standing),
         ):
             counts = np.bincount(places.visited[first][kind], minlength=self.count)
             known = begun if counts.any() else 0.0
@@ -369,68 +329,51 @@ class _Learner:
             chances[row] = whole * (known * counts / max(counts.sum(), 1) + even)
         return chances
 
-    def _stops(self, rates: Floats) -> Floats:
-        """
-        Return the chances per tick to stop at each place, and to drive on from it: (2, P).
-
-        Parameters
-        ----------
-        rates : (P,)
-            Places in a tick.
-
-        """
+    def stops(self, rates: Floats) -> Floats:
+        """Return the probabilities per tick to stop, and to drive on, see ``Route``: (2, P)."""
         halts, starts = self.passes.halts * self.kept, self.passes.starts * self.kept
         # Not even drivers at the same platform stop within a step of each other.
-        near = self.smoother((1.0,) * (ALONG + 1))
+        near = self._smoother((1.0,) * (PLACES_ALONG + 1))
         visits, stops, stays, ticks = (
             near @ self.at_places(each.astype(np.float64))
             for each in (self.kept, halts > 0.0, halts + starts > 0.0, halts + starts)
         )
         stops_in = np.divide(stops, visits, out=np.zeros_like(stops), where=visits > 0.0)
         goes_on = np.divide(stays, ticks, out=np.zeros_like(stops), where=ticks > 0.0)
-        chances: Floats = np.minimum(np.stack([stops_in * rates, goes_on]), MOST_STOP)
+        chances: Floats = np.minimum(np.stack([stops_in * rates, goes_on]), self.tuning.most_stop)
         return chances
 
-    def _features(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        passes, visited = self.passes, self.visited
-        beside, wide = self.smoother(BESIDE), self.smoother(WIDE)
+    def features(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return usual features and slopes (P, f), whitening, noise and new whitening."""
+        passes, visited, tuning = self.passes, self.visited, self.tuning
         values = passes.features
         base = self.usual * passes.settled
         weights = base
+        known = base > 0.5
         for _ in range(3):
             none = np.zeros((self.count, values.shape[1]))
-            level, slope, counts = self.regress(values, weights, none, SLOPE_PRIOR, beside)
+            level, slope, counts = self.regress(values, weights, none, tuning.slope_prior)
             prior = self._usual_slopes(level, slope, counts)
-            level, slope, counts = self.regress(values, weights, prior, SLOPE_PRIOR, beside)
+            level, slope, counts = self.regress(values, weights, prior, tuning.slope_prior)
             rest = values - level[visited] - slope[visited] * self.paces[:, None]
-            known = base > 0.5
             scale = np.median(np.abs(rest[known]), axis=0) / 0.6745 + 1e-9
             apart = np.square(rest / scale).mean(axis=1)
-            weights = base * (PASS_TAIL + 1.0) / (PASS_TAIL + apart)
+            weights = base * (tuning.pass_tail + 1.0) / (tuning.pass_tail + apart)
         visits = self.at_places(base)
-        both = (base > 0.5) & (visits[visited] > 1.5)
-        chosen = both if both.sum() >= 100 else base > 0.5
+        both = known & (visits[visited] > 1.5)
+        chosen = both if both.sum() >= 100 else known
         # Each visit is part of the mean that it is compared with.
         inflated = rest * np.sqrt(visits / np.maximum(visits - 1.0, 1.0))[visited, None]
-        rows = inflated[chosen]
-        scatter = rows.T @ rows / len(rows)
-        size = len(scatter)
-        for _ in range(5):
-            squares = (np.linalg.solve(scatter + 1e-9 * np.eye(size), rows.T) * rows.T).sum(axis=0)
-            each = (size + TAIL) / (TAIL + squares)
-            scatter = (rows * each[:, None]).T @ rows / len(rows)
-        diagonal = np.diag(np.diag(scatter))
-        scatter = (1.0 - SHRINKAGE) * scatter + SHRINKAGE * diagonal + 1e-6 * np.eye(size)
-        scatter += shared(passes.shifts, size // passes.channels)
-        root = np.linalg.cholesky(scatter)
-        whitening = np.tril(np.linalg.inv(root))
+        scatter = self._scatter(inflated[chosen])
+        whitening = np.tril(np.linalg.inv(np.linalg.cholesky(scatter)))
         own = (inflated @ whitening.T)[:, -passes.channels :]
         square = np.minimum(np.square(own).mean(axis=1), 20.0)
-        sums = wide @ self.at_places(np.column_stack([np.where(chosen, square, 0.0), chosen]))
+        stack = np.column_stack([np.where(chosen, square, 0.0), chosen])
+        sums = self.wide @ self.at_places(stack)
         typical = float(square[chosen].mean())
-        noise = (sums[:, 0] + NOISE_PRIOR * typical) / (sums[:, 1] + NOISE_PRIOR)
+        noise = (sums[:, 0] + tuning.noise_prior * typical) / (sums[:, 1] + tuning.noise_prior)
         noise = np.maximum(noise, 0.2) * (1.0 + 1.0 / np.maximum(visits, 1.0))
-        # Where no visit tells what is usual, nothing is expected.
+        # Where no visit shows what is usual, nothing is expected.
         blank = counts < 0.05
         level[blank] = np.median(level[~blank], axis=0) if (~blank).any() else 0.0
         slope[blank] = 0.0
@@ -439,67 +382,90 @@ class _Learner:
         new = np.tril(np.linalg.inv(np.linalg.cholesky(new)))
         return level, slope, whitening, noise, new
 
+    def _scatter(self, rows: Floats) -> Floats:
+        """Return the covariance (f, f) of residuals (n, f), as of a Student-t density."""
+        passes, shrinkage = self.passes, self.tuning.shrinkage
+        scatter = rows.T @ rows / len(rows)
+        size = len(scatter)
+        for _ in range(5):
+            squares = (np.linalg.solve(scatter + 1e-9 * np.eye(size), rows.T) * rows.T).sum(axis=0)
+            each = (size + TAIL) / (TAIL + squares)
+            scatter = (rows * each[:, None]).T @ rows / len(rows)
+        diagonal = np.diag(np.diag(scatter))
+        scatter = (1.0 - shrinkage) * scatter + shrinkage * diagonal + 1e-6 * np.eye(size)
+        whole: Floats = scatter + shared(passes.shifts, size // passes.channels)
+        return whole
+
     def _usual_slopes(self, level: Floats, slope: Floats, counts: Floats) -> Floats:
         """Return the slope as a line in the level, per feature: faster turns are turned faster."""
         prior = np.zeros_like(slope)
         weights = np.minimum(counts, 10.0)
         for column in range(level.shape[1]):
-            design = np.column_stack([level[:, column], np.ones(self.count)]) * weights[:, None]
-            normal = design.T @ np.column_stack([level[:, column], np.ones(self.count)])
+            line = np.column_stack([level[:, column], np.ones(self.count)])
+            design = line * weights[:, None]
+            normal = design.T @ line
             normal += 1e-6 * np.eye(2) * max(float(np.trace(normal)), 1e-9)
-            line = np.linalg.solve(normal, design.T @ slope[:, column])
-            prior[:, column] = line[0] * level[:, column] + line[1]
+            factor, constant = np.linalg.solve(normal, design.T @ slope[:, column])
+            prior[:, column] = factor * level[:, column] + constant
         return prior
 
-    def _targets(self) -> tuple[Floats, Floats, Floats]:
-        passes, visited, places = self.passes, self.visited, self.passes.places
-        beside, wide = self.smoother(BESIDE), self.smoother(WIDE)
-        count = len(passes.horizons) + 1
-        levels, drifts = np.zeros((self.count, count, 2)), np.zeros((self.count, count, 2))
-        covariances = np.zeros((self.count, count, 2, 2))
-        here = places.positions[visited]
-        ahead = [*passes.horizons, -1]
-        for column, horizon in enumerate(ahead):
-            wanted = passes.targets[:, column] - (0.0 if horizon < 0 else here)
-            known = self.usual * np.isfinite(wanted).all(axis=1)
-            wanted = np.where(known[:, None] > 0.0, wanted, 0.0)
-            weights = known
-            for _ in range(4):
-                prior = np.zeros((self.count, 2))
-                level, drift, counts = self.regress(wanted, weights, prior, DRIFT_PRIOR, beside)
-                if horizon > 0:
-                    prior = self._travel(level + places.positions, horizon)
-                    level, drift, counts = self._scaled(wanted, weights, prior, beside)
-                elif horizon < 0:
-                    level, drift, counts = self._scaled(wanted, weights, level, beside)
-                rest = np.where(
-                    known[:, None] > 0.0,
-                    wanted - level[visited] - drift[visited] * self.paces[:, None],
-                    0.0,
-                )
-                squares = np.square(rest).sum(axis=1)
-                usual = np.median(squares[known > 0.0]) / 1.386 if (known > 0.0).any() else 1.0
-                weights = known * (PASS_TAIL + 2.0) / (PASS_TAIL + squares / max(usual, 1e-12))
-            products = rest[:, :, None] * rest[:, None, :] * weights[:, None, None]
-            sums = self.at_places(np.column_stack([products.reshape(-1, 4), weights]))
-            whole = sums.sum(axis=0)
-            sums = wide @ sums
-            general = whole[:4] / max(whole[4], 1e-9)
-            share = (sums[:, 4] + 1.0) / np.maximum(sums[:, 4] - 1.0, 1.0)
-            spread = (sums[:, :4] + SPREAD_PRIOR * general) / (sums[:, 4] + SPREAD_PRIOR)[:, None]
-            covariances[:, column] = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
-            covariances[:, column] += FLOOR * np.eye(2)
+    def targets(self) -> tuple[Floats, Floats, Floats]:
+        """Return targets, drifts and covariances of ``Route``."""
+        passes, places = self.passes, self.passes.places
+        columns = []
+        for column, horizon in enumerate([*passes.horizons, -1]):
+            here = places.positions[self.visited] if horizon >= 0 else 0.0
+            level, drift, rest, weights, counts = self._ahead(
+                passes.targets[:, column] - here, horizon
+            )
+            spread = self._spread(rest, weights)
             if horizon >= 0:
                 level = level + places.positions
             blank = counts < 0.05
             if blank.any():
                 # A drive that ended before: nothing but where others were is known.
-                level[blank] = level[~blank].mean(axis=0) if (~blank).any() else 0.0
+                some = (~blank).any()
+                level[blank] = level[~blank].mean(axis=0) if some else 0.0
                 drift[blank] = 0.0
-                if (~blank).any():
-                    covariances[blank, column] = np.cov(level[~blank].T) + FLOOR * np.eye(2)
-            levels[:, column], drifts[:, column] = level, drift
-        return levels, drifts, covariances
+                if some:
+                    spread[blank] = np.cov(level[~blank].T) + FLOOR * np.eye(2)
+            columns.append((level, drift, spread))
+        levels, drifts, spreads = zip(*columns, strict=True)
+        return np.stack(levels, axis=1), np.stack(drifts, axis=1), np.stack(spreads, axis=1)
+
+    def _ahead(self, wanted: Floats, horizon: int) -> tuple[Floats, ...]:
+        """Return levels, drifts (P, 2), residuals (V, 2), weights (V,) and counts (P,)."""
+        tuning, positions = self.tuning, self.passes.places.positions
+        known = self.usual * np.isfinite(wanted).all(axis=1)
+        some = known[:, None] > 0.0
+        wanted = np.where(some, wanted, 0.0)
+        weights = known
+        for _ in range(4):
+            none = np.zeros((self.count, 2))
+            level, drift, counts = self.regress(wanted, weights, none, tuning.drift_prior)
+            if horizon:
+                prior = self._travel(level + positions, horizon) if horizon > 0 else level
+                level, drift, counts = self._regress_scaled(wanted, weights, prior)
+            rest = wanted - level[self.visited] - drift[self.visited] * self.paces[:, None]
+            rest = np.where(some, rest, 0.0)
+            squares = np.square(rest).sum(axis=1)
+            usual = np.median(squares[known > 0.0]) / 1.386 if some.any() else 1.0
+            apart = squares / max(usual, 1e-12)
+            weights = known * (tuning.pass_tail + 2.0) / (tuning.pass_tail + apart)
+        return level, drift, rest, weights, counts
+
+    def _spread(self, rest: Floats, weights: Floats) -> Floats:
+        """Return the covariances (P, 2, 2) of residuals at each place, drawn to that of all."""
+        prior = self.tuning.spread_prior
+        products = rest[:, :, None] * rest[:, None, :] * weights[:, None, None]
+        sums = self.at_places(np.column_stack([products.reshape(-1, 4), weights]))
+        whole = sums.sum(axis=0)
+        sums = self.wide @ sums
+        general = whole[:4] / max(whole[4], 1e-9)
+        share = (sums[:, 4] + 1.0) / np.maximum(sums[:, 4] - 1.0, 1.0)
+        spread = (sums[:, :4] + prior * general) / (sums[:, 4] + prior)[:, None]
+        spread = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
+        return spread + FLOOR * np.eye(2)
 
     def _travel(self, reached: Floats, horizon: int) -> Floats:
         """Return the travel in ``horizon`` ticks at the speed where it ends: (P, 2)."""
@@ -508,15 +474,13 @@ class _Learner:
         longest = 4.0 * horizon * self.passes.period_s * self.passes.places.usual_mps
         return np.where(np.linalg.norm(travel, axis=1)[:, None] > longest, 0.0, travel)
 
-    def _scaled(
-        self, wanted: Floats, weights: Floats, prior: Floats, beside: csr_matrix
+    def _regress_scaled(
+        self, wanted: Floats, weights: Floats, prior: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Regress with the prior times the share of it that the passes bear out."""
-        none = np.zeros_like(prior)
-        _, free, counts = self.regress(wanted, weights, none, 1.0, beside)
+        """Regress with the prior times the share of it that the visits bear out."""
+        _, free, counts = self.regress(wanted, weights, np.zeros_like(prior), 1.0)
         trust = np.minimum(counts, 20.0)[:, None]
         norm = float((trust * prior**2).sum())
         share = float((trust * prior * free).sum()) / norm if norm > 0.0 else 0.0
-        return self.regress(
-            wanted, weights, min(max(share, 0.0), 1.2) * prior, DRIFT_PRIOR, beside
-        )
+        scaled = min(max(share, 0.0), 1.2) * prior
+        return self.regress(wanted, weights, scaled, self.tuning.drift_prior)

@@ -1,11 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Merge the passes of the training drives into places, so that the map is as long as the route.
+Merge the laps of the training drives into places, so that the map is as long as the route.
 
-A drive is walked in steps of equal distance. A step that comes near a known place, driven in the
-same direction, is another visit of it; any other step opens a new place. So forks, crossings and
-lines that lie apart stay apart, and ten laps or a thousand give as many places as one.
+A drive is resampled in steps of equal distance. A step near a known place, driven in the same
+direction, is another visit of it; any other step opens a new place. So forks, crossings and lanes
+that lie apart stay apart, and ten laps or a thousand give as many places as one.
 """
 
 from __future__ import annotations
@@ -27,51 +27,32 @@ if TYPE_CHECKING:
 FINENESS = 2
 """Places to a tick at the usual speed: a live tick is then at most a quarter tick from a place."""
 
-SLOW = 0.1
-"""Share of the mean speed below which a tick is left out of the usual speed: it stands."""
+SLOW_SHARE = 0.1
+"""Share of the mean speed below which a tick does not count for the usual speed: it stands."""
 
-SAME_PASS = 20
-"""Steps back along the same drive within which a place cannot be met again: a bend is no lap."""
+SAME_PASS_STEPS = 20
+"""Steps back along a drive within which a place cannot be visited again: a bend is no lap."""
 
 MOST_SUCCESSORS = 6
 """Ways that lead on from one place; more do not meet in a point on any route."""
 
-LOOK_AHEAD = 5
-"""Places ahead along the map among which the next step is looked for before all others."""
-
-RADII = tuple(0.5 * 2.0 ** (step / 2.0) for step in range(11))
+RADII_TICKS = tuple(0.5 * 2.0 ** (step / 2.0) for step in range(11))
 """
 Radii of a merge that are tried, in ticks of travel.
 
 From half a tick, below which the steps themselves lie apart, to sixteen.
 """
 
-GROWN = 0.94
-"""
-Share of the places that is left when the radius is doubled, above which the radius is enough.
-
-Passes of one road are merged once the radius exceeds their spread; then the number of places
-stays as it is until different roads fall together. Between .88 and .97 one of nine recordings and
-worlds gets other places: those of f1tenth_ipz20 are a fifth fewer above .9, and it errs less.
-"""
-
 RADIUS_STEPS = 12_000
 """Steps of the drives, evenly spread in stretches, on which radii are compared: some laps."""
 
-
 STANDS_S = (1.0, 2.0, 4.0)
 """
-Seconds in which a standing vehicle gets less far than one at `SLOW` does.
+Seconds in which a standing vehicle gets less far than one at ``SLOW_SHARE`` does.
 
 The first finds short stops; in the last not even a receiver of one position a second, which
 wanders by a metre in each, gets far.
 """
-
-SMOOTHED = 5
-"""Ticks of the parabola that smooths positions: noise would turn the direction of short steps."""
-
-SLOWEST, FASTEST = 0.15, 4.0
-"""Shares of the usual speed beyond which places do not follow the speed any more."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +68,8 @@ class Places:
         Farthest that a visit may lie to the side.
     usual_mps
         Median speed of the drives where they move.
-    visited : (V,) int64
-        Place of each visit, in order of time within a segment.
-    segments : (V,) int64
-        Segment of each visit.
+    visited, segments : (V,) int64
+        Place and segment of each visit, in order of time within a segment.
     runs : (V,) int64
         Stretch of known positions that the visit belongs to; none crosses a seam.
     times : (V,)
@@ -125,9 +104,18 @@ class _Run:
     headings: Floats
 
 
+@dataclass(frozen=True)
+class _Merged:
+    """Places that runs were merged into, and the place of each of their nodes."""
+
+    positions: Floats
+    headings: Floats
+    visited: Ints
+
+
 def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     """
-    Merge drives into places.
+    Merge the laps of drives into places.
 
     Parameters
     ----------
@@ -146,7 +134,7 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     if not usual > 0.0:
         return None
     stands = standing(tracks, usual, period_s)
-    tracks = [_settled(track, still) for track, still in zip(tracks, stands, strict=True)]
+    tracks = [_held_still(track, still) for track, still in zip(tracks, stands, strict=True)]
     step_m = usual * period_s
     runs = [
         run
@@ -156,13 +144,18 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     if not runs:
         return None
     radius_m = _radius(_some(runs, RADIUS_STEPS), step_m)
-    merged = _merge(runs, radius_m, SAME_PASS)
-    spacing = _fine(merged, _slowness(runs, merged, step_m), step_m)
+    spacing = _local_spacing(runs, _merge(runs, radius_m, SAME_PASS_STEPS), step_m)
     fine = [run for index, track in enumerate(tracks) for run in _walk(track, index, spacing)]
-    merged = _merge(fine, radius_m, FINENESS * SAME_PASS)
+    merged = _merge(fine, radius_m, FINENESS * SAME_PASS_STEPS)
     times = np.concatenate([run.times for run in fine])
     nodes = np.concatenate([run.nodes for run in fine])
     ahead = ((nodes - merged.positions[merged.visited]) * merged.headings[merged.visited]).sum(1)
+    metres_a_tick = np.concatenate(
+        [
+            np.linalg.norm(np.gradient(run.nodes, axis=0), axis=1) / np.gradient(run.times)
+            for run in fine
+        ]
+    )
     return Places(
         merged.positions,
         merged.headings,
@@ -171,7 +164,7 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
         merged.visited,
         np.concatenate([np.full(len(run.times), run.segment) for run in fine]),
         np.concatenate([np.full(len(run.times), index) for index, run in enumerate(fine)]),
-        times - ahead / np.maximum(_travel(fine), 1e-9),
+        times - ahead / np.maximum(metres_a_tick, 1e-9),
         tuple(stands),
     )
 
@@ -181,7 +174,7 @@ def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
     moved = [np.linalg.norm(np.diff(track, axis=0), axis=1) for track in tracks]
     speeds = np.concatenate([*moved, np.zeros(0)]) / period_s
     speeds = speeds[np.isfinite(speeds)]
-    moving = speeds[speeds > SLOW * speeds.mean()] if len(speeds) else speeds
+    moving = speeds[speeds > SLOW_SHARE * speeds.mean()] if len(speeds) else speeds
     return float(np.median(moving)) if len(moving) else 0.0
 
 
@@ -193,10 +186,8 @@ def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> lis
     ----------
     tracks
         Of each segment (T, 2), metres at each tick, NaN where unknown.
-    usual_mps
-        Usual speed.
-    period_s
-        Length of a tick.
+    usual_mps, period_s
+        Usual speed, and length of a tick.
 
     Returns
     -------
@@ -207,7 +198,8 @@ def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> lis
     """
     known = [track[np.isfinite(track).all(axis=1)] for track in tracks]
     size = float(np.linalg.norm(np.ptp(np.concatenate(known), axis=0)))
-    return [_standing(track, SLOW * usual_mps, SLOW * size, period_s) for track in tracks]
+    slow_mps, most_m = SLOW_SHARE * usual_mps, SLOW_SHARE * size
+    return [_standing(track, slow_mps, most_m, period_s) for track in tracks]
 
 
 def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
@@ -247,7 +239,7 @@ def stretches_of(flags: Bools) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def _settled(track: Floats, still: Bools) -> Floats:
+def _held_still(track: Floats, still: Bools) -> Floats:
     """Return a track (T, 2) that stays in one place where the vehicle stands."""
     track = track.copy()
     for begin, end in stretches_of(still):
@@ -257,17 +249,19 @@ def _settled(track: Floats, still: Bools) -> Floats:
 
 def _walk(track: Floats, segment: int, spacing: Callable[[Floats], Floats]) -> list[_Run]:
     """Return the stretches of known positions of a track, in steps of the local spacing."""
+    # Ticks of the parabola that smooths positions: noise would turn the direction of short steps.
+    smoothed = 5
     known = np.flatnonzero(np.isfinite(track).all(axis=1))
     runs = []
     for part in np.split(known, np.flatnonzero(np.diff(known) > 1) + 1):
         if len(part) < 3:
             continue
         path = np.ascontiguousarray(track[part])
-        if len(path) > SMOOTHED:
+        if len(path) > smoothed:
             # It takes a second to load, and nodes load this module.
             from scipy.signal import savgol_filter  # noqa: PLC0415
 
-            path = np.ascontiguousarray(savgol_filter(path, SMOOTHED, 2, axis=0))
+            path = np.ascontiguousarray(savgol_filter(path, smoothed, 2, axis=0))
         nodes, times = _resampled(path, spacing(path))
         if len(nodes) < 3:
             continue
@@ -311,7 +305,7 @@ def _some(runs: list[_Run], most: int) -> list[_Run]:
     """Return runs of at most so many steps together, the longest stretches first."""
     chosen, left = [], most
     for run in sorted(runs, key=lambda each: -len(each.nodes)):
-        if left <= SAME_PASS:
+        if left <= SAME_PASS_STEPS:
             break
         part = slice(0, left)
         chosen.append(_Run(run.segment, run.nodes[part], run.times[part], run.headings[part]))
@@ -320,123 +314,150 @@ def _some(runs: list[_Run], most: int) -> list[_Run]:
 
 
 def _radius(runs: list[_Run], step_m: float) -> float:
-    """Return the smallest radius from which on no double of one merges much more."""
+    """
+    Return the smallest radius from which on no double of one merges much more.
+
+    Laps of one road are merged once the radius exceeds their spread; then the number of places
+    stays as it is until different roads fall together. Where .94 of the places are left when the
+    radius is doubled it is enough. Between .88 and .97 one of nine recordings and worlds gets
+    other places: those of f1tenth_ipz20 are a fifth fewer above .9, and it errs less.
+    """
+    enough = 0.94
     counts: dict[float, int] = {}
 
     def count(radius: float) -> int:
         if radius not in counts:
-            counts[radius] = len(_merge(runs, radius * step_m, SAME_PASS).positions)
+            counts[radius] = len(_merge(runs, radius * step_m, SAME_PASS_STEPS).positions)
         return counts[radius]
 
-    best: float = RADII[-1]
-    for radius, double in reversed(list(zip(RADII, RADII[2:], strict=False))):
-        if count(double) < GROWN * count(radius):
+    best: float = RADII_TICKS[-1]
+    for radius, double in reversed(list(zip(RADII_TICKS, RADII_TICKS[2:], strict=False))):
+        if count(double) < enough * count(radius):
             break
         best = radius
     return best * step_m
 
 
-@dataclass(frozen=True)
-class _Merged:
-    positions: Floats
-    headings: Floats
-    visited: Ints
-
-
 def _merge(runs: list[_Run], radius_m: float, same_pass: int) -> _Merged:
     nodes = np.concatenate([run.nodes for run in runs])
     headings = np.concatenate([run.headings for run in runs])
-    lengths = np.concatenate([_lengths(run.nodes) for run in runs])
+    steps = [np.linalg.norm(np.diff(run.nodes, axis=0), axis=1) for run in runs]
+    lengths = np.concatenate([np.append(each, each[-1]) for each in steps])
     first = np.zeros(len(nodes), dtype=np.bool_)
     first[np.cumsum([0] + [len(run.nodes) for run in runs[:-1]])] = True
-    reach = max(1.5 * radius_m, float(lengths.max()))
-    low = nodes.min(axis=0)
-    cells = np.floor((nodes - low) / reach).astype(np.int64) + 1
-    visited, opened = _merge_loop(
-        nodes, headings, lengths, first, cells, int(cells[:, 1].max()) + 2,
-        int(cells[:, 0].max()) + 2, radius_m, same_pass,
-    )  # fmt: skip
+    visited, opened = merge_steps(nodes, headings, lengths, first, radius_m, same_pass)
     return _Merged(nodes[opened], headings[opened], visited)
 
 
-def _lengths(nodes: Floats) -> Floats:
-    steps = np.linalg.norm(np.diff(nodes, axis=0), axis=1)
-    return np.append(steps, steps[-1])
+def merge_steps(
+    nodes: Floats, headings: Floats, lengths: Floats, first: Bools, radius: float, same_pass: int
+) -> tuple[Ints, Ints]:
+    """
+    Merge steps of drives into places.
+
+    Parameters
+    ----------
+    nodes, headings : (n, 2), lengths : (n,)
+        Of the steps, in metres.
+    first : (n,) bool
+        Whether a step begins a stretch of known positions.
+    radius
+        Farthest that a visit may lie to the side, metres; half as much more along the map.
+    same_pass
+        Steps back within which a place cannot be visited again.
+
+    Returns
+    -------
+    visited : (n,), opened : (P,)
+        Place of each step, and the step that opened each place.
+
+    """
+    reach = max(1.5 * radius, float(lengths.max()))
+    cells = np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64) + 1
+    columns, rows = (int(each) + 2 for each in cells.max(axis=0))
+    visited, opened = _merge_loop(
+        nodes, headings, lengths, first, cells, rows, columns, radius, same_pass
+    )
+    return visited, opened
 
 
 @compiled
-def _fit(ex: float, ey: float, gx: float, gy: float, step: float, side: float) -> float:
-    """Return how badly a step fits a place, negative if not at all."""
+def _misfit(
+    nodes: Floats, headings: Floats, lengths: Floats, i: int, o: int, side: float
+) -> float:
+    """Return how badly step i fits the place that step o opened, negative if not at all."""
+    gx, gy = headings[o, 0], headings[o, 1]
+    if not headings[i, 0] * gx + headings[i, 1] * gy > 0.5:
+        return -1.0
+    ex, ey = nodes[i, 0] - nodes[o, 0], nodes[i, 1] - nodes[o, 1]
     along = abs(ex * gx + ey * gy)
     across = abs(ex * gy - ey * gx)
-    if across > side or along > 0.75 * step:
+    if across > side or along > 0.75 * max(lengths[i], lengths[o]):
         return -1.0
     return float(along + across)
 
 
 @compiled
-def _merge_loop(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
+def _find_ahead(
+    nodes: Floats, headings: Floats, lengths: Floats, i: int, current: int, ways: Ints,
+    opened: Ints, front: Ints, radius: float,
+) -> int:  # fmt: skip
+    """Return the best place up to five steps along the map for step i, -1 if there is none."""
+    best, fit = -1, 1e300
+    begin, end = 0, 1
+    front[0] = current
+    for _ in range(5):
+        stop = end
+        for j in range(begin, stop):
+            for w in range(MOST_SUCCESSORS):
+                k = ways[front[j], w]
+                if k < 0 or end >= len(front):
+                    break
+                front[end] = k
+                end += 1
+        begin = stop
+    # The place itself comes last: a vehicle that hardly moved is still there.
+    for j in range(1, end + 1):
+        k = front[j] if j < end else current
+        if j == end and (fit < 1e300 or ways[current, 0] < 0):
+            break
+        value = _misfit(nodes, headings, lengths, i, opened[k], 1.5 * radius)
+        if 0.0 <= value < fit:
+            best, fit = k, value
+    return best
+
+
+@compiled
+def _merge_loop(  # noqa: C901 - one loop for numba
     nodes: Floats, headings: Floats, lengths: Floats, first: Bools, cells: Ints, rows: int,
     columns: int, radius: float, same_pass: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     count = len(nodes)
+    # Places of each cell of a grid as linked lists.
     heads = np.full(rows * columns, -1, dtype=np.int64)
     after = np.full(count, -1, dtype=np.int64)
     opened = np.empty(count, dtype=np.int64)
     visited = np.empty(count, dtype=np.int64)
     ways = np.full((count, MOST_SUCCESSORS), -1, dtype=np.int64)
     front = np.empty(256, dtype=np.int64)
-    places = 0
-    current = -1
+    places, current = 0, -1
     for i in range(count):
         if first[i]:
             current = -1
         best, fit = -1, 1e300
-        hx, hy = headings[i, 0], headings[i, 1]
         if current >= 0:
-            begin, end = 0, 1
-            front[0] = current
-            for _ in range(LOOK_AHEAD):
-                stop = end
-                for j in range(begin, stop):
-                    for w in range(MOST_SUCCESSORS):
-                        k = ways[front[j], w]
-                        if k < 0 or end >= 256:
-                            break
-                        front[end] = k
-                        end += 1
-                begin = stop
-            # The place itself comes last: a vehicle that hardly moved is still there.
-            for j in range(1, end + 1):
-                k = front[j] if j < end else current
-                if j == end and (fit < 1e300 or ways[current, 0] < 0):
-                    break
-                o = opened[k]
-                if hx * headings[o, 0] + hy * headings[o, 1] > 0.5:
-                    value = _fit(
-                        nodes[i, 0] - nodes[o, 0], nodes[i, 1] - nodes[o, 1], headings[o, 0],
-                        headings[o, 1], max(lengths[i], lengths[o]), 1.5 * radius,
-                    )  # fmt: skip
-                    if 0.0 <= value < fit:
-                        best, fit = k, value
+            best = _find_ahead(nodes, headings, lengths, i, current, ways, opened, front, radius)
         if best < 0:
-            for dx in range(-1, 2):
-                for dy in range(-1, 2):
-                    k = heads[(cells[i, 0] + dx) * rows + cells[i, 1] + dy]
-                    while k >= 0:
-                        o = opened[k]
-                        turned = hx * headings[o, 0] + hy * headings[o, 1]
-                        if i - o > same_pass and turned > 0.5:
-                            value = _fit(
-                                nodes[i, 0] - nodes[o, 0], nodes[i, 1] - nodes[o, 1],
-                                headings[o, 0], headings[o, 1], max(lengths[i], lengths[o]),
-                                radius,
-                            )  # fmt: skip
-                            if 0.0 <= value < fit:
-                                best, fit = k, value
-                        k = after[k]
-            new = best < 0
-            if new:
+            for cell in range(9):
+                row = (cells[i, 0] + cell // 3 - 1) * rows
+                k = heads[row + cells[i, 1] + cell % 3 - 1]
+                while k >= 0:
+                    if i - opened[k] > same_pass:
+                        value = _misfit(nodes, headings, lengths, i, opened[k], radius)
+                        if 0.0 <= value < fit:
+                            best, fit = k, value
+                    k = after[k]
+            if best < 0:
                 best = places
                 opened[places] = i
                 cell = cells[i, 0] * rows + cells[i, 1]
@@ -455,40 +476,24 @@ def _merge_loop(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
     return visited, opened[:places].copy()
 
 
-def _slowness(runs: list[_Run], merged: _Merged, step_m: float) -> Floats:
-    """Return the mean time of a metre at each place, ticks."""
+def _local_spacing(
+    runs: list[_Run], merged: _Merged, step_m: float
+) -> Callable[[Floats], Floats]:
+    """Return a function from a path (T, 2) to one place's share of a tick's travel there (T,)."""
     ticks = np.concatenate([np.gradient(run.times) for run in runs])
     # A stop is no speed: what takes five times as long as usual is cut off there.
     ticks = np.minimum(ticks, 5.0)
     counts = np.bincount(merged.visited, minlength=len(merged.positions))
     sums = np.bincount(merged.visited, ticks, minlength=len(merged.positions))
-    slowness: Floats = sums / counts / step_m
-    return slowness
+    slowness = sums / counts / step_m
+    # Beyond these shares of the usual speed places do not follow the speed any more.
+    slowest, fastest = 0.15, 4.0
+    metres = np.clip(1.0 / slowness, slowest * step_m, fastest * step_m) / FINENESS
+    tree = cKDTree(merged.positions)
 
+    def spacing(path: Floats) -> Floats:
+        _, places = tree.query(path, [*range(1, min(3, len(metres)) + 1)])
+        local: Floats = metres[places].mean(axis=1)
+        return local
 
-@dataclass(frozen=True)
-class _Spacing:
-    """Travel in one place's share of a tick, metres, as it is around each point of a path."""
-
-    tree: cKDTree
-    metres: Floats
-
-    def __call__(self, path: Floats) -> Floats:
-        """Return the spacing at each point of a path (T, 2): (T,)."""
-        _, places = self.tree.query(path, [*range(1, min(3, len(self.metres)) + 1)])
-        spacing: Floats = self.metres[places].mean(axis=1)
-        return spacing
-
-
-def _fine(merged: _Merged, slowness: Floats, step_m: float) -> _Spacing:
-    metres = np.clip(1.0 / slowness, SLOWEST * step_m, FASTEST * step_m) / FINENESS
-    return _Spacing(cKDTree(merged.positions), metres)
-
-
-def _travel(runs: list[_Run]) -> Floats:
-    """Return the metres travelled in a tick around each step of each run."""
-    speeds = []
-    for run in runs:
-        metres = np.linalg.norm(np.gradient(run.nodes, axis=0), axis=1)
-        speeds.append(metres / np.gradient(run.times))
-    return np.concatenate(speeds)
+    return spacing

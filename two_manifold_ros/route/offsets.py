@@ -1,15 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Follow how far a sensor is off from the one that the map was learned with, while it drives along.
+Estimate the offsets of a sensor from the one that the map was learned with, while driving.
 
-The mean of what an observation differs by from what is usual where the vehicle is believed to be,
-over the newest lap. A lap, because drivers differ from bend to bend, and over a whole one that
-cancels. What a map takes for possible anyway, ``Route.shifts``, is left alone; what is beyond it
-is taken off. So a sensor that is as it was costs nothing, where taking off the whole mean makes
+They are the mean residual of the observations from what is usual where the vehicle is believed to
+be, over the newest lap. A lap, because drivers differ from bend to bend, and over a whole one that
+cancels. ``Route.shifts``, which the map reckons with anyway, are left alone; what is beyond them
+is subtracted. So a sensor that is as it was costs nothing, where subtracting the whole mean makes
 the figure of eight err by 2.2 m instead of 1.5 m. There, with a mounting that turns by five
-degrees, 91 % is told instead of 22 %; with memories of two laps and of half a lap 26 and 92 %, and
-half a lap of memory costs half a metre where nothing has turned.
+degrees, 91 % of the ticks have a position instead of 22 %; with memories of two laps and of half a
+lap 26 and 92 %, and half a lap costs half a metre where nothing has turned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 from two_manifold_ros.route import array_steps
-from two_manifold_ros.route.steps import FARTHEST_OFF, NOTHING, ON, STANDS, USUAL_PACES
+from two_manifold_ros.route.route import LIMITS, ON, STANDS
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
@@ -34,26 +34,22 @@ def follow_in_loops(
     applied: Floats,
 ) -> None:  # fmt: skip
     """
-    Take an observation of a settled vehicle into the offsets.
+    Update the offsets with an observation of a settled vehicle.
 
     Parameters
     ----------
     observation : (d,)
         As it came.
-    chances, paces : (P, 6)
-        Of the rows of ``PLACED``, after the observation.
-    active : (a,) uint32
-        Places that have any probability.
+    chances, paces : (P, 6), active
+        Of the belief after the observation.
     usual, slopes : (P, d)
         Usual observation, and what it gains per unit of pace.
     numbers : (2,)
-        Share of a new difference in the mean; largest difference of a pace from one.
-    shifts : (d,)
-        Standard deviations of offsets that the map reckons with; 0 where nothing is known of them.
-    expected : (d,)
-        Room.
+        Share of a new residual in the mean; largest difference of a pace from one.
+    shifts, expected : (d,)
+        Of the ``Route``; room.
     offsets, applied : (d,)
-        Mean difference, updated; and what is to be taken off the next observation, filled.
+        Mean residual, updated; and what to subtract from the next observation, filled.
 
     """
     gain, bound = numbers
@@ -62,17 +58,18 @@ def follow_in_loops(
     for i in active:
         chance = chances[i, ON]
         standing += chances[i, STANDS]
-        if chance > NOTHING:
+        if chance > LIMITS.nothing:
             total += chance
             pace = min(max(paces[i, ON] - 1.0, -bound), bound)
             for k in range(len(expected)):
                 expected[k] += chance * (usual[i, k] + pace * slopes[i, k])
     for k in range(len(expected)):
-        # Who is not on the route forgets as slowly as it learned; who stands keeps what it knows.
+        # Off the route offsets fade as slowly as they were learned; standing keeps them.
         change = -max(1.0 - total - standing, 0.0) * offsets[k]
-        if total > NOTHING:
+        if total > LIMITS.nothing:
             apart = observation[k] - expected[k] / total
-            change += total * (min(max(apart, -FARTHEST_OFF), FARTHEST_OFF) - offsets[k])
+            clipped = min(max(apart, -LIMITS.farthest_off), LIMITS.farthest_off)
+            change += total * (clipped - offsets[k])
         offsets[k] += gain * change
         beyond = 0.0
         if abs(offsets[k]) > shifts[k] > 0.0:
@@ -86,7 +83,7 @@ follow_offsets = follow_in_loops if HAVE_NUMBA else array_steps.follow_offsets
 
 class SensorOffsets:
     """
-    How far each channel is off on this drive, see above; each start of the belief forgets it.
+    Offset of each channel on this drive; each start of the belief forgets it.
 
     Parameters
     ----------
@@ -96,7 +93,7 @@ class SensorOffsets:
     Attributes
     ----------
     applied : (d,)
-        What is taken off an observation, standard deviations.
+        Subtracted from an observation, standard deviations.
 
     """
 
@@ -106,19 +103,19 @@ class SensorOffsets:
         self._usual = np.ascontiguousarray(route.new_means @ root)
         self._slopes = np.ascontiguousarray(route.new_slopes @ root)
         lap = float((1.0 / route.rates).sum())
-        self._numbers = np.array([1.0 / max(lap, 1.0), USUAL_PACES * route.pace_spread])
+        self._numbers = np.array([1.0 / max(lap, 1.0), LIMITS.usual_paces * route.pace_spread])
         self._shifts = np.ascontiguousarray(route.shifts)
         self._offsets, self._expected = np.zeros(route.channels), np.zeros(route.channels)
         self._follows = bool(route.shifts.any())
         self.applied = np.zeros(route.channels)
 
     def start(self) -> None:
-        """Forget what was seen: the sensor is taken for what it was."""
+        """Forget all offsets."""
         self._offsets[:] = 0.0
         self.applied[:] = 0.0
 
     def follow(self, observation: Floats, chances: Floats, paces: Floats, active: Indices) -> None:
-        """Take an observation (d,) as it came, after it was taken into the belief (P, 6)."""
+        """Update with an observation (d,) as it came, and the belief (P, 6) after it."""
         if self._follows:
             follow_offsets(
                 observation, chances, paces, active, self._usual, self._slopes, self._numbers,

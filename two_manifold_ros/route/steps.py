@@ -4,188 +4,176 @@
 Predict and measurement update of the belief on a route, compiled.
 
 At each place there are the rows of ``PLACED``: a probability each, and mean and variance of the
-pace, given that row and place. So the pace is a Kalman filter in each cell of a grid filter over
-places, and cells that meet are merged by their moments.
+pace given that row and place. So the pace is a Kalman filter in each cell of a grid filter over
+places, and cells that meet are merged by their moments. `array_steps` has the same functions for
+machines without a compiler. Nothing is allocated: all functions fill arrays of the belief.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.route.route import PLACED
+from two_manifold_ros.route.route import (
+    LIMITS,
+    OFF,
+    OFF_NEW,
+    ON,
+    ON_NEW,
+    OWN_PACE,
+    ROWS,
+    STANDS,
+)
+from two_manifold_ros.typing import Bools, Floats, Indices
 
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Indices
+Cells: TypeAlias = tuple[Floats, Floats, Floats]
+"""Probability, and mean and variance of the pace, of each row at each place: (P, 6) each."""
 
-FAINT = 1e-6
+Found: TypeAlias = tuple[Indices, Bools, Indices]
 """
-Probability of a place below which it is dropped, at the most.
+Active places, whether each is reached, and those reached: (P,) each.
 
-Twice a tenth of it changes no error; at ten times as much a moved vehicle is found on half of the
-occasions only.
-"""
-
-NOTHING = 1e-12
-"""Probability below which a row moves nowhere."""
-
-LEAST_CHANCE = 1e-5
-"""Of a move: what is less likely is left out."""
-
-FARTHEST = 1e4
-"""Squared whitened distance beyond which an observation fits no worse."""
-
-FASTEST = 3.0
-"""Largest pace."""
-
-LEAST_VARIANCE, LEAST_STEP_VARIANCE = 1e-6, 1e-2
-"""Of a pace, and of a move in places: both are divided by."""
-
-USUAL_PACES = 3.0
-"""Spreads of the usual paces within which what a place looks like is linear in the pace."""
-
-FARTHEST_OFF = 1.0
-"""
-Standard deviations of a channel beyond which a difference counts no more.
-
-Who brakes differs from what is usual for a second, and that is no offset. With 3 the vehicle that
-stands for a minute in a test is told to be half a metre farther; with .5 half of the improvement
-on the figure of eight is lost.
+The first ``count`` of the active places have any probability, before a prediction and after an
+update; in between the first ``count`` of the last array are those reached.
 """
 
-ROWS = len(PLACED)
-ON, ON_NEW, OWN_PACE, STANDS, OFF, OFF_NEW = range(ROWS)
+Ways: TypeAlias = tuple[Indices, Indices, Indices, Floats, Floats, Floats, Floats, Floats, Floats]
+"""
+Of a ``Route``: begins, targets_of, steps_of, shares_of, moves, their variances (J,), rates, pulls
+and fastest.
+"""
+
+Dynamics: TypeAlias = tuple[float, float, float, float, float, float, float, float]
+"""
+Of a ``Route``: moves_a_row, pace_kept, the variance that a usual pace gains in a tick, pace_noise,
+trust and usual_change; then the forward acceleration now and at rest, m/s^2.
+"""
+
+Changes: TypeAlias = tuple[Floats, Floats, Floats]
+"""Of a ``Route``: exchanges, jumps and stops."""
+
+Looks: TypeAlias = tuple[
+    Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats
+]
+"""
+Usual features of a ``Route``, weighted, and what follows from them for a likelihood.
+
+Means, slopes (P, f) and squared norms of the slopes (P,); the same of the observation alone
+(P, d); noise, minus half its logarithm, and the height of the densities of a new vehicle, one over
+the noise to the power with which it enters: (P,) each; and the new means transposed, (d, P).
+"""
+
+Likelihood: TypeAlias = tuple[float, float, float, float, float, float, float]
+"""
+Degrees of freedom; number of features that count for a settled vehicle; log-likelihood added for a
+new one; sharpness; pace_spread; tempered log-likelihoods of standing, and of doing anything.
+"""
+
+
+@compiled
+def _next_pace(
+    h: int, pace: float, variance: float, change: float, fastest: float, dynamics: Dynamics
+) -> tuple[float, float]:
+    """Return mean and variance of a pace after a tick in which the acceleration changes it."""
+    _, kept, gained, own_gained, trust, usual_change, _, _ = dynamics
+    if h == OWN_PACE:
+        after = min(pace + change, fastest)
+        variance += own_gained
+    else:
+        beyond = change - min(max(change, -usual_change), usual_change)
+        after = 1.0 + kept * (pace - 1.0) + trust * (change - beyond) + beyond
+        variance = kept * kept * variance + gained
+    return min(max(after, 0.0), LIMITS.fastest), variance
 
 
 @compiled
 def move(
-    chances: Floats, paces: Floats, spreads: Floats, active: Indices, count: int,
-    begins: Indices, targets: Indices, steps: Indices, shares: Floats, moves: Floats,
-    variances: Floats, rates: Floats, tick_lengths: Floats, pulls: Floats, fastest: Floats,
-    motion: Floats, moved: Floats, reached: Bools, order: Indices,
+    cells: Cells, found: Found, ways: Ways, tick_lengths: Floats, dynamics: Dynamics,
+    moved: Floats, count: int,
 ) -> int:  # fmt: skip
     """
     Predict: move every probability along the map, each at its pace.
 
-    Parameters
-    ----------
-    chances, paces, spreads : (P, 6)
-        Of the rows at each place: probabilities, and mean and variance of the pace.
-    active : (P,) uint32, count
-        The first ``count`` are the places that have any probability.
-    begins : (P + 1,) uint32, targets, steps : (L,) uint32, shares : (L,)
-        Of place i the ways ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
-        and which share of the drives went there.
-    moves : (J, M + 1), variances : (J,)
-        Chances to move by 0 to M places, each row farther in the mean, and their variances.
-    rates, tick_lengths, pulls, fastest : (P,)
-        See ``Route``.
-    motion : (11,)
-        Rows of ``moves`` to a place; forward acceleration now, and what the same sensor tells at
-        rest, m/s^2; spread of the pace, what is kept of it, the variance that it gains while it is
-        usual, and while it is its own; how much of a change that the acceleration tells is taken
-        for one of a usual pace, and up to which change; chance that who is at a pace of
-        its own stands, whatever that pace, for it looks so; and how likely the vehicle moves:
-        who stands leaves no road.
-    moved : (P, 6, 3)
-        Filled at the places that are reached: probabilities, and with them as weights the sums of
-        the paces and of their squares.
-    reached : (P,) bool, order : (P,) uint32
-        Filled with whether places are reached, and with those that are.
-
-    Returns
-    -------
-    int
-        How many places are reached.
-
+    Fills ``moved`` (P, 6, 3) at the places that are reached: probabilities, and weighted by them
+    the sums of the paces and of their squares. Returns how many places are reached.
     """
-    each, forward, resting, _, kept, gained, own_gained = motion[:7]
-    trust, usual_change = motion[7:9]
-    found, last = 0, len(moves) - 1
+    chances, paces, spreads = cells
+    active, reached, order = found
+    begins, targets, steps, shares, moves, variances, rates, pulls, fastest = ways
+    each, forward, resting = dynamics[0], dynamics[6], dynamics[7]
+    met, last = 0, len(moves) - 1
     for a in range(count):
         i = active[a]
         for way in range(begins[i], begins[i + 1]):
             target = targets[way]
             if not reached[target]:
                 reached[target] = True
-                order[found] = target
-                found += 1
+                order[met] = target
+                met += 1
                 moved[target] = 0.0
         for h in range(ROWS):
             chance = chances[i, h]
-            if chance < NOTHING:
+            if chance < LIMITS.nothing:
                 continue
             if h == STANDS:
                 moved[i, h, 0] += chance
                 continue
-            pace, variance = paces[i, h], spreads[i, h]
+            pace = paces[i, h]
             # Along a slope, or with a bias, the usual acceleration is as wrong as this one.
             pull = forward - pace * pace * pulls[i] - max(1.0 - pace * pace, 0.0) * resting
-            change = pull * tick_lengths[i]
-            if h == OWN_PACE:
-                after = min(pace + change, fastest[i])
-                variance += own_gained
-            else:
-                beyond = change - min(max(change, -usual_change), usual_change)
-                after = 1.0 + kept * (pace - 1.0) + trust * (change - beyond) + beyond
-                variance = kept * kept * variance + gained
-            after = min(max(after, 0.0), FASTEST)
+            after, variance = _next_pace(
+                h, pace, spreads[i, h], pull * tick_lengths[i], fastest[i], dynamics
+            )
             mean = 0.5 * rates[i] * (pace + after)
             row = min(mean * each, last - 1e-9)
             low = int(row)
             high = row - low
             within = variances[low] * (1.0 - high) + variances[low + 1] * high
-            within = max(within, LEAST_STEP_VARIANCE)
-            # Who got farther was faster.
+            within = max(within, LIMITS.least_step_variance)
+            # A vehicle that got farther was faster.
             whole = rates[i] * rates[i] * variance + within
             gain, left = rates[i] * variance / whole, variance * within / whole
             for way in range(begins[i], begins[i + 1]):
                 step = steps[way]
                 part = moves[low, step] * (1.0 - high) + moves[low + 1, step] * high
                 part *= shares[way]
-                if part < LEAST_CHANCE:
+                if part < LIMITS.least_move:
                     continue
                 target = targets[way]
                 here = after + gain * (step - mean)
                 moved[target, h, 0] += chance * part
                 moved[target, h, 1] += chance * part * here
                 moved[target, h, 2] += chance * part * (here * here + left)
-    return found
+    return met
 
 
 @compiled
-def go_over(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
-    chances: Floats, paces: Floats, spreads: Floats, moved: Floats, order: Indices, count: int,
-    motion: Floats, exchanges: Floats, jumps: Floats, stops: Floats, elsewhere: float,
-    jumped: Floats, sums: Floats,
+def switch(
+    cells: Cells, order: Indices, moved: Floats, changes: Changes, sums: Floats, jumped: Floats,
+    spread: float, halts: float, moving: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
-    Predict: go over from one hypothesis to another.
+    Predict: switch between hypotheses; return the probability of being at no place.
 
     Parameters
     ----------
-    chances, paces, spreads : (P, 6)
-        Filled at the places that are reached, as for ``move``.
-    moved, order, count, motion
-        From and as for ``move``.
-    exchanges : (7, 7), jumps : (7, 3), stops : (2, P)
-        See ``Route``.
+    cells, order, moved, count
+        The first are filled at the places reached, from what `move` moved there.
+    changes, spread
+        Of the route; the latter is its pace_spread.
+    sums : (7,), jumped : (3,)
+        Room; filled with what restarts as each of ``JUMPED`` at each place. Places that are not
+        reached are left to `weigh`.
+    halts, moving
+        Probability that a vehicle at a pace of its own stands, whatever that pace, because it
+        looks so; and that the vehicle moves: a standing one leaves no road.
     elsewhere
-        Probability of being at no place.
-    jumped : (3,)
-        Filled with what jumps to each of ``JUMPED`` at each place; places that are not reached are
-        not filled with it.
-    sums : (7,)
-        Room for sums.
-
-    Returns
-    -------
-    float
         Probability of being at no place.
 
     """
-    spread, halts, moving = motion[3], motion[9], motion[10]
+    chances, paces, spreads = cells
+    exchanges, jumps, stops = changes
     sums[:] = 0.0
     for a in range(count):
         for h in range(ROWS):
@@ -207,13 +195,13 @@ def go_over(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
             chances[i, t] = paces[i, t] = come
             spreads[i, t] = come * usual
         for h in range(ROWS):
-            chance = moved[i, h, 0]
-            if not chance > 0.0:
+            if not moved[i, h, 0] > 0.0:
                 continue
+            chance = moved[i, h, 0]
             pace, variance = 0.0, 0.0
             if h != STANDS:
                 pace = max(moved[i, h, 1] / chance, 0.0)
-                variance = max(moved[i, h, 2] / chance - pace * pace, LEAST_VARIANCE)
+                variance = max(moved[i, h, 2] / chance - pace * pace, LIMITS.least_variance)
             left = exchanges[h, h]
             if h == OWN_PACE:
                 left += exchanges[h, ROWS] * (1.0 - moving)
@@ -235,7 +223,7 @@ def go_over(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
                     if t == STANDS:
-                        # However sure it is to move: the acceleration may have told wrongly.
+                        # However sure it is to move: the acceleration may have been wrong.
                         likely = near + (1.0 - near) * min(halts / part, 1.0)
                     left += part * (1.0 - likely)
                     part *= likely
@@ -252,22 +240,17 @@ def go_over(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
             if chances[i, h] > 0.0:
                 paces[i, h] /= chances[i, h]
                 own = spreads[i, h] / chances[i, h] - paces[i, h] * paces[i, h]
-                spreads[i, h] = max(own, LEAST_VARIANCE)
+                spreads[i, h] = max(own, LIMITS.least_variance)
     return float(elsewhere)
 
 
 @compiled
 def measure(
-    chances: Floats, paces: Floats, spreads: Floats, order: Indices, count: int, whitened: Floats,
-    means: Floats, slopes: Floats, squares: Floats, newest: Floats, new_means: Floats,
-    new_slopes: Floats, new_squares: Floats, noise: Floats, levels: Floats, numbers: Floats,
-    logs: Floats,
+    cells: Cells, order: Indices, looks: Looks, whitened: Floats, newest: Floats,
+    likelihood: Likelihood, logs: Floats, count: int,
 ) -> float:  # fmt: skip
     """
-    Fill the tempered log-likelihoods of an observation at the places reached; update the paces.
-
-    What a likelihood loses because the pace is not known is taken from the probability at once,
-    for a root is cheaper than a logarithm.
+    Fill the tempered log-likelihoods at the places reached, and update the paces there.
 
     Student-t densities of the whitened difference to what is usual at the place and pace: of the
     observation given its slow means and, weighing less, of these, where the vehicle is settled;
@@ -276,22 +259,13 @@ def measure(
 
     Parameters
     ----------
-    chances, paces, spreads : (P, 6)
-        From ``go_over``; updated.
-    order, count
-        From ``move``.
+    cells, order, count
+        From `switch`; the paces are updated. What a likelihood loses because the pace is unknown
+        is taken from the probability at once: a root costs less than a logarithm.
+    looks, likelihood
+        See there.
     whitened : (f,), newest : (d,)
         Features of the tick, and the observation alone.
-    means, slopes : (P, f), squares : (P,)
-        Usual features, what they gain per unit of pace, and the squared norm of the latter.
-    new_means, new_slopes : (P, d), new_squares : (P,)
-        The same for the observation alone.
-    noise, levels : (P,)
-        Variance at each place over the usual one, and minus half its logarithm.
-    numbers : (7,)
-        Degrees of freedom of the densities; number of features that count of who is settled; what
-        is added of who is new; exponent of the likelihood; spread of the pace; log-likelihoods of
-        a vehicle that stands, and of one that does anything.
     logs : (P, 6)
         Filled, in the order of ``order``, with what is left to be multiplied.
 
@@ -301,9 +275,11 @@ def measure(
         The largest of the whole log-likelihoods.
 
     """
-    tail, freedom, offset, sharpness, spread, stands, anything = numbers
+    chances, paces, spreads = cells
+    means, slopes, squares, new_means, new_slopes, new_squares, noise, levels, _, _ = looks
+    tail, freedom, offset, sharpness, spread, stands, anything = likelihood
     channels, features = len(newest), len(whitened)
-    bound = USUAL_PACES * spread
+    bound = LIMITS.usual_paces * spread
     largest = max(stands, anything)
     for a in range(count):
         i = order[a]
@@ -332,7 +308,7 @@ def measure(
                 inside = abs(apart) <= bound
                 apart = min(max(apart, -bound), bound)
                 distance = square + apart * (apart * steepness - 2.0 * product)
-                distance = min(max(distance, 0.0), FARTHEST)
+                distance = min(max(distance, 0.0), LIMITS.farthest)
                 weight = sharpness * (tail + degrees) / (scale + distance)
                 rest = product - apart * steepness
                 shrunk = 1.0 + weight * variance * steepness
@@ -344,48 +320,36 @@ def measure(
                 chances[i, h] /= math.sqrt(shrunk)
                 if logs[a, h] > largest:
                     largest = max(largest, logs[a, h] - 0.5 * math.log(shrunk))
-                if inside and distance < FARTHEST:
-                    paces[i, h] = min(max(paces[i, h] + left * weight * rest, 0.0), FASTEST)
+                if inside and distance < LIMITS.farthest:
+                    moved = paces[i, h] + left * weight * rest
+                    paces[i, h] = min(max(moved, 0.0), LIMITS.fastest)
                     spreads[i, h] = left
     return float(largest)
 
 
 @compiled
-def weigh(  # noqa: C901, PLR0912 - one loop for numba
-    chances: Floats, paces: Floats, spreads: Floats, order: Indices, reached: Bools, count: int,
-    jumped: Floats, newest: Floats, columns: Floats, noise: Floats, heights: Floats,
-    numbers: Floats, logs: Floats, shift: float, elsewhere: float, distances: Floats,
-    active: Indices, totals: Floats,
+def weigh(
+    cells: Cells, found: Found, looks: Looks, newest: Floats, likelihood: Likelihood,
+    logs: Floats, jumped: Floats, distances: Floats, totals: Floats, shift: float,
+    elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
     """
     Multiply every probability by its likelihood and normalise.
 
-    A place that was not reached is looked at only where what jumped there would not be dropped:
-    its distance alone tells, no logarithm is needed.
+    A place that was not reached is looked at only where what restarts there would not be dropped:
+    its distance alone decides that, no logarithm is needed.
 
     Parameters
     ----------
-    chances, paces, spreads : (P, 6)
-        Changed in place.
-    order, reached, count, jumped
-        From ``move`` and ``go_over``; ``reached`` is cleared.
-    newest : (d,), columns : (d, P), noise : (P,)
-        As in ``measure``, the usual observations the other way round.
-    heights : (P,)
-        Of the densities of who is new: one over the noise, to the power with which it enters.
-    numbers : (7,)
-        As in ``measure``.
-    logs : (P, 6), shift
-        From ``measure``, and what is taken from each of them.
-    elsewhere
-        Probability of being at no place.
-    distances : (P,)
-        Room.
-    active : (P,) uint32
-        Filled with the places that have more than ``FAINT``, or than what jumped there; all others
-        are dropped.
-    totals : (7,)
-        Filled with the probabilities of ``HYPOTHESES``.
+    cells, found, looks, newest, likelihood, logs, count
+        As for `measure`. The active places become those that have more than ``LIMITS.faint``, or
+        than what restarts there; all others are dropped.
+    jumped, elsewhere
+        From `switch`.
+    distances : (P,), totals : (7,)
+        Room; filled with the probabilities of ``HYPOTHESES``.
+    shift
+        From `measure`: taken from each logarithm.
 
     Returns
     -------
@@ -395,7 +359,10 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
         Of the active places.
 
     """
-    tail, _, offset, sharpness, spread, _, anything = numbers
+    chances, paces, spreads = cells
+    active, reached, order = found
+    noise, heights, columns = looks[6], looks[8], looks[9]
+    tail, _, offset, sharpness, spread, _, anything = likelihood
     channels, places = len(newest), len(chances)
     power = 0.5 * (tail + channels) * sharpness
     elsewhere *= math.exp(anything - shift)
@@ -407,7 +374,7 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
                 chances[i, h] *= math.exp(logs[a, h] - shift)
                 evidence += chances[i, h]
     jump = jumped[0] + jumped[1] + jumped[2]
-    least = min(jump, FAINT)
+    least = min(jump, LIMITS.faint)
     if evidence > 0.0 and jump > 0.0:
         faintest = math.log(least * evidence / jump) + shift
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
@@ -422,22 +389,30 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
     for i in range(places):
         if reached[i] or not jump > 0.0:
             continue
-        scaled = 1.0 + min(distances[i], FARTHEST) / (tail * noise[i])
+        scaled = 1.0 + min(distances[i], LIMITS.farthest) / (tail * noise[i])
         if not scaled < highest * heights[i]:
             continue
-        likelihood = math.exp(sharpness * offset - shift) * (heights[i] / scaled) ** power
+        restarted = math.exp(sharpness * offset - shift) * (heights[i] / scaled) ** power
         for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
-            chances[i, t] = come * likelihood
+            chances[i, t] = come * restarted
             paces[i, t] = 1.0
             spreads[i, t] = spread * spread
             evidence += chances[i, t]
         reached[i] = True
     if not evidence > 0.0:
         return 0.0, count
-    totals[:] = 0.0
     totals[ROWS] = elsewhere / evidence
+    return evidence, _normalise(chances, reached, active, totals, evidence, least)
+
+
+@compiled
+def _normalise(
+    chances: Floats, reached: Bools, active: Indices, totals: Floats, evidence: float, least: float
+) -> int:
+    """Divide by the evidence, drop faint places and sum each row; return how many are left."""
+    totals[:ROWS] = 0.0
     kept = 0
-    for i in range(places):
+    for i in range(len(chances)):
         if not reached[i]:
             continue
         reached[i] = False
@@ -452,4 +427,4 @@ def weigh(  # noqa: C901, PLR0912 - one loop for numba
         kept += 1
         for h in range(ROWS):
             totals[h] += chances[i, h]
-    return evidence, kept
+    return kept

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What one tick does to a belief, as one compiled function.
+Predict and update a belief on a route by one tick, each as one compiled function.
 
 Called one by one from Python, the steps cost as much for their calls as for what they do, and
 between two ticks of a live stream all that has left the caches. Arrays come in groups of what
@@ -14,193 +14,292 @@ import math
 from typing import TypeAlias
 
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
-from two_manifold_ros.route.placeless import log_placeless, MOST_APART, Placeless
-from two_manifold_ros.route.steps import STANDS
-from two_manifold_ros.typing import Bools, Floats, Indices
+from two_manifold_ros.route import array_steps
+from two_manifold_ros.route.route import LIMITS, OFF, STANDS
+from two_manifold_ros.route.steps import Cells, Changes, Found, Looks, Ways
+from two_manifold_ros.typing import Floats, Indices
 
 if HAVE_NUMBA:
-    from two_manifold_ros.route.passes import take_features, whiten
-    from two_manifold_ros.route.reading import mean_state
-    from two_manifold_ros.route.steps import go_over, measure, move, weigh
+    from two_manifold_ros.route.steps import measure, move, switch, weigh
 else:
-    from two_manifold_ros.route.array_steps import (
-        go_over,
-        mean_state,
-        measure,
-        move,
-        take_features,
-        weigh,
-        whiten,
-    )
-
-Tables: TypeAlias = tuple[Floats, Floats, Floats]
-"""Of a belief: chances, paces and spreads (P, 6)."""
-
-Found: TypeAlias = tuple[Indices, Bools, Indices]
-"""
-Places (P,): the first are those that have any probability; whether each is reached; and the first
-of the last are those that are.
-"""
+    from two_manifold_ros.route.array_steps import measure, move, switch, weigh
 
 Room: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats]
-"""What moved (P, 6, 3), log-likelihoods (P, 6), distances (P,), what jumped (3,), sums (7,)."""
+"""What moved (P, 6, 3), log-likelihoods (P, 6), distances (P,), what restarts (3,), sums (7,)."""
 
-Ways: TypeAlias = tuple[Indices, Indices, Indices, Floats, Floats, Floats, Floats, Floats, Floats]
-"""See ``steps.move``: begins, targets, steps, shares, moves, variances, rates, pulls and
-fastest."""
-
-Changes: TypeAlias = tuple[Floats, Floats, Floats]
-"""See ``steps.go_over``: exchanges, jumps and stops."""
-
-Looks: TypeAlias = tuple[
-    Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats
-]
+Filled: TypeAlias = tuple[Cells, Found, Room, Floats, Floats, Floats]
 """
-See ``steps.measure`` and ``steps.weigh``: means, slopes and squares, the same of who is new,
-noise, levels, heights and columns.
+Arrays of a belief, all changed.
+
+Cells, places found, room, and what a tick leaves for the next (3,): the forward acceleration that
+the sensor reads at rest, m/s^2, and the chances to halt and to move of `steps.switch`; then the
+probabilities of ``HYPOTHESES`` (7,), and the mean state (k,).
+"""
+
+Stack: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
+"""
+Several densities of the same thing: slopes (n, d, m), offsets (n, d), roots (n, d, d), levels and
+tails (n,) of ``Density``, and room for differences (d,).
+"""
+
+Placeless: TypeAlias = tuple[Stack, Stack, Floats]
+"""
+What is known of no place.
+
+Densities of an observation (at rest alone, at rest, other, slow) and of the slow means (at rest,
+other) of a ``Route``, and the chances (2,) that drives of the training began rolling and standing.
+"""
+
+REST_ALONE, REST, OTHER, SLOW = range(4)
+REST_MEANS, OTHER_MEANS = range(2)
+
+Known: TypeAlias = tuple[Placeless, Ways, Changes, Looks, Floats, Floats]
+"""
+Arrays of a route, the last of them numbers (15,) and states (P, k).
+
+The numbers: moves_a_row, pace_spread, pace_kept, variance that a usual pace gains in a tick,
+pace_noise, trust, usual_change, forward_offset, persistence, new_level, halts, mistakable, tail,
+number of features that count, sharpness.
 """
 
 Sight: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
 """
-From an observation to what places look like.
+From an observation to features.
 
 Gains (m,), slow means (m, d) and features (f,) of a stream; the whitening of features (f, f) and
-of the observation alone (d, d), with room for both; and the forward acceleration (d,).
+of the observation alone (d, d), each with room for its result; the forward acceleration (d,).
 """
 
-Scalars: TypeAlias = tuple[float, float, float, float, float]
-"""
-Forward acceleration of an observation of zeros, persistence, level of who is new, and ``halts``
-and ``mistakable`` of ``Route``.
-"""
 
-LARGEST_PULL = 100.0
-"""Forward acceleration, m/s^2, beyond which an observation tells none: no vehicle has that."""
+@compiled
+def take_features_loops(
+    observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
+) -> None:
+    """
+    Fill the features of an observation, then update the slow means with it.
 
-FORWARD, RESTING, HALTS, MOVING = 1, 2, 9, 10
-"""Entries of the motion of ``steps.move`` that change from tick to tick."""
+    Parameters
+    ----------
+    observation : (d,), gains : (m,)
+        The newest observation, and its share in each slow mean.
+    means : (m, d), features : (d (1 + m),)
+        Slow means of the observations before, updated; filled.
+    first
+        Whether there are no observations before: every mean starts at this one.
 
-OFFSET, SHARPNESS, STANDS_LOG, ANYTHING_LOG = 2, 3, 5, 6
-"""Entries of the numbers of ``steps.measure``, all but the second changing as well."""
+    """
+    channels = len(observation)
+    for m in range(len(gains)):
+        for k in range(channels):
+            mean = observation[k] if first else means[m, k]
+            features[m * channels + k] = mean
+            means[m, k] = mean + gains[m] * (observation[k] - mean)
+    features[len(gains) * channels :] = observation
+
+
+@compiled
+def whiten_loops(root: Floats, features: Floats, whitened: Floats) -> None:
+    """Fill the product (f,) of the inverse root (f, f) of a covariance and features (f,)."""
+    for i in range(len(whitened)):
+        value = 0.0
+        for k in range(len(features)):
+            value += root[i, k] * features[k]
+        whitened[i] = value
+
+
+@compiled
+def mean_state_loops(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
+    """Fill the mean (k,) of states (P, k), the constant first, over active places on the route."""
+    state[:] = 0.0
+    total = 0.0
+    for i in active:
+        weight = 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        if weight > LIMITS.least_share:
+            total += weight
+            for k in range(len(state)):
+                state[k] += weight * states[i, k]
+    for k in range(1, len(state)):
+        state[k] = state[k] / total if total > 0.0 else 0.0
+    state[0] = 1.0
+
+
+@compiled
+def _squared_distance_loops(
+    stack: Stack, which: int, observation: Floats, features: Floats
+) -> float:
+    slopes, offsets, roots, _, _, apart = stack
+    square = 0.0
+    for i in range(len(apart)):
+        value = observation[i] - offsets[which, i]
+        for k in range(len(features)):
+            value -= slopes[which, i, k] * features[k]
+        apart[i] = value
+        whitened = 0.0
+        for k in range(i + 1):
+            whitened += roots[which, i, k] * apart[k]
+        square += whitened * whitened
+    return square
+
+
+if HAVE_NUMBA:
+    take_features, whiten = take_features_loops, whiten_loops
+    mean_state, squared_distance = mean_state_loops, _squared_distance_loops
+else:
+    take_features, whiten = array_steps.take_features, array_steps.whiten
+    mean_state, squared_distance = array_steps.mean_state, array_steps.squared_distance
+
+
+@compiled
+def log_density(stack: Stack, which: int, observation: Floats, features: Floats) -> float:
+    """Return the log-density of one of a stack at an observation (d,) after slow means (m,)."""
+    levels, tails = stack[3], stack[4]
+    square = squared_distance(stack, which, observation, features)
+    freedom = tails[which] + len(observation)
+    return float(levels[which] - 0.5 * freedom * math.log1p(square / tails[which]))
+
+
+@compiled
+def log_placeless(
+    placeless: Placeless, observation: Floats, means: Floats, persistence: float, sharpness: float,
+    first: bool,
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """
+    Return log-likelihoods of an observation at no known place.
+
+    Parameters
+    ----------
+    placeless, persistence, sharpness
+        Of a ``Route``.
+    observation : (d,), means : (m,)
+        The observation after these slow means.
+    first
+        Whether the slow means begin with this observation.
+
+    Returns
+    -------
+    stands, anything
+        Tempered: of a vehicle that stands; and of one that does anything, the largest of standing,
+        a low pace and any road, at a start their mean.
+    lasting
+        Of the slow means on any road, times the persistence.
+    moves_by
+        Log-likelihood ratio of moving over standing, which goes into the next prediction.
+
+    """
+    given, of_means, begins = placeless
+    nothing = means[:0]
+    lasting = persistence * log_density(of_means, OTHER_MEANS, means, nothing)
+    stands = log_density(given, REST_ALONE, observation, means) + lasting
+    # The first observation has no slow means: they begin with it.
+    if not first:
+        resting = persistence * log_density(of_means, REST_MEANS, means, nothing)
+        stands = max(stands, log_density(given, REST, observation, means) + resting)
+    slow = log_density(given, SLOW, observation, means) + lasting
+    other = log_density(given, OTHER, observation, means) + lasting
+    moves = max(slow, other)
+    moves_by = moves - stands
+    stands, moves = sharpness * stands, sharpness * moves
+    anything = max(stands, moves)
+    if first:
+        # Wherever it is, it stands at a start as likely as drives of the training did.
+        rolls = begins[0] * math.exp(moves - anything)
+        anything += math.log(rolls + begins[1] * math.exp(stands - anything))
+    return stands, anything, lasting, moves_by
 
 
 @compiled
 def predict(
-    tables: Tables, found: Found, room: Room, ways: Ways, tick_lengths: Floats, changes: Changes,
-    motion: Floats, count: int, elsewhere: float,
+    filled: Filled, known: Known, tick_lengths: Floats, forward: float, count: int,
+    elsewhere: float,
 ) -> tuple[int, float]:  # fmt: skip
     """
-    Move on by a tick.
+    Predict by a tick.
 
     Parameters
     ----------
-    tables, found, room
-        Of the belief; changed.
-    ways, changes
-        Of the route.
+    filled, known
+        Arrays of the belief, and of the route.
     tick_lengths : (P,)
-        See ``Route``; zeros where nothing tells that a pace changed.
-    motion : (11,)
-        See ``steps.move``.
+        See ``Route``; zeros where nothing measures how paces change.
+    forward
+        Forward acceleration, m/s^2.
     count, elsewhere
-        Of the places that have any probability, and probability of being at none.
+        Number of active places, and probability of being at no place.
 
     Returns
     -------
     count, elsewhere
-        Of the places that are reached, and as above.
+        Number of places reached, and as above.
 
     """
-    chances, paces, spreads = tables
-    active, reached, order = found
-    moved, _, _, jumped, sums = room
-    begins, targets, steps, shares, moves, variances, rates, pulls, fastest = ways
-    exchanges, jumps, stops = changes
-    count = move(
-        chances, paces, spreads, active, count, begins, targets, steps, shares, moves, variances,
-        rates, tick_lengths, pulls, fastest, motion, moved, reached, order,
-    )  # fmt: skip
-    elsewhere = go_over(
-        chances, paces, spreads, moved, order, count, motion, exchanges, jumps, stops, elsewhere,
-        jumped, sums,
-    )  # fmt: skip
+    cells, found, room, carry, _, _ = filled
+    moved, _, _, jumped, sums, _ = room
+    ways, changes, numbers = known[1], known[2], known[4]
+    each, spread, kept, gained, own_gained, trust, usual_change = numbers[:7]
+    resting, halts, moving = carry
+    dynamics = (each, kept, gained, own_gained, trust, usual_change, forward, resting)
+    count = move(cells, found, ways, tick_lengths, dynamics, moved, count)
+    elsewhere = switch(
+        cells, found[2], moved, changes, sums, jumped, spread, halts, moving, elsewhere, count
+    )
     return count, elsewhere
 
 
 @compiled
 def update(
-    observation: Floats, first: bool, tables: Tables, found: Found, room: Room, sight: Sight,
-    scalars: Scalars, placeless: Placeless, ways: Ways, tick_lengths: Floats, changes: Changes,
-    looks: Looks, motion: Floats, numbers: Floats, count: int, elsewhere: float, resting: float,
-    totals: Floats, states: Floats, state: Floats,
-) -> tuple[float, float, int, float]:  # fmt: skip
+    observation: Floats, first: bool, filled: Filled, known: Known, sight: Sight,
+    tick_lengths: Floats, count: int, elsewhere: float,
+) -> tuple[float, float, int]:  # fmt: skip
     """
-    Move on by a tick and take its observation.
+    Predict by a tick and update with its observation.
 
     Parameters
     ----------
-    observation : (d,)
-        Of the tick.
-    first
-        Whether it is the first one of a drive.
-    tables, found, room, tick_lengths, motion, count, elsewhere
+    observation : (d,), first
+        Of the tick, and whether it is the first one of a drive.
+    filled, known, tick_lengths, count, elsewhere
         As for `predict`.
-    sight, scalars, placeless, ways, changes, looks
-        Of the route.
-    numbers : (7,)
-        See ``steps.measure``.
-    resting
-        What the sensor of the forward acceleration tells at rest, m/s^2.
-    totals : (7,)
-        Filled with the probabilities of ``HYPOTHESES``.
-    states : (P, k), state : (k,)
-        Of the places; their mean, filled.
+    sight
+        See there.
 
     Returns
     -------
     evidence, shift
         Mean likelihood, and the logarithm of what it is a multiple of; 0 where nothing is left,
-        which is then neither a belief nor a number.
-    count, resting
-        As above, after the tick.
+        and the arrays are then no belief.
+    count
+        Number of active places.
 
     """
+    cells, found, room, carry, totals, state = filled
+    placeless, _, _, looks, numbers, states = known
     gains, slow_means, features, whitening, whitened, new_whitening, newest, forward_of = sight
-    forward_offset, persistence, new_level, halts, mistakable = scalars
+    spread = numbers[1]
+    forward, persistence, new_level, halts, mistakable, tail, freedom, sharpness = numbers[7:15]
     take_features(observation, gains, slow_means, features, first)
-    forward = forward_offset
     for k in range(len(observation)):
         forward += forward_of[k] * observation[k]
-    if not abs(forward) <= LARGEST_PULL:
-        forward = resting
-    motion[FORWARD], motion[RESTING] = forward, resting
-    count, elsewhere = predict(
-        tables, found, room, ways, tick_lengths, changes, motion, count, elsewhere
-    )
+    if not abs(forward) <= LIMITS.largest_pull:
+        forward = carry[0]
+    count, elsewhere = predict(filled, known, tick_lengths, forward, count, elsewhere)
     means = features[: len(features) - len(observation)]
     stands, anything, lasting, moves_by = log_placeless(
-        placeless, observation, means, persistence, numbers[SHARPNESS], first
+        placeless, observation, means, persistence, sharpness, first
     )
-    motion[MOVING] = 1.0 / (1.0 + math.exp(min(-moves_by, MOST_APART)))
-    motion[HALTS] = halts / (1.0 + math.exp(min(moves_by + mistakable, MOST_APART)))
-    numbers[OFFSET] = lasting + new_level
-    numbers[STANDS_LOG], numbers[ANYTHING_LOG] = stands, anything
+    carry[1] = halts / (1.0 + math.exp(min(moves_by + mistakable, LIMITS.most_apart)))
+    carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, LIMITS.most_apart)))
+    _, logs, distances, jumped, _, likelihood = room
+    likelihood[2], likelihood[5], likelihood[6] = lasting + new_level, stands, anything
     whiten(whitening, features, whitened)
     whiten(new_whitening, observation, newest)
-    chances, paces, spreads = tables
-    active, reached, order = found
-    _, logs, distances, jumped, _ = room
-    usual, slopes, squares, new_means, new_slopes, new_squares, noise, levels = looks[:8]
-    heights, columns = looks[8:]
-    shift = measure(
-        chances, paces, spreads, order, count, whitened, usual, slopes, squares, newest, new_means,
-        new_slopes, new_squares, noise, levels, numbers, logs,
-    )  # fmt: skip
+    shift = measure(cells, found[2], looks, whitened, newest, likelihood, logs, count)
     evidence, count = weigh(
-        chances, paces, spreads, order, reached, count, jumped, newest, columns, noise, heights,
-        numbers, logs, shift, elsewhere, distances, active, totals,
+        cells, found, looks, newest, likelihood, logs, jumped, distances, totals, shift,
+        elsewhere, count,
     )  # fmt: skip
-    # As long as it stands, the sensor tells what it reads at rest on this day and slope.
-    resting += totals[STANDS] * persistence * (forward - resting)
-    mean_state(chances, active[:count], states, state)
-    return evidence, shift, count, resting
+    # As long as it stands, the sensor shows what it reads at rest on this day and slope.
+    carry[0] += totals[STANDS] * persistence * (forward - carry[0])
+    mean_state(cells[0], found[0][:count], states, state)
+    return evidence, shift, count

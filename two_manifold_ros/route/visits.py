@@ -1,72 +1,54 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What every pass of a place saw, how fast it was, and where it led to."""
+"""What the vehicle observed at each visit of a place, how fast it was, and where it got to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+import itertools
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import constants
 
-from two_manifold_ros.acceleration import compiled
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.route.merging import merge_passes, STANDS_S, stretches_of
-from two_manifold_ros.route.speeds import learn_forward
+from two_manifold_ros.route.updating import take_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.speeds import Forward
     from two_manifold_ros.typing import Bools, Floats, Ints
 
+MEMORIES = (0.5, 1.5)
+"""
+Time constants of the slow means, in memories of the observations, see `memory_of`.
 
-@compiled
-def take_features(
-    observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
-) -> None:
-    """
-    Fill the features of an observation, then let the slow means take it.
+The shorter predicts the next observation, the longer carries what is off on this lap.
+"""
 
-    Parameters
-    ----------
-    observation : (d,)
-        The newest.
-    gains : (m,)
-        Share of a new observation in each slow mean.
-    means : (m, d)
-        Of the observations before; updated.
-    features : (d (1 + m),)
-        Filled.
-    first
-        Whether there are none before: every mean starts at this one.
+SETTLED = 2.0
+"""Time constants after which a slow mean hardly remembers where it began: 14 % of it."""
 
-    """
-    channels = len(observation)
-    for m in range(len(gains)):
-        for k in range(channels):
-            mean = observation[k] if first else means[m, k]
-            features[m * channels + k] = mean
-            means[m, k] = mean + gains[m] * (observation[k] - mean)
-    features[len(gains) * channels :] = observation
+LEAST_MEMORY_TICKS = 4.0
+"""Shortest memory: means over less than a tick are the observation itself."""
 
+LONGEST_LAG_S = 12.0
+"""Largest lag of the autocorrelations: no slow mean may take longer to settle."""
 
-@compiled
-def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
-    """Fill the product (f,) of the inverse root (f, f) of a covariance and features (f,)."""
-    for i in range(len(whitened)):
-        value = 0.0
-        for k in range(len(features)):
-            value += root[i, k] * features[k]
-        whitened[i] = value
+PACE_PLACES = 8
+"""
+Places before and behind over which the pace of a visit is measured: four ticks each way.
+
+With half of them the noise of positions passes for pace: ipz20 errs by a tenth more.
+"""
 
 
 class FeatureStream:
     """
-    The features of a live stream.
+    The features of a live stream: slow means of d channels, and the observation itself.
 
     Parameters
     ----------
@@ -115,34 +97,29 @@ def features_along(observations: Floats, gains: Floats) -> Floats:
     return features
 
 
-MEMORIES = (0.5, 1.5)
-"""
-Time constants of the slow means, in memories of the observations, see `memory_of`.
+@dataclass(frozen=True)
+class Forward:
+    """
+    The forward acceleration as a line in the observation, whichever way the sensor is mounted.
 
-The shorter predicts the next observation, the longer carries what is off on this lap.
-"""
+    Parameters
+    ----------
+    weights : (d,), offset
+        m/s^2 per standard deviation, and m/s^2.
+    explained
+        Share of the variance of accelerations that it explains.
 
-LEAST_MEMORY = 4.0
-"""Ticks of the memory at least: means over less than a tick are the observation itself."""
+    """
 
-LONGEST_LAG_S = 12.0
-"""Up to which autocorrelations are looked at: no slow mean may take longer to settle."""
-
-SETTLED = 2.0
-"""Time constants after which a slow mean hardly remembers where it began: 14 % of it."""
-
-AROUND = 8
-"""
-Places before and behind over which the pace of a visit is measured: four ticks each way.
-
-With half of them the noise of positions passes for pace: ipz20 errs by a tenth more.
-"""
+    weights: Floats
+    offset: float
+    explained: float
 
 
 @dataclass(frozen=True)
 class Passes:
     """
-    What each visit of a place saw, and where it led to.
+    What each of V visits of a place observed, and where it led to.
 
     Parameters
     ----------
@@ -151,7 +128,7 @@ class Passes:
     features : (V, f), settled : (V,) bool
         Of the visits, and whether their slow means had settled.
     log_paces : (V,)
-        Logarithm of the speed over the usual one of the place.
+        Logarithm of the pace, the speed over the usual one of the place.
     stays : (P,)
         Ticks that a vehicle usually takes from a place to the next.
     targets : (V, H + 1, 2)
@@ -165,7 +142,7 @@ class Passes:
     memory_s
         Of the observations, see `memory_of`.
     forward
-        What observations tell of the forward acceleration.
+        The forward acceleration that observations measure.
     halts, starts : (V,)
         Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
 
@@ -206,22 +183,16 @@ def lay_out(
     memory_s: float,
 ) -> Passes | None:
     """
-    Collect the passes of the training drives.
+    Collect the visits of all places by the training drives; None if no drive moves.
 
     Parameters
     ----------
     observations, tracks
         Of each segment (T, d), standardised, and (T, 2), metres, NaN where unknown.
-    horizons
-        Ticks ahead.
-    period_s
-        Length of a tick.
-    at_rest : (d,)
-        The observation of no motion, see `motionless`.
-    shifts : (d,)
-        Standard deviation of what a channel may be off from one day to another.
-    memory_s
-        Of the observations, see `memory_of`.
+    horizons, period_s
+        Ticks ahead, and length of a tick.
+    at_rest, shifts, memory_s
+        See `Passes`, `motionless` and `memory_of`.
 
     """
     places = merge_passes(tracks, period_s)
@@ -237,16 +208,13 @@ def lay_out(
     led = np.empty((len(times), len(horizons) + 1, 2))
     for index, (seen, to) in enumerate(zip(along, targets, strict=True)):
         mine = places.segments == index
-        features[mine] = _between(seen, times[mine])
-        led[mine] = _between(to, times[mine])
+        features[mine] = _interpolate(seen, times[mine])
+        led[mine] = _interpolate(to, times[mine])
     warm = round(SETTLED * max(memories_s) / period_s)
-    stands = places.standing
     seen = np.concatenate([each[warm:] for each in along])
-    still = np.concatenate([each[warm:] for each in stands])
+    still = np.concatenate([each[warm:] for each in places.standing])
     # Drives often begin at rest, before slow means have settled: there is nothing to settle to.
-    rest = np.concatenate(
-        [each[_well_inside(rests, period_s)] for each, rests in zip(along, stands, strict=True)]
-    )
+    rest = [each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)]
     halts, starts = _halts(places, tracks, period_s)
     log_paces, stays = _paces(places, halts)
     return Passes(
@@ -256,7 +224,7 @@ def lay_out(
         log_paces,
         stays,
         led,
-        rest,
+        np.concatenate(rest),
         seen[~still],
         tuple(horizons),
         period_s,
@@ -273,10 +241,10 @@ def lay_out(
 
 def motionless(means: Floats) -> Floats:
     """
-    Return what an IMU tells that does not move, from its means (6,) while driving.
+    Return what an IMU reads that does not move, from its means (6,) while driving.
 
-    Gravity is where the mean acceleration is above half of it: an axis that points up, or down.
-    Where no axis has it the driver has taken it away.
+    Gravity is on the axis whose mean acceleration is above half of it, up or down; on none where
+    the driver of the sensor has removed it.
     """
     still = np.zeros(len(means))
     vertical = np.flatnonzero(np.abs(means[:3]) > 0.5 * constants.g)
@@ -286,20 +254,10 @@ def motionless(means: Floats) -> Floats:
 
 def memory_of(observations: Sequence[Floats], period_s: float) -> float:
     """
-    Return the memory of the observations: for how long the slowest channel stays alike, seconds.
+    Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
-    Parameters
-    ----------
-    observations
-        Of each segment (T, d), standardised.
-    period_s
-        Length of a tick.
-
-    Returns
-    -------
-    float
-        Lag at which its autocorrelation has fallen to 1 / e.
-
+    It is the lag at which the autocorrelation has fallen to 1 / e. The observations of each
+    segment are (T, d), standardised.
     """
     longest = max(min(round(LONGEST_LAG_S / period_s), max(map(len, observations)) // 3), 1)
     sums = np.zeros((longest + 1, observations[0].shape[1]))
@@ -313,10 +271,60 @@ def memory_of(observations: Sequence[Floats], period_s: float) -> float:
     with np.errstate(divide='ignore', invalid='ignore'):
         alike = np.nan_to_num(sums / sums[0], nan=0.0) > math.exp(-1.0)
     lags = [int(np.argmin(column)) if not column.all() else longest for column in alike.T]
-    return max(float(max(lags)), LEAST_MEMORY) * period_s
+    return max(float(max(lags)), LEAST_MEMORY_TICKS) * period_s
 
 
-def _between(rows: Floats, times: Floats) -> Floats:
+def learn_forward(
+    observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
+) -> Forward:
+    """
+    Regress the accelerations of the training on the observations.
+
+    With the forward acceleration the belief knows how far a vehicle gets that pulls away from a
+    standstill or brakes where nobody did. It is zero if positions show no acceleration. Parameters
+    are those of `lay_out`.
+    """
+    best = Forward(np.zeros(observations[0].shape[1]), 0.0, 0.0)
+    # Ticks each way over which an acceleration is measured: positions are too noisy over a few,
+    # accelerations last too short for many. The lag that observations explain best is taken.
+    for lag in (2, 4, 8, 16):
+        parts = [
+            _accelerations(seen, track, lag, period_s)
+            for seen, track in zip(observations, tracks, strict=True)
+            if len(seen) > 4 * lag
+        ]
+        if not parts:
+            continue
+        design = np.concatenate([part[0] for part in parts])
+        wanted = np.concatenate([part[1] for part in parts])
+        if len(wanted) <= design.shape[1] or not wanted.var() > 0.0:
+            continue
+        # Ridge in variances of the channels, which are one: two of them may be the same.
+        normal = design.T @ design + 1e-3 * len(design) * np.eye(design.shape[1])
+        line = np.linalg.solve(normal, design.T @ wanted)
+        explained = float(1.0 - np.var(wanted - design @ line) / wanted.var())
+        if explained > best.explained:
+            best = Forward(line[:-1], float(line[-1]), explained)
+    return best
+
+
+def _accelerations(
+    seen: Floats, track: Floats, lag: int, period_s: float
+) -> tuple[Floats, Floats]:
+    """Return the mean observations and a one (n, d + 1), and the accelerations (n,) around it."""
+    half = max(lag // 2, 1)
+    speeds = np.full(len(track), np.nan)
+    moved = np.linalg.norm(track[2 * half :] - track[: -2 * half], axis=1)
+    speeds[half:-half] = moved / (2 * half * period_s)
+    gained = (speeds[2 * lag :] - speeds[: -2 * lag]) / (2 * lag * period_s)
+    sums = np.cumsum(np.vstack([np.zeros(seen.shape[1]), seen]), axis=0)
+    width = 2 * lag + 1
+    means = (sums[width:] - sums[:-width]) / width
+    known = np.isfinite(gained)
+    return np.column_stack([means[known], np.ones(known.sum())]), gained[known]
+
+
+def _interpolate(rows: Floats, times: Floats) -> Floats:
     """Return rows of a series between its ticks."""
     before = np.floor(times).astype(np.int64)
     share = (times - before).reshape(-1, *[1] * (rows.ndim - 1))
@@ -334,7 +342,7 @@ def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[F
         visits = np.flatnonzero(places.segments == segment)
         for begin, end in stretches_of(still):
             after = int(np.searchsorted(places.times[visits], 0.5 * (begin + end)))
-            # Where a drive ends nothing tells for how long it would have stood.
+            # Where a drive ends it is unknown for how long it would have stood.
             if after == len(visits):
                 continue
             following = visits[after]
@@ -360,23 +368,20 @@ def _paces(places: Places, stood: Floats) -> tuple[Floats, Floats]:
     """
     Return log-paces of the visits (V,), and the usual stays at the places (P,), ticks.
 
-    Of who drives: how many ticks it ``stood`` (V,) after a visit on its way is no pace.
+    They are of driving: the ticks it ``stood`` (V,) after a visit on its way do not count.
     """
     driven = places.times - np.cumsum(np.concatenate([[0.0], stood[:-1]]))
     stays = np.empty(len(places.times))
-    for begin, end in _stretches(places.runs):
+    edges = np.flatnonzero(np.diff(places.runs)) + 1
+    for begin, end in itertools.pairwise([0, *edges.tolist(), len(stays)]):
         index = np.arange(begin, end)
-        low, high = np.maximum(index - AROUND, begin), np.minimum(index + AROUND, end - 1)
+        low = np.maximum(index - PACE_PLACES, begin)
+        high = np.minimum(index + PACE_PLACES, end - 1)
         stays[begin:end] = (driven[high] - driven[low]) / np.maximum(high - low, 1)
     logs = np.log(np.clip(stays, 0.01, 50.0))
-    # Of half of the passes, so that one which stopped does not make all others fast.
+    # The median, so that one lap which stopped does not make all others fast.
     usual = _median_by(places.visited, logs, len(places))
     return np.clip(usual[places.visited] - logs, -1.0, 1.0), np.exp(usual)
-
-
-def _stretches(labels: Ints) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(labels)) + 1
-    return list(zip([0, *edges.tolist()], [*edges.tolist(), len(labels)], strict=True))
 
 
 def _median_by(groups: Ints, values: Floats, count: int) -> Floats:

@@ -1,0 +1,301 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Transitions of the belief: from place to place, and from one hypothesis to another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED
+from two_manifold_ros.route.visits import MEMORIES, SETTLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+    Ways = dict[int, list[tuple[int, float]]]
+
+MOVES_A_ROW = 8
+"""Rows of `chances_to_move` to one place more in the mean; those between are interpolated."""
+
+PLACES_ALONG = 4
+"""Places before and behind over which usual speeds are averaged: a short step is noisy."""
+
+
+@dataclass(frozen=True)
+class Durations:
+    """
+    Mean times between switches of hypotheses, in memories of the observations (`memory_of`).
+
+    Observations outweigh the long ones: ten times as much costs or saves about three pieces of
+    road. ``benchmarks/bench_constants.py`` halves and doubles each.
+
+    Parameters
+    ----------
+    leave, put_down
+        Until a vehicle leaves the route, and until one that is off it is put down anywhere on it:
+        a quarter of an hour on a small track.
+    carried, enter
+        Until a vehicle is moved along the route, and until one that is off it is back where it
+        is: two minutes. With 1,000 for the latter other roads pass for the route half as often,
+        and a vehicle that is back is recognised a second later.
+    own, own_lasts, elsewhere_lasts
+        Until a vehicle takes a pace of its own (brakes, stops, slides, is pushed); until one that
+        has is off the route; and that one is off on no known road. With 20 for the second a pit
+        lane passes for the route: the slot car's on 94 % of its ticks, the figure of eight's on
+        76 %.
+    gather
+        Until a vehicle whose pace is the usual one drives as usual. With half and twice the stop
+        of ipz19 errs by .36 and .57 m (.42), the start of ridge_car by 25 and 16 m (18), others
+        by up to 12 % more.
+    halt
+        Of looking like standing until a vehicle is taken for standing, whatever its acceleration
+        integrates to: an accelerometer is far off after a long way to a stop. Without it the stop
+        at the end of f1tenth_ipz19 is missed (2.9 m instead of .43).
+    pull_away
+        Probability per *tick* that a standing vehicle may be moving, and one of pace zero
+        standing: what it did meanwhile is known from the accelerometer only if it was believed to
+        move from the first tick on. With .1 and .5 the stop of ipz19 errs by .50 and .37 m (.42),
+        the simulated kart at 25 Hz by 3.8 and 7.8 m (3.5), others by up to 15 % more or less.
+    piece
+        That a piece of another road lasts. The longer, the fewer other roads pass for the route,
+        and the later a return to it is recognised: docs/experiments.md has both.
+
+    """
+
+    leave: float = 2000.0
+    carried: float = 300.0
+    enter: float = 300.0
+    put_down: float = 2000.0
+    own: float = 60.0
+    own_lasts: float = 6.0
+    elsewhere_lasts: float = 20.0
+    gather: float = 1.0
+    halt: float = 4.0
+    pull_away: float = 0.25
+    piece: float = 1.5
+
+
+def ways_of(places: Places, kept: Bools) -> Ways:
+    """Return where the kept visits (V,) bool went on to from each place, and in which shares."""
+    counts: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    runs, visited = places.runs, places.visited
+    going = np.flatnonzero((runs[1:] == runs[:-1]) & (visited[1:] != visited[:-1]))
+    going = going[kept[going] & kept[going + 1]]
+    for a, b in zip(visited[going].tolist(), visited[going + 1].tolist(), strict=True):
+        counts[a][b] += 1.0
+    main = {a: max(to, key=lambda b: (to[b] + 0.5 * (b == a + 1), -b)) for a, to in counts.items()}
+
+    def follows(a: int, b: int) -> bool:
+        for _ in range(6):
+            a = main.get(a, -1)
+            if a == b:
+                return True
+        return False
+
+    ways = {}
+    for a, to in counts.items():
+        # A visit that skips a place, or slips back to it by noise, is still on the same way.
+        real = {
+            b: n for b, n in to.items() if b == main[a] or not (follows(a, b) or follows(b, a))
+        }
+        total = sum(real.values())
+        ways[a] = [(b, n / total) for b, n in sorted(real.items())]
+    return ways
+
+
+def main_ways(ways: Ways, count: int) -> Ints:
+    """Return the place that most drives went on to from each: (P,), itself at a dead end."""
+    after = np.arange(count)
+    for a, to in ways.items():
+        after[a] = max(to, key=lambda each: each[1])[0]
+    return after
+
+
+def reach(ways: Ways, count: int, most: int) -> tuple[Ints, Ints, Ints, Floats]:
+    """Return where each place leads in up to ``most`` steps, see ``Route.begins``."""
+    begins: list[int] = [0]
+    targets: list[int] = []
+    steps: list[int] = []
+    shares: list[float] = []
+    # The next place if all go the same way, itself at a dead end, and -1 at a fork.
+    only = list(range(count))
+    for a, to in ways.items():
+        only[a] = to[0][0] if len(to) == 1 else -1
+    for place in range(count):
+        chain = [place]
+        while len(chain) <= most and only[chain[-1]] >= 0:
+            chain.append(only[chain[-1]])
+        if len(chain) > most:
+            targets += chain
+            steps += range(most + 1)
+            shares += [1.0] * (most + 1)
+        else:
+            for step, front in enumerate(_fronts(place, ways, most)):
+                targets += [b for b, _ in front]
+                steps += [step] * len(front)
+                shares += [share for _, share in front]
+        begins.append(len(targets))
+    return (
+        np.array(begins, dtype=np.int64),
+        np.array(targets, dtype=np.int64),
+        np.array(steps, dtype=np.int64),
+        np.array(shares),
+    )
+
+
+def _fronts(place: int, ways: Ways, most: int) -> Iterator[list[tuple[int, float]]]:
+    """Yield where a place leads in 0, 1, ... steps, in order, and the shares of the drives."""
+    # Rarer combinations of ways are left out; with .01 no error tried changes by more than 5 %.
+    least_share = 1e-4
+    front = {place: 1.0}
+    for step in range(most + 1):
+        if step:
+            beyond: dict[int, float] = defaultdict(float)
+            for a, share in front.items():
+                for b, part in ways.get(a, [(a, 1.0)]):
+                    if share * part > least_share:
+                        beyond[b] += share * part
+            front = beyond
+        yield sorted(front.items())
+
+
+def chances_to_move(most: float, unsteadiness: float = 0.36) -> Floats:
+    """
+    Return the probabilities to move by 0, 1, ... places: normal, tilted until the mean is right.
+
+    Parameters
+    ----------
+    most
+        Places in a tick, in the mean, of the last row.
+    unsteadiness
+        Variance of the move in a tick, places: of the grid, and of what one tick differs.
+
+    Returns
+    -------
+    (J, M + 1)
+        Row j has the mean j / ``MOVES_A_ROW``.
+
+    """
+    moves: Floats = _moves(math.ceil(most * MOVES_A_ROW), unsteadiness).copy()
+    return moves
+
+
+# Each row takes a hundred iterations, and folds and later trainings mostly ask for as many rows.
+@lru_cache(maxsize=8)
+def _moves(last: int, unsteadiness: float) -> Floats:
+    """Return `chances_to_move` up to row ``last``."""
+    wanted = np.arange(last + 1) / MOVES_A_ROW
+    steps = np.arange(math.ceil(wanted[-1] + 3.0 * unsteadiness**0.5) + 1)
+    moves = np.zeros((len(wanted), len(steps)))
+    moves[0, 0] = 1.0
+    for row, mean in zip(moves[1:], wanted[1:], strict=True):
+        # Slow vehicles are as unsteady as the grid makes them, and no more.
+        between = mean % 1.0
+        variance = max(unsteadiness * min(mean, 1.0), between * (1.0 - between) + 0.02)
+        logs = -0.5 * np.square(steps - mean) / variance
+        for _ in range(100):
+            chances = np.exp(logs - logs.max())
+            chances /= chances.sum()
+            logs += (mean - chances @ steps) / variance * steps
+        row[:] = chances
+    return moves
+
+
+def exchanges_for(
+    period_s: float, memory_s: float, durations: Durations | None = None
+) -> tuple[Floats, Floats]:
+    """Return the probabilities per tick to switch hypotheses: exchanges and jumps of ``Route``."""
+
+    def once(memories: float) -> float:
+        return -math.expm1(-period_s / max(memories * memory_s, 2.0 * period_s))
+
+    mean = durations or Durations()
+    leave, carried, enter = once(mean.leave), once(mean.carried), once(mean.enter)
+    put_down, piece = once(mean.put_down), once(mean.piece)
+    own, lasts = once(mean.own), once(mean.elsewhere_lasts)
+    settle = once(SETTLED * MEMORIES[-1])
+    here = {
+        ('on', 'off'): 0.5 * leave,
+        ('on', 'elsewhere'): 0.5 * leave,
+        ('on', 'own pace'): own,
+        ('on new', 'on'): settle,
+        ('on new', 'own pace'): own,
+        ('own pace', 'on new'): once(mean.gather),
+        ('own pace', 'stands'): mean.pull_away,
+        ('own pace', 'elsewhere'): once(mean.own_lasts),
+        ('stands', 'own pace'): mean.pull_away,
+        ('off', 'on'): enter,
+        ('off', 'elsewhere'): lasts,
+        ('off new', 'on new'): enter,
+        ('off new', 'off'): settle,
+        ('off new', 'elsewhere'): lasts,
+    }
+    anywhere = {
+        ('on', 'on new'): carried,
+        ('own pace', 'on new'): carried,
+        ('off', 'off'): 0.5 * piece,
+        ('off', 'off new'): 0.5 * piece,
+        ('off new', 'off'): 0.5 * piece,
+        ('off new', 'off new'): 0.5 * piece,
+        ('elsewhere', 'on new'): put_down,
+        ('elsewhere', 'off'): 0.25 * lasts,
+        ('elsewhere', 'off new'): 0.25 * lasts,
+    }
+    count = len(HYPOTHESES)
+    exchanges, jumps = np.zeros((count, count)), np.zeros((count, len(JUMPED)))
+    for table, names, chances in ((exchanges, HYPOTHESES, here), (jumps, JUMPED, anywhere)):
+        for (before, after), chance in chances.items():
+            table[HYPOTHESES.index(before), names.index(after)] = chance
+    exchanges += np.diag(1.0 - exchanges.sum(axis=1) - jumps.sum(axis=1))
+    return exchanges, jumps
+
+
+def usual_speeds(
+    places: Places, stays: Floats, after: Ints, period_s: float
+) -> tuple[Floats, Floats]:
+    """
+    Return how fast vehicles usually are at each place.
+
+    Parameters
+    ----------
+    places
+        Of the route.
+    stays : (P,)
+        Ticks that a vehicle usually takes from a place to the next.
+    after : (P,) int64
+        Place that most drives went on to, see `main_ways`.
+    period_s
+        Length of a tick.
+
+    Returns
+    -------
+    rates, tick_lengths : (P,)
+        See ``Route``.
+
+    """
+    # Where vehicles stop the speed would be zero, and any pace infinite.
+    slowest, fewest, most = 0.1, 0.1, 3.5
+    rates = np.clip(1.0 / stays, fewest, most)
+    metres = np.linalg.norm(places.positions[after] - places.positions, axis=1)
+    # A place that leads to itself is the end of a drive.
+    weights = (metres > 0.0).astype(np.float64)
+    near = np.column_stack([weights, weights * metres * rates])
+    ahead = behind = np.arange(len(places))
+    before = np.arange(len(places))
+    goes_on = after != before
+    before[after[goes_on]] = before[goes_on].copy()
+    sums = near.copy()
+    for _ in range(PLACES_ALONG):
+        ahead, behind = after[ahead], before[behind]
+        sums += near[ahead] + near[behind]
+    speeds = sums[:, 1] / np.maximum(sums[:, 0], 1.0) / period_s
+    return rates, period_s / np.maximum(speeds, slowest * places.usual_mps)
