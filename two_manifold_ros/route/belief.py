@@ -190,7 +190,7 @@ class RouteBelief:
             (self._active, self._reached, order),
             (
                 np.zeros((places, ROWS, 3)), np.zeros((places, ROWS)), np.zeros(places),
-                np.zeros(len(JUMPED)), np.zeros(ROWS + 1), np.array([route.tail,float(route.means.shape[1]-route.channels)*route.persistence+route.channels,0.,route.sharpness,route.pace_spread,0.,0.])
+                np.zeros(len(JUMPED)), np.zeros(ROWS + 1),
             ),
             self._carry,
             self._totals,

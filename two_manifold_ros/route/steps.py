@@ -149,6 +149,27 @@ def move(
 
 
 @compiled
+def _restart(
+    moved: Floats, order: Indices, exchanges: Floats, jumps: Floats, sums: Floats, jumped: Floats,
+    moving: float, elsewhere: float, count: int,
+) -> float:  # fmt: skip
+    """Fill what restarts at each place; return the probability of being at no place."""
+    sums[:] = 0.0
+    for a in range(count):
+        for h in range(ROWS):
+            sums[h] += moved[order[a], h, 0]
+    sums[ROWS] = elsewhere
+    for t in range(len(jumped)):
+        jumped[t] = 0.0
+        for h in range(ROWS + 1):
+            jumped[t] += sums[h] * jumps[h, t] * (moving if h == ROWS else 1.0) / len(moved)
+    elsewhere *= 1.0 - moving * (1.0 - exchanges[ROWS, ROWS])
+    for h in range(ROWS):
+        elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h == OWN_PACE else 1.0)
+    return elsewhere
+
+
+@compiled
 def switch(
     cells: Cells, order: Indices, moved: Floats, changes: Changes, sums: Floats, jumped: Floats,
     spread: float, halts: float, moving: float, elsewhere: float, count: int,
@@ -174,18 +195,7 @@ def switch(
     """
     chances, paces, spreads = cells
     exchanges, jumps, stops = changes
-    sums[:] = 0.0
-    for a in range(count):
-        for h in range(ROWS):
-            sums[h] += moved[order[a], h, 0]
-    sums[ROWS] = elsewhere
-    for t in range(len(jumped)):
-        jumped[t] = 0.0
-        for h in range(ROWS + 1):
-            jumped[t] += sums[h] * jumps[h, t] * (moving if h == ROWS else 1.0) / len(chances)
-    elsewhere *= 1.0 - moving * (1.0 - exchanges[ROWS, ROWS])
-    for h in range(ROWS):
-        elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h == OWN_PACE else 1.0)
+    elsewhere = _restart(moved, order, exchanges, jumps, sums, jumped, moving, elsewhere, count)
     usual = 1.0 + spread * spread
     for a in range(count):
         i = order[a]

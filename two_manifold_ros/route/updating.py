@@ -235,7 +235,7 @@ def predict(
 
     """
     cells, found, room, carry, _, _ = filled
-    moved, _, _, jumped, sums, _ = room
+    moved, _, _, jumped, sums = room
     ways, changes, numbers = known[1], known[2], known[4]
     each, spread, kept, gained, own_gained, trust, usual_change = numbers[:7]
     resting, halts, moving = carry
@@ -276,13 +276,13 @@ def update(
     cells, found, room, carry, totals, state = filled
     placeless, _, _, looks, numbers, states = known
     gains, slow_means, features, whitening, whitened, new_whitening, newest, forward_of = sight
-    spread = numbers[1]
+    spread, resting = numbers[1], carry[0]
     forward, persistence, new_level, halts, mistakable, tail, freedom, sharpness = numbers[7:15]
     take_features(observation, gains, slow_means, features, first)
     for k in range(len(observation)):
         forward += forward_of[k] * observation[k]
     if not abs(forward) <= LIMITS.largest_pull:
-        forward = carry[0]
+        forward = resting
     count, elsewhere = predict(filled, known, tick_lengths, forward, count, elsewhere)
     means = features[: len(features) - len(observation)]
     stands, anything, lasting, moves_by = log_placeless(
@@ -290,16 +290,17 @@ def update(
     )
     carry[1] = halts / (1.0 + math.exp(min(moves_by + mistakable, LIMITS.most_apart)))
     carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, LIMITS.most_apart)))
-    _, logs, distances, jumped, _, likelihood = room
-    likelihood[2], likelihood[5], likelihood[6] = lasting + new_level, stands, anything
+    likelihood = (tail, freedom, lasting + new_level, sharpness, spread, stands, anything)
     whiten(whitening, features, whitened)
     whiten(new_whitening, observation, newest)
+    _, logs, distances, jumped, _ = room
     shift = measure(cells, found[2], looks, whitened, newest, likelihood, logs, count)
     evidence, count = weigh(
         cells, found, looks, newest, likelihood, logs, jumped, distances, totals, shift,
         elsewhere, count,
     )  # fmt: skip
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
-    carry[0] += totals[STANDS] * persistence * (forward - carry[0])
+    resting += totals[STANDS] * persistence * (forward - resting)
+    carry[0] = resting
     mean_state(cells[0], found[0][:count], states, state)
     return evidence, shift, count
