@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

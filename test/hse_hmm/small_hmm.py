@@ -9,8 +9,7 @@ import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.readout import training_targets
-from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import SharpenedReadout, training_targets
 from two_manifold_ros.hse_hmm.tables import build_tables, make_ridge_kernel, RawKernel, Tables
 from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 from two_manifold_ros.manifold.selection import make_learner

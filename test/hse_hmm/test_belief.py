@@ -1,17 +1,37 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The belief: what every update keeps, and what it passes over."""
+"""The belief of the HMM against plain formulas, and on a whole small lap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import os
+from pathlib import Path
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from small_hmm import closed_loop, drive, learn, Small
 
-from two_manifold_ros.hse_hmm.belief import Belief, SMALLEST_EVIDENCE
+from two_manifold_ros.acceleration import HAVE_NUMBA
+from two_manifold_ros.hse_hmm.belief import (
+    Belief,
+    gaussian_factors,
+    Recollection,
+    reweight,
+    SHARE,
+    SMALLEST_EVIDENCE,
+)
+from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     ObservationOperator,
     RawKernel,
     Tables,
 )
+from two_manifold_ros.manifold.learner import Extension
+from two_manifold_ros.ticks.sliding import SlidingWindow
 
 N, K, D = 80, 4, 3
 
@@ -35,12 +55,6 @@ IDS = ['raw', 'ridge']
 @pytest.fixture(params=OPERATORS, ids=IDS)
 def operator(request: pytest.FixtureRequest) -> ObservationOperator:
     return request.param
-
-
-def test_prior(operator: ObservationOperator) -> None:
-    belief = Belief(make_tables(), operator)
-    np.testing.assert_array_equal(belief.state, [1.0, 0.0, 0.0, 0.0])
-    np.testing.assert_allclose(belief.weights, np.full(N, 1.0 / N), rtol=1e-15)
 
 
 def test_start_at_a_state(operator: ObservationOperator) -> None:
@@ -126,20 +140,200 @@ def test_no_observation_makes_the_belief_infinite(
         assert belief.update(observation) > SMALLEST_EVIDENCE
 
 
-def test_far_observation_tells_nothing() -> None:
-    tables = make_tables()
-    belief = Belief(tables, RawKernel(OBSERVATIONS, 1.5))
-    belief.update(OBSERVATIONS[0])
-    expected = tables.states.T @ tables.weights @ belief.state
-    belief.update(np.full(D, 1e6))
-    np.testing.assert_allclose(belief.state, expected, atol=1e-9)
+RNG = np.random.default_rng(0)
+N_MANY, D_MANY = 300, 3
+WEIGHTS = RNG.normal(size=N_MANY) + 0.2
+OBSERVATIONS_MANY = 3.0 * RNG.normal(size=(D_MANY, N_MANY))
 
 
-def test_beliefs_do_not_share_anything(operator: ObservationOperator) -> None:
-    tables = make_tables()
-    first, second = Belief(tables, operator), Belief(tables, operator)
-    first.update(OBSERVATIONS[0])
-    np.testing.assert_array_equal(second.state, [1.0, 0.0, 0.0, 0.0])
-    second.update(OBSERVATIONS[0])
-    np.testing.assert_array_equal(first.state, second.state)
-    np.testing.assert_array_equal(first.weights, second.weights)
+def test_gaussian_factors() -> None:
+    factors = np.empty(N_MANY)
+    for observation in (
+        np.zeros(D_MANY),
+        OBSERVATIONS_MANY[:, 4].copy(),
+        np.array([4.0, -9.0, 30.0]),
+    ):
+        for bandwidth in (0.5, 2.0, 40.0):
+            gaussian_factors(OBSERVATIONS_MANY, observation, bandwidth, factors)
+            squared = np.sum((OBSERVATIONS_MANY - observation[:, None]) ** 2, axis=0)
+            expected = np.exp(-np.minimum(squared / (2.0 * bandwidth**2), 700.0))
+            np.testing.assert_allclose(factors, expected, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings('ignore:overflow encountered')
+def test_gaussian_factors_stay_positive_far_away() -> None:
+    factors = np.empty(N_MANY)
+    for far in (1e3, 1e100, 1e200, np.inf):
+        gaussian_factors(OBSERVATIONS_MANY, np.array([0.0, far, 0.0]), 1.0, factors)
+        np.testing.assert_allclose(factors, np.exp(-700.0), rtol=1e-9)
+
+
+def test_reweight_does_not_hide_nan() -> None:
+    weights = np.where(np.arange(N_MANY) == 5, np.nan, WEIGHTS)
+    total, absolute = reweight(weights, np.ones(N_MANY))
+    assert np.isnan(total)
+    assert np.isnan(absolute)
+
+
+N_WINDOW, K_WINDOW, D_WINDOW, WIDTH = 40, 4, 3, 5
+FAR = 1e6
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Weight 1 on the nearest training window, none where it is out of reach."""
+
+    reach: float
+
+    def weights(self, squared: np.ndarray) -> np.ndarray | None:
+        return np.eye(len(squared))[squared.argmin()] if squared.min() < self.reach else None
+
+    def check(self, count: int) -> int:
+        return count
+
+
+@pytest.fixture
+def series() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(D_WINDOW, N_WINDOW + WIDTH - 1))
+
+
+@pytest.fixture
+def states() -> np.ndarray:
+    return np.random.default_rng(1).normal(size=(N_WINDOW, K_WINDOW - 1))
+
+
+@pytest.fixture
+def recollection(series: np.ndarray, states: np.ndarray) -> Recollection:
+    window = SlidingWindow(series, np.arange(N_WINDOW), WIDTH)
+    return Recollection(window, Extension(Nearest(FAR), states, np.zeros(K_WINDOW - 1)))
+
+
+@pytest.fixture
+def belief(series: np.ndarray) -> Belief:
+    rng = np.random.default_rng(2)
+    past = rng.normal(size=(N_WINDOW, K_WINDOW - 1))
+    past -= past.mean(axis=0)
+    weights = np.hstack([np.ones((N_WINDOW, 1)), past]) / N_WINDOW
+    tables = Tables(weights, np.hstack([np.ones((N_WINDOW, 1)), 0.3 * past]))
+    belief = Belief(tables, RawKernel(series.T[WIDTH - 1 :], 1.5))
+    belief.start(np.array([1.0, 0.5, -0.2, 0.1]))
+    return belief
+
+
+def test_it_is_the_state_of_the_window(
+    recollection: Recollection, series: np.ndarray, states: np.ndarray
+) -> None:
+    for observation in series[:, 7 : 7 + WIDTH].T:
+        assert recollection.state() is None
+        recollection.push(observation)
+    np.testing.assert_array_equal(recollection.state(), [1.0, *states[7]])
+
+
+def test_a_window_unlike_all_of_training_says_nothing(
+    recollection: Recollection, belief: Belief
+) -> None:
+    for _ in range(WIDTH):
+        recollection.push(np.full(D_WINDOW, FAR))
+    assert recollection.state() is None
+    before = belief.state.copy()
+    recollection.remind(belief)
+    np.testing.assert_array_equal(belief.state, before)
+
+
+def test_the_next_observation_decides_between_the_two(
+    recollection: Recollection, belief: Belief, series: np.ndarray, states: np.ndarray
+) -> None:
+    """As if both hypotheses were updated alone and weighed by how well they foretold it."""
+    believed = belief.weights.copy()
+    for observation in series[:, 7 : 7 + WIDTH].T:
+        recollection.push(observation)
+    recollection.remind(belief)
+    mixed = belief.state.copy()
+    belief.start(np.array([1.0, *states[7]]))
+    recalled = belief.weights.copy()
+    belief.start(mixed)
+    observation = series[:, 20]
+    belief.update(observation)
+    factors = np.exp(-np.square(series.T[WIDTH - 1 :] - observation).sum(axis=1) / (2.0 * 1.5**2))
+    joint = ((1.0 - SHARE) * believed + SHARE * recalled) * factors
+    np.testing.assert_allclose(belief.weights, joint / joint.sum(), rtol=1e-9, atol=1e-12)
+
+
+OBSERVATIONS_LAP, POSITIONS = drive(200, 2)
+
+
+@pytest.fixture(scope='module')
+def small() -> Small:
+    return learn()
+
+
+def read_along(small: Small, ridge: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return means (T, c, 2), covariances (T, c, 2, 2) and states (T, k) along the drive."""
+    belief = small.belief(ridge)
+    readout = SharpenedReadout(small.targets, np.ones(small.targets.shape[1]))
+    answers = []
+    for observation in OBSERVATIONS_LAP:
+        belief.update(observation)
+        answers.append((*readout.read(belief.weights, belief.state), belief.state.copy()))
+    means, covariances, states = zip(*answers, strict=True)
+    return np.array(means), np.array(covariances), np.array(states)
+
+
+@pytest.mark.parametrize('ridge', [None, 0.3])
+@pytest.mark.parametrize('kernel', ['laplacian-eigenmap', 'gaussian'])
+def test_positions_are_found(kernel: str, ridge: float | None) -> None:
+    means, _, _ = read_along(learn(kernel), ridge)
+    for column, horizon in enumerate((0, 5)):
+        end = len(POSITIONS) - horizon
+        errors = means[40:end, column] - POSITIONS[40 + horizon :]
+        assert np.sqrt(np.mean(np.sum(errors**2, axis=1))) < 0.7, horizon
+
+
+def test_weights_are_those_of_the_tick_observed(small: Small) -> None:
+    # One tick is 0.2 rad: errors are least at the very tick, not the one before or after.
+    means, _, _ = read_along(small, None)
+    errors = [
+        np.mean(np.sum((means[40:190, 0] - POSITIONS[40 + late : 190 + late]) ** 2, axis=1))
+        for late in (-1, 0, 1)
+    ]
+    assert np.argmin(errors) == 1
+
+
+@pytest.mark.parametrize('ridge', [None, 0.3])
+def test_order_of_training_ticks_does_not_matter(small: Small, ridge: float | None) -> None:
+    order = np.random.default_rng(0).permutation(len(small.past))
+    mixed = replace(
+        small,
+        past=small.past[order],
+        own=small.own[order],
+        shifted=small.shifted[order],
+        observations=small.observations[order],
+        targets=small.targets[order],
+    )
+    for expected, found in zip(read_along(small, ridge), read_along(mixed, ridge), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_turned_positions_turn_the_answers(small: Small) -> None:
+    cosine, sine = np.cos(0.7), np.sin(0.7)
+    turn = np.array([[cosine, -sine], [sine, cosine]])
+    turned = replace(small, targets=small.targets @ turn.T)
+    means, covariances, states = read_along(small, None)
+    turned_means, turned_covariances, turned_states = read_along(turned, None)
+    np.testing.assert_allclose(turned_means, means @ turn.T, atol=1e-12)
+    np.testing.assert_allclose(turned_covariances, turn @ covariances @ turn.T, atol=1e-12)
+    np.testing.assert_array_equal(turned_states, states)
+
+
+@pytest.mark.skipif(not HAVE_NUMBA, reason='numba is not installed or switched off')
+def test_the_same_without_numba(tmp_path: Path) -> None:
+    answers = tmp_path / 'answers.npy'
+    script = Path(__file__).with_name('small_hmm.py')
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get('PYTHONPATH', '')])
+    subprocess.run(
+        [sys.executable, str(script), str(answers)],
+        env={**os.environ, 'TWO_MANIFOLD_NUMBA': '0', 'PYTHONPATH': path},
+        check=True,
+        timeout=60,
+    )
+    np.testing.assert_allclose(np.load(answers), closed_loop(), rtol=1e-9, atol=1e-9)

@@ -1,12 +1,29 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The two tables (3.4)."""
+"""Tables, transition and observation operators against equations, Bayes and Gram matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import itertools
 
 import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm.tables import build_tables, spectral_radius, transition
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.hse_hmm.tables import (
+    build_tables,
+    make_ridge_kernel,
+    median_observation_distance,
+    RawKernel,
+    shrink_growing_modes,
+    spectral_radius,
+    stabilised,
+    Tables,
+    transition,
+)
 from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS, shared_directions
 
 
@@ -56,3 +73,362 @@ def test_no_direction_leaves_the_constant() -> None:
     tables = build_tables(past, shifted, shared_directions(own, past, 0))
     np.testing.assert_array_equal(tables.states, np.ones((50, 1)))
     np.testing.assert_allclose(tables.weights, np.full((50, 1), 0.02))
+
+
+TURN = np.exp(0.3j)
+BASIS = np.random.default_rng(0).normal(size=(5, 5))
+WEIGHTS = np.random.default_rng(1).normal(size=(30, 6))
+
+
+def inner_matrix(pair: complex, *real: float) -> np.ndarray:
+    """Return A with a pair of conjugate eigenvalues and three real ones, in a skew basis."""
+    block = np.array([[pair.real, -pair.imag], [pair.imag, pair.real]])
+    normal = np.zeros((5, 5))
+    normal[:2, :2] = block
+    normal[2:, 2:] = np.diag(real)
+    return BASIS @ normal @ np.linalg.inv(BASIS)
+
+
+def states_with(inner: np.ndarray) -> np.ndarray:
+    """Return a state table whose transition with ``WEIGHTS`` is [[1, 0], [c, A]]."""
+    matrix = np.zeros((6, 6))
+    matrix[0, 0] = 1.0
+    matrix[1:, 0] = [0.1, 0.2, -0.3, 0.4, -0.5]
+    matrix[1:, 1:] = inner
+    return np.linalg.pinv(WEIGHTS).T @ matrix.T
+
+
+def test_radius() -> None:
+    matrix = transition(WEIGHTS, states_with(inner_matrix(0.9 * TURN, 0.5, -1.2, 0.1)))
+    assert spectral_radius(matrix) == pytest.approx(1.2, rel=1e-9)
+    assert spectral_radius(np.eye(1)) == 0.0
+
+
+def test_only_growing_modes_shrink() -> None:
+    states = states_with(inner_matrix(1.05 * TURN, 0.5, -1.2, 0.9))
+    found = transition(WEIGHTS, stabilised(WEIGHTS, states))
+    expected = inner_matrix(TURN, 0.5, -1.0, 0.9)
+    np.testing.assert_allclose(found[0], np.eye(6)[0], atol=1e-12)
+    np.testing.assert_allclose(found[1:, 1:], expected, atol=1e-9)
+    # What the constant drives moves with its modes: c becomes S c.
+    shrink = inner_matrix(1.0 / 1.05 + 0.0j, 1.0, 1.0 / 1.2, 1.0)
+    np.testing.assert_allclose(found[1:, 0], shrink @ [0.1, 0.2, -0.3, 0.4, -0.5], atol=1e-9)
+
+
+def test_stable_tables_are_left_alone() -> None:
+    states = states_with(inner_matrix(0.99 * TURN, 0.5, -0.8, 0.9))
+    assert stabilised(WEIGHTS, states) is states
+
+
+def with_modes(*values: complex) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    blocks = np.zeros((2 * len(values), 2 * len(values)))
+    for place, value in enumerate(map(complex, values)):
+        blocks[2 * place : 2 * place + 2, 2 * place : 2 * place + 2] = [
+            [value.real, value.imag],
+            [-value.imag, value.real],
+        ]
+    turn = rng.normal(size=blocks.shape)
+    return turn @ blocks @ np.linalg.inv(turn)
+
+
+def test_a_stable_transition_stays_as_it_is() -> None:
+    matrix = with_modes(0.6 + 0.7j, 0.9)
+    np.testing.assert_array_equal(shrink_growing_modes(matrix), matrix)
+
+
+def test_modes_that_cannot_be_told_apart_are_all_scaled() -> None:
+    turn = np.array([[1.1, 0.6], [-0.6, 1.1]])
+    twice = np.block([[turn, np.eye(2)], [np.zeros((2, 2)), turn]])
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    matrix = rotation @ twice @ rotation.T
+    found = shrink_growing_modes(matrix)
+    np.testing.assert_allclose(found / found[0, 0], matrix / matrix[0, 0], rtol=1e-9)
+    assert np.abs(np.linalg.eigvals(found)).max() <= 1.0 + 1e-7
+
+
+def test_nothing_is_stable() -> None:
+    assert shrink_growing_modes(np.zeros((0, 0))).shape == (0, 0)
+
+
+OBSERVATIONS = np.random.default_rng(0).normal(size=(70, 3))
+NEW = np.random.default_rng(1).normal(size=(10, 3))
+
+
+def test_raw_kernel() -> None:
+    operator = RawKernel(OBSERVATIONS, 1.3)
+    expected = naive.gaussian(NEW, OBSERVATIONS, 1.3)
+    for new, factors in zip(NEW, expected, strict=True):
+        np.testing.assert_allclose(operator.factors(new), factors, rtol=1e-12)
+
+
+@pytest.mark.parametrize('ridge', [1e-3, 0.1, 1.0])
+def test_ridge_at_full_rank(ridge: float) -> None:
+    operator = make_ridge_kernel(OBSERVATIONS, 1.0, ridge, features=70)
+    for new in NEW:
+        expected = 70 * naive.gram_ridge(OBSERVATIONS, 1.0, ridge, new)  # (4.3), (5.1)
+        np.testing.assert_allclose(operator.factors(new), expected, atol=1e-8)
+
+
+def test_ridge_of_leading_features() -> None:
+    operator = make_ridge_kernel(OBSERVATIONS, 1.0, 0.2, features=9)
+    gram = naive.gaussian(OBSERVATIONS, OBSERVATIONS, 1.0)
+    values, vectors = np.linalg.eigh(gram)
+    projection = vectors[:, -9:] / np.sqrt(values[-9:])
+    features = gram @ projection
+    assert operator.features.shape == (70, 9)
+    for new in NEW:
+        feature = projection.T @ naive.gaussian(OBSERVATIONS, new[None], 1.0)[:, 0]
+        c = np.linalg.solve(features.T @ features / 70 + 0.2 * np.eye(9), feature)
+        np.testing.assert_allclose(operator.factors(new), features @ c, atol=1e-10)
+
+
+def test_large_ridge_is_the_raw_kernel() -> None:
+    operator = make_ridge_kernel(OBSERVATIONS, 1.0, 1e6, features=70)
+    raw = RawKernel(OBSERVATIONS, 1.0)
+    for new in NEW:
+        np.testing.assert_allclose(1e6 * operator.factors(new), raw.factors(new), atol=1e-5)
+
+
+def test_identical_observations_are_one_feature() -> None:
+    operator = make_ridge_kernel(np.tile(OBSERVATIONS[:2], (20, 1)), 1.0, 0.2)
+    assert operator.features.shape == (40, 2)
+    assert np.isfinite(operator.factors(NEW[0])).all()
+
+
+def test_landmarks_stand_for_many_observations() -> None:
+    whole = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2)
+    operator = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2, landmarks=35)
+    np.testing.assert_array_equal(operator.kernel_points, OBSERVATIONS[::2])
+    assert operator.features.shape[0] == 70
+    for new in NEW:
+        np.testing.assert_allclose(operator.factors(new), whole.factors(new), atol=0.1)
+
+
+def test_median_distance() -> None:
+    squared = naive.squared_distances(OBSERVATIONS, OBSERVATIONS)[np.triu_indices(70, 1)]
+    expected = np.median(np.sqrt(squared))
+    assert median_observation_distance(OBSERVATIONS) == pytest.approx(expected)
+    many = np.repeat(OBSERVATIONS, 50, axis=0)
+    assert median_observation_distance(many) == pytest.approx(expected, rel=0.05)
+
+
+def test_identical_observations_are_refused() -> None:
+    with pytest.raises(InputError, match='identical'):
+        median_observation_distance(np.ones((30, 3)))
+
+
+# Quarters, so that triples times 3 * 4^5 are whole numbers; both sides of the transition sum to
+# one, so that states are equally likely.
+TRANSITION = np.array([[2, 1, 1], [1, 1, 2], [1, 2, 1]]) / 4
+EMISSION = np.array([[2, 1, 1, 0, 0], [0, 1, 0, 2, 1], [0, 0, 2, 1, 1]]) / 4
+SYMBOLS = 5
+
+
+def triples() -> np.ndarray:
+    """Return (past, observation, next) of every training tick: (3072, 3)."""
+    rows = []
+    for symbols in itertools.product(range(SYMBOLS), repeat=3):
+        forward = np.full(3, 1 / 3)
+        for symbol in symbols:
+            forward = (forward * EMISSION[:, symbol]) @ TRANSITION
+        count = 3072 * forward.sum()
+        assert count == pytest.approx(round(count), abs=1e-9)
+        rows += [symbols] * round(count)
+    assert len(rows) == 3072
+    return np.array(rows)
+
+
+def emitted(length: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    state, symbols = 0, []
+    for _ in range(length):
+        symbols.append(rng.choice(SYMBOLS, p=EMISSION[state]))
+        state = rng.choice(3, p=TRANSITION[state])
+    return np.array(symbols)
+
+
+@pytest.mark.parametrize('ridge', [None, 1e-3, 10.0])
+def test_with_the_constant(ridge: float | None) -> None:
+    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
+    directions = shared_directions(
+        observed - observed.mean(axis=0), past - past.mean(axis=0), rank=2
+    )
+    tables = build_tables(past - past.mean(axis=0), following - observed.mean(axis=0), directions)
+    # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
+    operator = (
+        RawKernel(observed, 0.01) if ridge is None else make_ridge_kernel(observed, 0.01, ridge)
+    )
+    belief = Belief(tables, operator)
+    symbols = emitted(300)
+    expected = naive.bayes_predictions(TRANSITION, EMISSION, symbols)
+    np.testing.assert_allclose(belief.weights @ observed, expected[0], atol=1e-9)
+    for symbol, prediction in zip(symbols, expected[1:], strict=True):
+        belief.update(np.eye(SYMBOLS)[symbol])
+        np.testing.assert_allclose(tables.weights @ belief.state @ observed, prediction, atol=1e-9)
+
+
+def test_without_a_constant() -> None:
+    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
+    directions = shared_directions(observed, past, rank=3)
+    weights = past @ directions.past_map / len(past)
+    states = following @ directions.future_map
+    belief = directions.future_map.T @ observed.mean(axis=0)
+    symbols = emitted(300)
+    expected = naive.bayes_predictions(TRANSITION, EMISSION, symbols)
+    for symbol, prediction in zip(symbols, expected[1:], strict=True):
+        matrix = states.T @ (observed[:, symbol, None] * weights)
+        belief = naive.update(belief, matrix, weights.sum(axis=0))
+        np.testing.assert_allclose(weights @ belief @ observed, prediction, atol=1e-9)
+
+
+def test_missing_symbols_are_predicted_through() -> None:
+    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
+    directions = shared_directions(
+        observed - observed.mean(axis=0), past - past.mean(axis=0), rank=2
+    )
+    tables = build_tables(past - past.mean(axis=0), following - observed.mean(axis=0), directions)
+    belief = Belief(tables, RawKernel(observed, 0.01))
+    believed = np.full(3, 1 / 3)
+    for symbol, gap in zip(emitted(50), itertools.cycle([0, 1, 3]), strict=False):
+        belief.update(np.eye(SYMBOLS)[symbol])
+        belief.skip(gap)
+        believed = believed * EMISSION[:, symbol]
+        believed = believed / believed.sum() @ np.linalg.matrix_power(TRANSITION, 1 + gap)
+        np.testing.assert_allclose(
+            tables.weights @ belief.state @ observed, believed @ EMISSION, atol=1e-9
+        )
+
+
+RANK = 5
+BANDWIDTH = 0.7
+RIDGE = 0.2
+N = 60
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Gram matrices K, L and F of pasts and futures, and features that give them exactly."""
+
+    pasts: np.ndarray
+    futures: np.ndarray
+    shifted_futures: np.ndarray
+    past: np.ndarray
+    own: np.ndarray
+    shifted: np.ndarray
+    observations: np.ndarray
+    new: np.ndarray
+
+
+def make_problem(*, centred: bool) -> Problem:
+    rng = np.random.default_rng(3)
+    angle = 0.3 * np.arange(N + 30)
+    signal = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.6 * rng.normal(size=(N + 30, 2))
+    past, observations, own, shifted = (
+        np.array([row.ravel() for row in rows])
+        for rows in zip(*naive.training_rows([signal[: N + 8]], 4), strict=True)
+    )
+    futures = np.concatenate([own, shifted[-1:]])
+    pasts = naive.gaussian(past, past, 2.0)
+    every = naive.gaussian(futures, futures, 2.0)
+    if centred:
+        middle = np.eye(N) - 1.0 / N
+        pasts = middle @ pasts @ middle
+        mean = np.append(np.full(N, 1.0 / N), 0.0)
+        move = np.eye(N + 1) - mean[:, None]
+        every = move.T @ every @ move
+    past_features, future_features = root(pasts), root(every)
+    return Problem(
+        pasts,
+        every[:N, :N],
+        every[:N, 1:],
+        past_features,
+        future_features[:N],
+        future_features[1:],
+        observations,
+        signal[N + 8 :],
+    )
+
+
+def root(gram: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def feature_and_gram_tables(problem: Problem) -> tuple[Tables, np.ndarray, np.ndarray]:
+    """Return the tables of the package, and Q and X of the Gram form with the same signs."""
+    directions = shared_directions(problem.own, problem.past, RANK)
+    tables = build_tables(problem.past, problem.shifted, directions)
+    weights, states, _ = naive.gram_tables(
+        problem.pasts, problem.futures, problem.shifted_futures, RANK
+    )
+    weights, states = naive.with_constant(weights, states)
+    growth = np.abs(np.linalg.eigvals(states.T @ weights)).max()
+    assert growth <= 1.0 + 1e-12, 'the tables would be stabilised, which the oracle is not'
+    signs = naive.align(tables.states, states)
+    return tables, weights * signs, states * signs
+
+
+def test_plain_tables() -> None:
+    problem = make_problem(centred=False)
+    found = shared_directions(problem.own, problem.past, RANK)
+    weights, states, omega = naive.gram_tables(
+        problem.pasts, problem.futures, problem.shifted_futures, RANK
+    )
+    signs = naive.align(states, problem.shifted @ found.future_map)
+    np.testing.assert_allclose(omega, (N * found.singular_values) ** 2, rtol=1e-8)
+    np.testing.assert_allclose(problem.past @ found.past_map / N * signs, weights, atol=1e-8)
+    np.testing.assert_allclose(problem.shifted @ found.future_map * signs, states, atol=1e-8)
+
+
+def test_tables_with_the_constant() -> None:
+    problem = make_problem(centred=True)
+    tables, weights, states = feature_and_gram_tables(problem)
+    np.testing.assert_allclose(tables.weights, weights, atol=1e-8)
+    np.testing.assert_allclose(tables.states, states, atol=1e-8)
+    naive_weights, own = naive.with_constant(
+        *naive.feature_tables(problem.past, problem.own, problem.own, RANK)
+    )
+    np.testing.assert_allclose(own.T @ naive_weights, np.eye(RANK + 1), atol=1e-10)  # (3.2)
+    signs = naive.align(tables.weights, naive_weights)
+    np.testing.assert_allclose(tables.weights, naive_weights * signs, atol=1e-10)
+
+
+def test_operators() -> None:
+    problem = make_problem(centred=True)
+    tables, weights, states = feature_and_gram_tables(problem)
+    ridge = make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
+    features = root(naive.gaussian(problem.observations, problem.observations, BANDWIDTH))
+    inverse = np.linalg.pinv(features, rcond=1e-9)
+    for new in problem.new[:5]:
+        gamma = naive.gram_ridge(problem.observations, BANDWIDTH, RIDGE, new)
+        expected = naive.operator(weights, states, N * gamma)
+        found = naive.operator(tables.weights, tables.states, ridge.factors(new))
+        np.testing.assert_allclose(found, expected, atol=1e-7)
+        feature = inverse @ naive.gaussian(problem.observations, new[None], BANDWIDTH)[:, 0]
+        tensor = naive.tensor_operator(weights, states, features, RIDGE, feature)
+        np.testing.assert_allclose(tensor, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize('raw', [False, True])
+def test_filter(*, raw: bool) -> None:
+    problem = make_problem(centred=True)
+    tables, weights, states = feature_and_gram_tables(problem)
+    if raw:
+        belief = Belief(tables, RawKernel(problem.observations, BANDWIDTH))
+    else:
+        belief = Belief(
+            tables, make_ridge_kernel(problem.observations, BANDWIDTH, RIDGE, features=N)
+        )
+    expected = np.eye(RANK + 1)[0]
+    for new in problem.new:
+        if raw:
+            gamma = naive.gaussian(problem.observations, new[None], BANDWIDTH)[:, 0]
+        else:
+            gamma = naive.gram_ridge(problem.observations, BANDWIDTH, RIDGE, new)
+        at_tick = gamma * (weights @ expected)
+        matrix = naive.operator(weights, states, gamma)
+        expected = naive.update(expected, matrix, weights.sum(axis=0))
+        assert belief.update(new) > 0.05
+        np.testing.assert_allclose(belief.weights, at_tick / at_tick.sum(), atol=1e-7)
+        np.testing.assert_allclose(belief.state, expected, atol=1e-7)

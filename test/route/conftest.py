@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.passes import lay_out
+from two_manifold_ros.route.visits import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from circuit import Drive
 
-    from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
 
 HORIZONS = (0, 5, 20)
 

@@ -14,7 +14,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.mkdr_readout import cross_validated, fit_position_map
+from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
 from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording

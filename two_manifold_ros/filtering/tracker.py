@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
-from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.ticks.novelty import Familiarity, UNFAMILIAR
 from two_manifold_ros.ticks.rest import Rest, Stillness
 from two_manifold_ros.ticks.sliding import SlidingWindow

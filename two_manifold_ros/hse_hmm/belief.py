@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def _gaussian_loops(
     observations: Floats, observation: Floats, bandwidth: float, factors: Floats
 ) -> None:
+    """Fill the Gaussian kernel (n,) between an observation (d,) and many (d, n)."""
     # exp(-s) = (1 / exp(s / 4096))^4096 by a Taylor polynomial and twelve squarings, which the
     # compiler turns into vector code; a call of exp() per training tick would cost four times
     # more. Relative error below 1e-10; s is cut at 700, where exp(-s) is 1e-304.
@@ -70,23 +71,11 @@ def _gaussian_arrays(
 
 
 gaussian_factors = _gaussian_loops if HAVE_NUMBA else _gaussian_arrays
-"""
-Evaluate the Gaussian kernel between one observation and many.
-
-Parameters
-----------
-observations : (d, n)
-    One row a channel.
-observation : (d,)
-bandwidth
-factors : (n,)
-    Filled.
-
-"""
 
 
 @compiled
 def _implied_loops(table: Floats, state: Floats, weights: Floats) -> None:
+    """Fill the weights (n,) on the training ticks of a state (k,), eq. (3.2); table (k, n)."""
     weights[:] = 0.0
     for j in range(state.size):
         coefficient = state[j]
@@ -99,22 +88,11 @@ def _implied_arrays(table: Floats, state: Floats, weights: Floats) -> None:
 
 
 implied_weights = _implied_loops if HAVE_NUMBA else _implied_arrays
-"""
-Weights on the training ticks from a state, eq. (3.2).
-
-Parameters
-----------
-table : (k, n)
-    Transposed weight table.
-state : (k,)
-weights : (n,)
-    Filled.
-
-"""
 
 
 @compiled
 def _reweight_loops(weights: Floats, factors: Floats) -> tuple[float, float]:
+    """Multiply weights by factors in place; return their sum and the sum of their magnitudes."""
     total = 0.0
     absolute = 0.0
     for i in range(weights.size):
@@ -131,18 +109,11 @@ def _reweight_arrays(weights: Floats, factors: Floats) -> tuple[float, float]:
 
 
 reweight = _reweight_loops if HAVE_NUMBA else _reweight_arrays
-"""
-Multiply weights by factors in place; return their sum and the sum of their magnitudes.
-
-Parameters
-----------
-weights, factors : (n,)
-
-"""
 
 
 @compiled
 def _next_state_loops(table: Floats, weights: Floats, state: Floats) -> None:
+    """Fill the state (k,) one tick later than weights (n,), which may have any sum, eq. (6.2)."""
     for j in range(state.size):
         total = 0.0
         for i in range(weights.size):
@@ -159,20 +130,6 @@ def _next_state_arrays(table: Floats, weights: Floats, state: Floats) -> None:
 
 
 next_state = _next_state_loops if HAVE_NUMBA else _next_state_arrays
-"""
-State one tick later from the weights now, normalised by its first coordinate, eq. (6.2).
-
-Parameters
-----------
-table : (k, n)
-    Transposed state table.
-weights : (n,)
-    Need not sum to one.
-state : (k,)
-    Filled.
-
-"""
-
 
 SHARE = 0.03
 """
@@ -183,26 +140,29 @@ by 3.3 m instead of 0.9 m. At 0.01 it errs by 1.9 m; at 0.1 cars on 4 km, whose 
 observations again that the belief has used, err twice as much as without.
 """
 
+SMALLEST_EVIDENCE = 0.1
+"""
+Below this share the update is mostly cancellation, and the observation is passed over (6.5).
+
+Dividing by so little blows the state up, by orders of magnitude where a thousandth is let pass.
+"""
+
+SMALLEST_SUPPORT = 1e-12
+"""
+Sum of weight magnitudes after the observation below which it resembles none in training: with the
+raw kernel, none within seven bandwidths.
+"""
+
 
 class Recollection:
-    """
-    The regression from the newest window to the state.
-
-    Parameters
-    ----------
-    window
-        The newest observations.
-    warm_start
-        From a window to the state without its constant.
-
-    """
+    """Regression from the newest window to the state, whose constant ``warm_start`` leaves out."""
 
     def __init__(self, window: SlidingWindow, warm_start: Extension) -> None:
         self._window = window
         self._warm_start = warm_start
 
     def push(self, observation: Floats) -> None:
-        """Append one (d,) observation to the window, where nobody else does."""
+        """Append one (d,) observation to the window, where its owner does not."""
         self._window.push(observation)
 
     def state(self) -> Floats | None:
@@ -213,11 +173,8 @@ class Recollection:
         return None if warm is None else np.concatenate([[1.0], warm])
 
     def remind(self, belief: Belief) -> None:
-        r"""
-        Let a belief allow for the vehicle being where the window puts it.
-
-        .. math:: b \leftarrow (1 - \epsilon)\, b + \epsilon\, b_w, \qquad \epsilon =
-                  \mathtt{SHARE}
+        """
+        Mix a belief with the state of the window, of weight ``SHARE``.
 
         Both make weights that sum to one, so this is a mixture of two hypotheses, between which
         the next observations decide by (6.2).
@@ -227,22 +184,9 @@ class Recollection:
             belief.state += SHARE * (state - belief.state)
 
 
-SMALLEST_EVIDENCE = 0.1
-"""
-Below this share the update is mostly cancellation, and the observation is passed over (6.5).
-
-Dividing by so little blows the state up, by orders of magnitude where a thousandth is let pass.
-"""
-
-
-SMALLEST_SUPPORT = 1e-12
-"""Sum of weight magnitudes after the observation below which it resembles none in training: with
-the raw kernel, none within seven bandwidths."""
-
-
 class Belief:
     """
-    What is believed about the hidden state.
+    Belief about the hidden state, as weights on the training ticks.
 
     Attributes
     ----------

@@ -1,6 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Manifold kernel dimension reduction (Nilsson, Sha & Jordan 2007)."""
+"""
+Manifold kernel dimension reduction (Nilsson, Sha & Jordan 2007), and positions read with it.
+
+It finds the directions of a manifold that predict responses. Where few positions are known, a
+ridge regression reads the others from the directions that predict these.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +13,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import fix_signs
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from collections.abc import Iterator
+
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 def onto_simplex(values: Floats) -> Floats:
     """
-    Return the numbers nearest to the given ones that are not negative and sum to one.
+    Return the numbers (m,) nearest to the given ones that are not negative and sum to one.
 
     All are lowered by as much, and those that would be negative become zero.
-
-    Parameters
-    ----------
-    values : (m,)
-        In any order.
-
     """
     falling = np.sort(values)[::-1]
     lowered = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
@@ -40,10 +42,6 @@ def onto_unit_trace(matrix: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrix)
     nearest: Floats = (vectors * onto_simplex(values)) @ vectors.T
     return nearest
-
-
-ROUNDING = 1e-12
-"""What varies by less than this, relative to its size, does not vary."""
 
 
 class Contrast:
@@ -104,7 +102,8 @@ def _centred(columns: Floats, which: str) -> Floats:
     """Return them with mean zero and Frobenius norm one."""
     centred = columns - columns.mean(axis=0)
     size = np.linalg.norm(centred)
-    if not size > ROUNDING * np.linalg.norm(columns):
+    # Rounding is no variation.
+    if not size > 1e-12 * np.linalg.norm(columns):
         msg = f'the {which} are the same at all {len(columns)} points; give ones that vary'
         raise InputError(msg)
     scaled: Floats = centred / size
@@ -121,15 +120,6 @@ def _check(eigenvectors: Floats, responses: Floats) -> None:
     if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
         msg = 'eigenvectors or responses are not finite; leave out the points without a response'
         raise InputError(msg)
-
-
-SMALLEST_STRENGTH = 1e-2
-"""Directions that are weaker than this, relative to the first, do not count for the rank."""
-
-GROWTH = 2.0
-"""Of the step from one to the next; it is halved until the descent is sufficient."""
-
-SMALLEST_STEP = 1e-12
 
 
 @dataclass(frozen=True)
@@ -210,10 +200,10 @@ def find_predictive_directions(
     theta = np.eye(eigenvectors.shape[1]) / eigenvectors.shape[1]
     value, gradient = contrast.look(theta)
     objective = [value]
-    step = 1.0 / max(float(np.linalg.norm(gradient)), SMALLEST_STEP)
+    step = 1.0 / max(float(np.linalg.norm(gradient)), 1e-12)
     while len(objective) <= most_steps:
         before = value
-        theta, value, gradient, step = _descend(contrast, theta, value, gradient, GROWTH * step)
+        theta, value, gradient, step = _descend(contrast, theta, value, gradient, 2.0 * step)
         objective.append(value)
         if before - value <= tolerance * value:
             break
@@ -223,8 +213,8 @@ def find_predictive_directions(
 def _descend(
     contrast: Contrast, theta: Floats, value: float, gradient: Floats, step: float
 ) -> tuple[Floats, float, Floats, float]:
-    """Return Theta, value and gradient after a step that is short enough, and that step."""
-    while step > SMALLEST_STEP:
+    """Return Theta, value and gradient after a step, halved until it descends enough, and that."""
+    while step > 1e-12:
         found = onto_unit_trace(theta - step * gradient)
         moved = found - theta
         found_value, found_gradient = contrast.look(found)
@@ -238,6 +228,117 @@ def _descend(
 def _directions_of(theta: Floats, objective: Floats) -> PredictiveDirections:
     values, vectors = np.linalg.eigh(theta)
     strengths = np.maximum(values[::-1], 0.0)
-    rank = int(np.count_nonzero(strengths >= SMALLEST_STRENGTH * strengths[0]))
+    # Directions that are weaker, relative to the first, do not count for the rank.
+    rank = int(np.count_nonzero(strengths >= 1e-2 * strengths[0]))
     directions = fix_signs(vectors[:, ::-1][:, :rank])
     return PredictiveDirections(directions, strengths, theta, objective)
+
+
+@dataclass(frozen=True)
+class PositionMap:
+    """
+    Position as a linear function of coordinates.
+
+    Parameters
+    ----------
+    centre : (m,), offset : (2,)
+        Coordinates and position, metres, that belong together.
+    coefficients : (m, 2)
+        Metres per unit of each coordinate.
+
+    """
+
+    centre: Floats
+    offset: Floats
+    coefficients: Floats
+
+    def positions(self, coordinates: Floats) -> Floats:
+        """Return the positions (n, 2) at (n, m) coordinates."""
+        return (coordinates - self.centre) @ self.coefficients + self.offset
+
+
+def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> PositionMap:
+    r"""
+    Learn position from points where it is known.
+
+    The coefficients are those with which the directions explain position best under the same
+    penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
+    the :math:`\Theta`-kernel ridge regression whose residual eq. (11.2) makes small.
+
+    Parameters
+    ----------
+    coordinates : (n, m)
+        Of an embedding; a column counts by how much it varies.
+    positions : (n, 2)
+        Metres.
+    penalty
+        See `find_predictive_directions`.
+
+    Returns
+    -------
+    PositionMap
+        Their mean everywhere where either does not vary.
+
+    """
+    centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
+    centred = coordinates - centre
+    if not (_varies(centred, centre) and _varies(positions - offset, offset)):
+        return PositionMap(centre, offset, np.zeros((len(centre), 2)))
+    # More steps and a smaller tolerance changed no position by more than its error's hundredth.
+    found = find_predictive_directions(
+        centred, positions, penalty=penalty, tolerance=1e-3, most_steps=30
+    )
+    size = np.sqrt(np.square(centred).sum() / centred.shape[1])
+    root = found.directions * np.sqrt(found.strengths[: found.rank]) / size
+    reduced = centred @ root
+    normal = reduced.T @ reduced + penalty * np.eye(found.rank)
+    coefficients = root @ np.linalg.solve(normal, reduced.T @ (positions - offset))
+    return PositionMap(centre, offset, coefficients)
+
+
+def _varies(differences: Floats, centre: Floats) -> bool:
+    """Return whether differences are more than rounding."""
+    return bool(np.abs(differences).max() > 1e-9 * (1.0 + np.abs(centre).max()))
+
+
+def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> float:
+    """
+    Return the root mean square error, metres, on points left out in turn.
+
+    Stretches are left out, not single points: what is known a moment before and after says
+    nothing about places where nothing is known. Parameters are those of `fit_position_map`, the
+    points in order of time.
+    """
+    squares = []
+    for kept, left_out in _folds(len(positions)):
+        found = fit_position_map(coordinates[kept], positions[kept], penalty)
+        errors = found.positions(coordinates[left_out]) - positions[left_out]
+        squares.append(np.square(errors).sum(axis=1))
+    return float(np.sqrt(np.concatenate(squares).mean()))
+
+
+def within_reach(known: Floats, asked: Floats) -> Bools:
+    """
+    Return which points (l,) are about as near to known ones as what ``cross_validated`` left out.
+
+    Only there does its error hold: within twice the distance that 95 % of what is left out keeps.
+    Nothing is beyond where the known ones are spread over the track, most of it where they are
+    not.
+
+    Parameters
+    ----------
+    known : (n, m), asked : (l, m)
+        Coordinates, the known ones in order of time.
+
+    """
+    nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
+    reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)
+    inside: Bools = cKDTree(known).query(asked)[0] <= reach
+    return inside
+
+
+def _folds(count: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield what is kept and what is left out of five folds."""
+    every = np.arange(count)
+    for left_out in np.array_split(every, 5):
+        yield np.setdiff1d(every, left_out), left_out

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Read-outs: from weights or states to positions with covariances."""
+"""Read-outs: from weights or states to positions with covariances (sections 7.2 and 7.3)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+READOUTS = ('sharpened', 'ridge', 'mkdr')
+
+FLOOR = 1e-4
+"""Added to each variance, m^2: one centimetre, so that no covariance is singular."""
+
+LEVELS = (0.68, 0.95)
+CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
+"""Squared radii of the 68 % and 95 % ellipses of a plane Gaussian."""
 
 
 def velocities(positions: Floats, period_s: float) -> Floats:
@@ -57,18 +68,8 @@ def training_targets(
     return np.concatenate(every)[ticks]
 
 
-READOUTS = ('sharpened', 'ridge', 'mkdr')
-
-FLOOR = 1e-4
-"""Added to each variance, m^2: one centimetre, so that no covariance is singular."""
-
-
 class Readout(Protocol):
-    """
-    Turns a belief into positions at the horizons and the velocity, with covariances.
-
-    The targets are counted as in ``segment_targets``: H horizons, then the velocity.
-    """
+    """Turns a belief into the targets of ``segment_targets``, with covariances."""
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:
         """
@@ -121,10 +122,6 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
     return means, covariances
 
 
-PENALTY = 1e-3
-"""Times the mean square of the states: small against them, large against rounding."""
-
-
 class RidgeReadout:
     r"""
     Linear read-out :math:`\hat p_{t+h} = W_h^\top b_{t+1}` with a fixed covariance.
@@ -151,7 +148,7 @@ class RidgeReadout:
         return RidgeReadout(self.coefficients, self.covariances * factors[:, None, None])
 
 
-def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
+def fit_ridge(states: Floats, targets: Floats, ridge: float = 1e-3) -> RidgeReadout:
     """
     Fit one regression per target.
 
@@ -161,12 +158,14 @@ def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
         Filtered states of the training run: the belief after the observation of each tick.
     targets : (n, c, 2)
         NaN where unknown; a target that is never known keeps the prior of ``second_moments``.
+    ridge
+        Penalty over the mean square of the states: small against them, large against rounding.
 
     """
     means, covariances = second_moments(targets)
     coefficients = np.zeros((*means.shape, states.shape[1]))
     coefficients[:, :, 0] = means
-    penalty = PENALTY * float(np.square(states[:, 1:]).mean()) * np.eye(states.shape[1])
+    penalty = ridge * float(np.square(states[:, 1:]).mean()) * np.eye(states.shape[1])
     penalty[0, 0] = 0.0
     for column in range(targets.shape[1]):
         known = np.isfinite(targets[:, column]).all(axis=1)
@@ -179,15 +178,136 @@ def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
     return RidgeReadout(coefficients, covariances)
 
 
-LEVELS = (0.68, 0.95)
-CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
-"""Squared radii of the 68 % and 95 % ellipses of a plane Gaussian."""
+@compiled
+def _sharpen_loops(weights: Floats, chosen: Ints, shares: Floats) -> int:
+    """
+    Raise the positive weights (n,) to the sixth power, relative to the largest.
 
-DOUBT = 20.0
-"""Independent held-out windows at which half of a shrinking is believed (of its logarithm)."""
+    The first entries of ``chosen`` (n,) int64 and ``shares`` (n,) are filled with the training
+    ticks that count and their shares; returns how many, none if no weight is positive.
+    """
+    largest = 0.0
+    for i in range(weights.size):
+        largest = max(largest, weights[i])
+    # The inverse of a subnormal number is infinite.
+    if largest < 1e-300:
+        return 0
+    # Below, a sixth power is at most 1e-6 of the largest; leaving such weights out is what makes
+    # reading eight horizons cheap.
+    least = 0.1 * largest
+    count = 0
+    for i in range(weights.size):
+        if weights[i] > least:
+            relative = weights[i] / largest
+            square = relative * relative
+            chosen[count] = i
+            shares[count] = square * square * square
+            count += 1
+    return count
 
-FEWEST = 20
-"""Fewer held-out errors than this say nothing about a 95 % ellipse."""
+
+def _sharpen_arrays(weights: Floats, chosen: Ints, shares: Floats) -> int:
+    largest = float(weights.max())
+    if largest < 1e-300:
+        return 0
+    found = np.flatnonzero(weights > 0.1 * largest)
+    chosen[: len(found)] = found
+    shares[: len(found)] = (weights[found] / largest) ** 6
+    return len(found)
+
+
+sharpen = _sharpen_loops if HAVE_NUMBA else _sharpen_arrays
+
+
+@compiled
+def _sum_rows_loops(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
+    """Fill the sum (c,) of the chosen (m,) of many rows (n, c), each times its share (m,)."""
+    sums[:] = 0.0
+    for m in range(chosen.size):
+        row = rows[chosen[m]]
+        share = shares[m]
+        for c in range(sums.size):
+            sums[c] += share * row[c]
+
+
+def _sum_rows_arrays(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
+    np.matmul(shares, rows[chosen], out=sums)
+
+
+sum_rows = _sum_rows_loops if HAVE_NUMBA else _sum_rows_arrays
+
+
+def moment_rows(targets: Floats, centre: Floats) -> Floats:
+    """
+    Return 1, x, y, x^2, x y and y^2 (n, 6 c) of targets (n, c, 2), zero where one is unknown.
+
+    The centre (c, 2) is subtracted, so that second moments lose no digits far from the origin.
+    """
+    known: Bools = np.asarray(np.isfinite(targets).all(axis=2))
+    x, y = np.moveaxis(np.where(known[..., None], targets - centre, 0.0), 2, 0)
+    return np.hstack([known.astype(np.float64), x, y, x * x, x * y, y * y])
+
+
+@compiled
+def fill_moments(sums: Floats, factors: Floats, means: Floats, covariances: Floats) -> None:
+    """
+    Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2), eq. (7.2).
+
+    Both hold the prior: the centre is added to, and where no chosen tick has the target the prior
+    stays. Factors (c,) calibrate the covariances.
+    """
+    count = factors.size
+    for c in range(count):
+        if sums[c] > 0.0:
+            x = sums[count + c] / sums[c]
+            y = sums[2 * count + c] / sums[c]
+            means[c, 0] += x
+            means[c, 1] += y
+            covariances[c, 0, 0] = max(sums[3 * count + c] / sums[c] - x * x, 0.0) + FLOOR
+            covariances[c, 0, 1] = sums[4 * count + c] / sums[c] - x * y
+            covariances[c, 1, 0] = covariances[c, 0, 1]
+            covariances[c, 1, 1] = max(sums[5 * count + c] / sums[c] - y * y, 0.0) + FLOOR
+        for i in range(2):
+            for j in range(2):
+                covariances[c, i, j] *= factors[c]
+
+
+class SharpenedReadout:
+    """
+    Mean of the targets under the sixth power of the positive weights.
+
+    The mean is convex, so every position lies in the hull of the training positions and is
+    always finite. Where no weighted tick has a target, the prior over training is returned.
+
+    Parameters
+    ----------
+    targets : (n, c, 2)
+        Of the training ticks, NaN where unknown.
+    factors : (c,)
+        Calibration of the covariances.
+
+    """
+
+    def __init__(self, targets: Floats, factors: Floats) -> None:
+        self.targets = targets
+        self.factors = factors
+        self._means, self._covariances = second_moments(targets)
+        self._rows = moment_rows(targets, self._means)
+        self._chosen = np.zeros(len(targets), dtype=np.int64)
+        self._shares = np.zeros(len(targets))
+        self._sums = np.zeros(self._rows.shape[1])
+
+    def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Read all targets; see ``Readout``. The state is not needed."""
+        count = sharpen(weights, self._chosen, self._shares)
+        sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
+        means, covariances = self._means.copy(), self._covariances.copy()
+        fill_moments(self._sums, self.factors, means, covariances)
+        return means, covariances
+
+    def scaled(self, factors: Floats) -> SharpenedReadout:
+        """Return the read-out with its covariances multiplied by (c,) factors."""
+        return SharpenedReadout(self.targets, self.factors * factors)
 
 
 def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
@@ -197,7 +317,9 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
     return squared
 
 
-def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+def calibration_factors(
+    errors: Floats, covariances: Floats, fewest: int = 20
+) -> tuple[Floats, Floats]:
     """
     Choose a factor for the covariance of each target (split-conformal scaling, section 7.3).
 
@@ -210,13 +332,13 @@ def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Fl
         Held-out errors, NaN where unknown.
     covariances : (n, c, 2, 2)
         Uncalibrated.
+    fewest
+        Errors below which a factor is one: they say nothing about a 95 % ellipse.
 
     Returns
     -------
-    factors : (c,)
-        1 where there are fewer than ``FEWEST`` errors.
-    counts : (c,)
-        How many errors each factor rests on.
+    factors, counts : (c,)
+        And how many errors each factor rests on.
 
     """
     factors = np.ones(errors.shape[1])
@@ -224,7 +346,7 @@ def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Fl
     for column in range(errors.shape[1]):
         known = np.isfinite(errors[:, column]).all(axis=1)
         counts[column] = np.count_nonzero(known)
-        if counts[column] < FEWEST:
+        if counts[column] < fewest:
             continue
         squared = squared_mahalanobis(errors[known, column], covariances[known, column])
         ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
@@ -232,21 +354,14 @@ def calibration_factors(errors: Floats, covariances: Floats) -> tuple[Floats, Fl
     return factors, counts
 
 
-def tempered(factors: Floats, independent: float) -> Floats:
+def tempered(factors: Floats, independent: float, doubt: float = 20.0) -> Floats:
     """
-    Believe factors below 1 only as far as the held-out errors are independent.
+    Trust factors (c,) below 1 only as far as the held-out errors are independent.
 
-    A block between two training laps is easier than what comes after the training, and errors
-    of overlapping windows are alike, so a few windows of them must not shrink an ellipse. Factors
-    above 1 stay.
-
-    Parameters
-    ----------
-    factors : (c,)
-        From ``calibration_factors``.
-    independent
-        Held-out ticks divided by the ticks of a window.
-
+    A block between two training laps is easier than what comes after the training, and errors of
+    overlapping windows are alike, so a few windows of them must not shrink an ellipse. Factors
+    above 1 stay. ``independent`` is the held-out ticks divided by the ticks of a window; where it
+    is ``doubt``, half of a shrinking is believed (of its logarithm).
     """
-    trust = independent / (independent + DOUBT)
+    trust = independent / (independent + doubt)
     return np.where(factors < 1.0, factors**trust, factors)

@@ -38,23 +38,37 @@ def spectral_radius(matrix: Floats) -> float:
     return float(np.abs(np.linalg.eigvals(inner)).max()) if inner.size else 0.0
 
 
-def stabilised(weights: Floats, states: Floats) -> Floats:
+def shrink_growing_modes(transition: Floats, *, as_factor: bool = False) -> Floats:
     r"""
-    Return the state table with the growing modes of its transition shrunk to modulus 1.
+    Return a (k, k) transition with its growing modes shrunk to modulus one.
 
-    With :math:`A = V \operatorname{diag}(\alpha) V^{-1}` the centred states are multiplied by
-    :math:`S = V \operatorname{diag}(\min(1, 1/|\alpha|)) V^{-1}`, so that the transition becomes
-    :math:`S A` and modes inside the unit circle stay as they are.
+    With :math:`A = V \operatorname{diag}(\alpha) V^{-1}` it is
+    :math:`V \operatorname{diag}(\alpha \min(1, 1/|\alpha|)) V^{-1}`, or ``as_factor`` the matrix
+    S for which S A is that; modes inside the unit circle stay as they are. Where modes are too
+    nearly parallel to be separated, all are scaled by the same factor.
     """
-    inner = transition(weights, states)[1:, 1:]
-    if not inner.size:
-        return states
-    values, vectors = np.linalg.eig(inner)
+    values, vectors = np.linalg.eig(transition)
     modulus = np.abs(values)
-    if modulus.max() <= 1.0:
+    largest = modulus.max(initial=1.0)
+    scaled: Floats = (np.eye(len(transition)) if as_factor else transition) / largest
+    if not largest > 1.0:
+        return scaled
+    kept = (1.0 if as_factor else values) / np.maximum(modulus, 1.0)
+    try:
+        shrunk = (vectors * kept @ np.linalg.inv(vectors)).real
+    except np.linalg.LinAlgError:
+        return scaled
+    moved = shrunk @ transition if as_factor else shrunk
+    # Rounding may exceed one.
+    return shrunk if np.abs(np.linalg.eigvals(moved)).max() <= 1.0 + 1e-9 else scaled
+
+
+def stabilised(weights: Floats, states: Floats) -> Floats:
+    """Return the state table with the growing modes of its transition shrunk to modulus one."""
+    inner = transition(weights, states)[1:, 1:]
+    matrix = shrink_growing_modes(inner, as_factor=True)
+    if np.array_equal(matrix, np.eye(len(inner))):
         return states
-    shrink = 1.0 / np.maximum(modulus, 1.0)
-    matrix = (vectors * shrink @ np.linalg.inv(vectors)).real
     return np.hstack([states[:, :1], states[:, 1:] @ matrix.T])
 
 
@@ -102,11 +116,6 @@ def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) ->
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
     states = np.hstack([ones, shifted @ directions.future_map])
     return Tables(weights, stabilised(weights, states))
-
-
-LANDMARKS = 500
-FEATURES = 40
-"""At least 20 are needed and 40 suffice (section 4.4 of the note)."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +213,9 @@ def median_observation_distance(observations: Floats) -> float:
     return median
 
 
-def make_ridge_kernel(observations: Floats, bandwidth: float, ridge: float) -> RidgeKernel:
+def make_ridge_kernel(
+    observations: Floats, bandwidth: float, ridge: float, landmarks: int = 500, features: int = 40
+) -> RidgeKernel:
     r"""
     Fit the ridge form.
 
@@ -216,14 +227,15 @@ def make_ridge_kernel(observations: Floats, bandwidth: float, ridge: float) -> R
         Of the Gaussian kernel.
     ridge
         :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
+    landmarks, features
+        Observations that span the features, and features at most: 20 are needed and 40 suffice.
 
     """
-    step = max(1, len(observations) // LANDMARKS)
-    landmarks = observations[::step]
-    values, vectors = np.linalg.eigh(gaussian_kernel(landmarks, landmarks, bandwidth))
+    points = observations[:: max(1, len(observations) // landmarks)]
+    values, vectors = np.linalg.eigh(gaussian_kernel(points, points, bandwidth))
     keep = values > 1e-10 * values[-1]
-    projection = (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1][:, :FEATURES]
-    features = gaussian_kernel(observations, landmarks, bandwidth) @ projection
-    second_moment = features.T @ features / len(observations)
+    projection = (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1][:, :features]
+    rows = gaussian_kernel(observations, points, bandwidth) @ projection
+    second_moment = rows.T @ rows / len(observations)
     inverse = np.linalg.inv(second_moment + ridge * np.eye(len(second_moment)))
-    return RidgeKernel(landmarks, bandwidth, projection @ inverse, features)
+    return RidgeKernel(points, bandwidth, projection @ inverse, rows)

@@ -27,6 +27,9 @@ COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
 RIDGE = 1e-3
 """Of the covariances that are whitened, relative to their mean variance."""
 
+SMALLEST_RATIO = 1e-3
+"""Directions with a smaller singular value, relative to the first, are left out."""
+
 
 @dataclass(frozen=True)
 class Coupled:
@@ -121,10 +124,6 @@ def _ridged_root(features: Floats) -> Floats:
     ridge = RIDGE * float(np.trace(covariance)) / len(covariance) or 1.0
     root: Floats = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
     return root
-
-
-SMALLEST_RATIO = 1e-3
-"""Directions with a smaller singular value, relative to the first, are left out."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, spectral_radius, transition
 from two_manifold_ros.manifold.selection import check_extension
 from two_manifold_ros.model.container import refuse

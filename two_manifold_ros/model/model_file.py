@@ -18,8 +18,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import RidgeReadout
-from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, RidgeKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES

@@ -158,9 +158,7 @@ def switch(
     square = np.divide(moved[found, :, 2], mass, out=np.zeros_like(mass), where=known)
     variance = np.maximum(square - pace**2, LIMITS.least_variance)
     pace[:, STANDS] = variance[:, STANDS] = 0.0
-    parts = _parts(
-        pace[:, OWN_PACE], variance[:, OWN_PACE], spread, halts, moving, exchanges
-    )
+    parts = _parts(pace[:, OWN_PACE], variance[:, OWN_PACE], spread, halts, moving, exchanges)
     for row, other, chances_to in ((ON, STANDS, 0), (ON_NEW, STANDS, 0), (STANDS, ON_NEW, 1)):
         parts[:, row, other] += stops[chances_to, found]
         parts[:, row, row] -= stops[chances_to, found]
@@ -275,10 +273,10 @@ def weigh(
     distances[:] = ((newest[:, None] - columns) ** 2).sum(axis=0)
     scaled = 1.0 + np.minimum(distances, LIMITS.farthest) / (tail * noise)
     new = np.flatnonzero(~reached & (scaled < highest * heights) & (jump > 0.0))
-    likelihood = math.exp(sharpness * offset - shift) * (heights[new] / scaled[new]) ** power
+    restarted = math.exp(sharpness * offset - shift) * (heights[new] / scaled[new]) ** power
     for row, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
-        chances[new, row], paces[new, row], spreads[new, row] = come * likelihood, 1.0, spread**2
-    evidence += jump * float(likelihood.sum())
+        chances[new, row], paces[new, row], spreads[new, row] = come * restarted, 1.0, spread**2
+    evidence += jump * float(restarted.sum())
     if not evidence > 0.0:
         return 0.0, count
     here = np.concatenate([here, new])

@@ -70,7 +70,7 @@ def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) 
 
 
 @compiled
-def sum_targets_loops(
+def sum_targets_loops(  # noqa: C901 - split, it is compiled to other bits
     cells: Cells, active: Indices, spread: float, targets: Floats, drifts: Floats,
     covariances: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
@@ -299,7 +299,7 @@ class RouteBelief:
         return min(evidence, 1.0)
 
     def skip(self, ticks: int) -> None:
-        """Predict by some ticks without observations, after which slow means are no longer known."""
+        """Predict by some ticks without observations: slow means are unknown after them."""
         for _ in range(ticks):
             # Nothing measures how paces change.
             self._count, self.elsewhere = predict(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.learning import Tuning
-    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Bools, Floats
 
 FOLDS = 4

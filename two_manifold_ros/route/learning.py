@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 from typing import TYPE_CHECKING
 
@@ -95,7 +95,7 @@ class Tuning:
 
     sharpness: float = 0.2
     persistence: float | None = None
-    durations: Durations = Durations()
+    durations: Durations = field(default_factory=Durations)
     pace_memories: float = 4.0
     own_pace_variance: float = 0.01
     fastest_visits: float = 0.99
@@ -465,7 +465,8 @@ class _Learner:
         share = (sums[:, 4] + 1.0) / np.maximum(sums[:, 4] - 1.0, 1.0)
         spread = (sums[:, :4] + prior * general) / (sums[:, 4] + prior)[:, None]
         spread = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
-        return spread + FLOOR * np.eye(2)
+        covariances: Floats = spread + FLOOR * np.eye(2)
+        return covariances
 
     def _travel(self, reached: Floats, horizon: int) -> Floats:
         """Return the travel in ``horizon`` ticks at the speed where it ends: (P, 2)."""

@@ -428,7 +428,7 @@ def _find_ahead(
 
 
 @compiled
-def _merge_loop(  # noqa: C901 - one loop for numba
+def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     nodes: Floats, headings: Floats, lengths: Floats, first: Bools, cells: Ints, rows: int,
     columns: int, radius: float, same_pass: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
@@ -476,9 +476,7 @@ def _merge_loop(  # noqa: C901 - one loop for numba
     return visited, opened[:places].copy()
 
 
-def _local_spacing(
-    runs: list[_Run], merged: _Merged, step_m: float
-) -> Callable[[Floats], Floats]:
+def _local_spacing(runs: list[_Run], merged: _Merged, step_m: float) -> Callable[[Floats], Floats]:
     """Return a function from a path (T, 2) to one place's share of a tick's travel there (T,)."""
     ticks = np.concatenate([np.gradient(run.times) for run in runs])
     # A stop is no speed: what takes five times as long as usual is cut off there.

@@ -170,7 +170,7 @@ def _restart(
 
 
 @compiled
-def switch(
+def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     cells: Cells, order: Indices, moved: Floats, changes: Changes, sums: Floats, jumped: Floats,
     spread: float, halts: float, moving: float, elsewhere: float, count: int,
 ) -> float:  # fmt: skip
@@ -338,6 +338,40 @@ def measure(
 
 
 @compiled
+def _weigh_unreached(
+    cells: Cells, reached: Bools, looks: Looks, newest: Floats, likelihood: Likelihood,
+    jumped: Floats, distances: Floats, highest: float, shift: float, evidence: float,
+) -> float:  # fmt: skip
+    """Add what restarts at places not reached, if not too faint; return the evidence."""
+    chances, paces, spreads = cells
+    noise, heights, columns = looks[6], looks[8], looks[9]
+    tail, _, offset, sharpness, spread, _, _ = likelihood
+    channels, places = len(newest), len(chances)
+    power = 0.5 * (tail + channels) * sharpness
+    jump = jumped[0] + jumped[1] + jumped[2]
+    distances[:] = 0.0
+    for k in range(channels):
+        value = newest[k]
+        for i in range(places):
+            difference = value - columns[k, i]
+            distances[i] += difference * difference
+    for i in range(places):
+        if reached[i] or not jump > 0.0:
+            continue
+        scaled = 1.0 + min(distances[i], LIMITS.farthest) / (tail * noise[i])
+        if not scaled < highest * heights[i]:
+            continue
+        restarted = math.exp(sharpness * offset - shift) * (heights[i] / scaled) ** power
+        for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
+            chances[i, t] = come * restarted
+            paces[i, t] = 1.0
+            spreads[i, t] = spread * spread
+            evidence += chances[i, t]
+        reached[i] = True
+    return evidence
+
+
+@compiled
 def weigh(
     cells: Cells, found: Found, looks: Looks, newest: Floats, likelihood: Likelihood,
     logs: Floats, jumped: Floats, distances: Floats, totals: Floats, shift: float,
@@ -369,12 +403,10 @@ def weigh(
         Of the active places.
 
     """
-    chances, paces, spreads = cells
+    chances = cells[0]
     active, reached, order = found
-    noise, heights, columns = looks[6], looks[8], looks[9]
-    tail, _, offset, sharpness, spread, _, anything = likelihood
-    channels, places = len(newest), len(chances)
-    power = 0.5 * (tail + channels) * sharpness
+    tail, _, offset, sharpness, _, _, anything = likelihood
+    power = 0.5 * (tail + len(newest)) * sharpness
     elsewhere *= math.exp(anything - shift)
     evidence = elsewhere
     for a in range(count):
@@ -390,25 +422,9 @@ def weigh(
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
     else:
         faintest, highest = -1e300, math.inf
-    distances[:] = 0.0
-    for k in range(channels):
-        value = newest[k]
-        for i in range(places):
-            difference = value - columns[k, i]
-            distances[i] += difference * difference
-    for i in range(places):
-        if reached[i] or not jump > 0.0:
-            continue
-        scaled = 1.0 + min(distances[i], LIMITS.farthest) / (tail * noise[i])
-        if not scaled < highest * heights[i]:
-            continue
-        restarted = math.exp(sharpness * offset - shift) * (heights[i] / scaled) ** power
-        for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
-            chances[i, t] = come * restarted
-            paces[i, t] = 1.0
-            spreads[i, t] = spread * spread
-            evidence += chances[i, t]
-        reached[i] = True
+    evidence = _weigh_unreached(
+        cells, reached, looks, newest, likelihood, jumped, distances, highest, shift, evidence
+    )
     if not evidence > 0.0:
         return 0.0, count
     totals[ROWS] = elsewhere / evidence

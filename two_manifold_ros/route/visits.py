@@ -214,7 +214,9 @@ def lay_out(
     seen = np.concatenate([each[warm:] for each in along])
     still = np.concatenate([each[warm:] for each in places.standing])
     # Drives often begin at rest, before slow means have settled: there is nothing to settle to.
-    rest = [each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)]
+    rest = [
+        each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)
+    ]
     halts, starts = _halts(places, tracks, period_s)
     log_paces, stays = _paces(places, halts)
     return Passes(

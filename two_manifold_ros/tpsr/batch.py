@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.tpsr.moments import OperatorTensor
-from two_manifold_ros.tpsr.parameters import count_states, make_parameters, stable, Sums, Tpsr
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
         normaliser=normaliser,
         operators=operators[:-1].copy(),
         inverse=sums.weight * sums.inverse,
-        transition=stable(operators[-1]),
+        transition=shrink_growing_modes(operators[-1]),
         bound=sums.bound,
     )
 

@@ -24,10 +24,10 @@ from two_manifold_ros.hse_hmm.belief import (
 from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
     segment_targets,
+    SharpenedReadout,
     tempered,
     training_targets,
 )
-from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import transition
 from two_manifold_ros.manifold.selection import gains_by_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.mkdr_readout import cross_validated, fit_position_map, within_reach
+from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map, within_reach
 from two_manifold_ros.hse_hmm.tables import build_tables, stabilised, Tables
 from two_manifold_ros.hse_hmm.two_manifold import (
     shared_directions,

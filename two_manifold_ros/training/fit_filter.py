@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.readout import fit_ridge
-from two_manifold_ros.hse_hmm.sharpened import SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import fit_ridge, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     median_observation_distance,

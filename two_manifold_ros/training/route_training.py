@@ -17,7 +17,7 @@ from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.fitting import fit
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.passes import lay_out, memory_of, motionless
+from two_manifold_ros.route.visits import lay_out, memory_of, motionless
 from two_manifold_ros.ticks.rest import longest_runs, longest_stillness
 from two_manifold_ros.training.cross_validation import squared_distances, Validation
 from two_manifold_ros.training.dataset import build_dataset
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.passes import Passes
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings

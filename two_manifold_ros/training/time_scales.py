@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, put_together
-from two_manifold_ros.route.passes import memory_of
+from two_manifold_ros.route.visits import memory_of
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.cross_validation import (
     Fold,

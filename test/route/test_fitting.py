@@ -13,14 +13,14 @@ import pytest
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
 from two_manifold_ros.route import fitting
 from two_manifold_ros.route.fitting import fit, FOLDS
-from two_manifold_ros.route.learning import learn_route, SHARPNESS, Tuning
+from two_manifold_ros.route.learning import learn_route, Tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.route.fitting import Fitted
-    from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
 
 LEAD = 30
 
@@ -54,7 +54,7 @@ def test_what_was_followed_is_scored(
     least = fitting.LEAST_DENSITY / np.sqrt(whole)
     tick, errors, scores = 0, [], []
     for route, means, covariances in runs:
-        assert route.sharpness == SHARPNESS
+        assert route.sharpness == Tuning.sharpness
         first = tick + LEAD
         for mean, covariance in zip(means, covariances, strict=True):
             apart, wide = mean - track[tick], covariance * fitted.factors[0]

@@ -12,13 +12,13 @@ import pytest
 
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.steps import OFF, ON, ON_NEW, OWN_PACE, STANDS
+from two_manifold_ros.route.route import OFF, ON, ON_NEW, OWN_PACE, STANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
 
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""

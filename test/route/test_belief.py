@@ -13,17 +13,21 @@ import numpy as np
 import pytest
 from small_route import leads_to, PLACES, small_route
 
-from two_manifold_ros.route import array_steps, passes, reading, steps, updating
+from two_manifold_ros.route import array_steps, steps, updating
 from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.route import (
-    chances_to_move,
-    exchanges_for,
     HYPOTHESES,
     JUMPED,
-    MOVES_A_ROW,
+    LIMITS,
+    OFF,
+    OFF_NEW,
+    ON,
+    ON_NEW,
+    OWN_PACE,
+    STANDS,
 )
-from two_manifold_ros.route.steps import OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, STANDS
+from two_manifold_ros.route.transitions import chances_to_move, exchanges_for, MOVES_A_ROW
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
@@ -32,20 +36,19 @@ DROPPED = 2e-3
 """Probability that all dropped places may have had."""
 
 KERNELS = {
-    **dict.fromkeys(('move', 'go_over', 'measure', 'weigh'), steps),
-    **dict.fromkeys(('take_features', 'whiten'), passes),
-    'mean_state': reading,
+    updating: ('move', 'switch', 'measure', 'weigh', 'take_features', 'whiten', 'mean_state'),
+    belief_module: ('mean_state', 'sum_targets'),
 }
-"""Steps that one compiled function calls."""
-
-READINGS = {'mean_state': reading, 'sum_targets': reading}
+"""Functions that have a NumPy twin, where they are called."""
 
 
 def use(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """Run compiled, as the loops are written, or as arrays."""
-    for module, homes in ((updating, KERNELS), (belief_module, READINGS)):
-        for name, home in homes.items():
-            found = getattr(array_steps if form == 'arrays' else home, name)
+    for module, names in KERNELS.items():
+        for name in names:
+            loops = getattr(steps, name, getattr(module, f'{name}_loops', None))
+            loops = loops or getattr(updating, f'{name}_loops')
+            found = getattr(array_steps, name) if form == 'arrays' else loops
             # Compiled ones do not see what a test changes.
             found = getattr(found, 'py_func', found) if form == 'plain' else found
             monkeypatch.setattr(module, name, found)
@@ -67,12 +70,9 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drop nothing."""
     use(monkeypatch, request.param)
-    for home in (steps, array_steps):
-        monkeypatch.setattr(home, 'FAINT', 1e-300)
-        monkeypatch.setattr(home, 'NOTHING', 0.0)
-        monkeypatch.setattr(home, 'LEAST_CHANCE', 0.0)
-    for home in (reading, array_steps):
-        monkeypatch.setattr(home, 'LEAST_SHARE', 0.0)
+    unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
+    for home in (steps, array_steps, updating, belief_module):
+        monkeypatch.setattr(home, 'LIMITS', unlimited)
 
 
 def observations(ticks: int, seed: int = 1) -> np.ndarray:
@@ -251,7 +251,7 @@ def test_who_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
         tick_lengths=np.full(count, 0.1 / 2.0),
         pulls=np.zeros(count),
         forward=np.array([1.0, 0.0]),
-        forward_offset=0.0,
+        forward_offset=0.5 - route.rest_alone.offset[0],
         exchanges=exchanges,
         jumps=np.zeros((len(HYPOTHESES), len(JUMPED))),
         beginnings=np.array([np.zeros(count), np.eye(count)[0]]),
@@ -261,9 +261,8 @@ def test_who_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
     belief.chances[:] = 0.0
     belief.chances[0, OWN_PACE], belief.paces[0, OWN_PACE] = 1.0, 0.0
     belief.spreads[0, OWN_PACE] = 1e-6
-    belief._resting = 0.5
     for _ in range(ticks):
-        belief.update(np.array([pull + 0.5, 0.0]))
+        belief.update(np.array([pull + route.rest_alone.offset[0], 0.0]))
     seconds = 0.1 * ticks
     # The last pace is that after the last tick; what rests on the sensor at rest fades with it.
     wanted = 0.5 * pull * seconds**2 / 0.1
@@ -402,17 +401,6 @@ def test_the_same_bits_twice() -> None:
     np.testing.assert_array_equal(first.paces, second.paces)
     for one, other in zip(first.read(), second.read(), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_readings_are_copies() -> None:
-    belief = RouteBelief(small_route())
-    means, covariances = belief.read()
-    before = means.copy(), covariances.copy()
-    for observation in observations(10):
-        belief.update(observation)
-    belief.read()
-    np.testing.assert_array_equal(means, before[0])
-    np.testing.assert_array_equal(covariances, before[1])
 
 
 def test_arrays_say_what_loops_say_of_a_drive(

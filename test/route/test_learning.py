@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, MEMORY_S, NOISE, PERIOD_S, PULL
+from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, NOISE, PERIOD_S, PULL
 from naive_route import log_density
 import numpy as np
 import pytest
 
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.steps import FASTEST
+from two_manifold_ros.route.route import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.route.passes import Passes
     from two_manifold_ros.route.route import Route
+    from two_manifold_ros.route.visits import Passes
 
 TUNING = Tuning(0.2)
 
@@ -71,10 +71,6 @@ def test_the_observation_alone_has_the_same_usual_values(route: Route) -> None:
     wider = np.linalg.slogdet(root @ root.T)[1] - np.linalg.slogdet(given)[1]
     assert route.new_level == pytest.approx(-0.5 * wider)
     assert route.new_level < 0.0
-
-
-def test_what_lasts_counts_once_in_a_memory(route: Route) -> None:
-    assert route.persistence == pytest.approx(PERIOD_S / MEMORY_S)
 
 
 def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
@@ -130,10 +126,6 @@ def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
     assert not route.stops[:, far].any()
 
 
-def test_drives_that_never_stopped_expect_no_stop(route: Route) -> None:
-    assert not route.stops.any()
-
-
 def test_a_hundredth_of_the_driving_looks_as_much_like_standing(
     laid_out: Callable[..., Passes],
 ) -> None:
@@ -164,10 +156,10 @@ def test_how_fast_a_pace_of_its_own_may_be(laid_out: Callable[..., Passes]) -> N
     around = np.zeros(len(fastest), dtype=np.bool_)
     seconds = np.abs(passes.places.times - passes.places.times[stop]) * PERIOD_S
     around[passes.places.visited[seconds < 3.0]] = True
-    assert (fastest[around] == FASTEST).all()
-    bound = np.unique(fastest[fastest < FASTEST])
+    assert (fastest[around] == LIMITS.fastest).all()
+    bound = np.unique(fastest[fastest < LIMITS.fastest])
     assert len(bound) == 1
-    assert (fastest < FASTEST).mean() > 0.4
+    assert (fastest < LIMITS.fastest).mean() > 0.4
     faster = np.exp(passes.log_paces) > bound[0]
     assert faster.mean() <= 0.011
 

@@ -4,16 +4,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 from naive_route import merged_greedily
 import numpy as np
 import pytest
 
-from two_manifold_ros.route import merging
 from two_manifold_ros.route.merging import (
     FINENESS,
     merge_passes,
+    merge_steps,
     Places,
     standing,
     stretches_of,
@@ -200,17 +198,6 @@ def test_opposite_directions_stay_apart() -> None:
     assert len(places) == pytest.approx(2 * FINENESS * 100, rel=0.1)
 
 
-def test_a_stop_adds_no_places() -> None:
-    """Nor does the noise of positions while it lasts."""
-    track = circle(4)
-    rng = np.random.default_rng(5)
-    stop = track[370] + 0.05 * STEP_M * rng.normal(size=(400, 2))
-    stopped = np.concatenate([track[:370], stop, track[370:]])
-    plain, places = places_of(track), places_of(stopped)
-    assert len(places) == pytest.approx(len(plain), rel=0.03)
-    assert places.usual_mps == pytest.approx(plain.usual_mps, rel=0.05)
-
-
 def test_unknown_positions_part_the_stretches() -> None:
     track = circle(4)
     track[210:230] = np.nan
@@ -246,12 +233,6 @@ def test_shifted_and_turned_the_places_are_the_same() -> None:
     assert len(other) == pytest.approx(len(places), abs=3)
 
 
-def test_the_same_bits_twice() -> None:
-    first, second = places_of(circle(3)), places_of(circle(3))
-    for name, value in vars(first).items():
-        np.testing.assert_array_equal(value, getattr(second, name))
-
-
 @pytest.mark.parametrize('seed', range(3))
 def test_against_a_greedy_search_over_all_places(seed: int) -> None:
     """Where every step is looked for among all places, not along the map first."""
@@ -268,22 +249,10 @@ def test_against_a_greedy_search_over_all_places(seed: int) -> None:
     nodes = np.concatenate([each for each, _ in runs + again])
     headings = np.concatenate([each for _, each in runs + again])
     radius, same_pass = 0.8, 20
-    cells = np.floor((nodes - nodes.min(axis=0)) / 1.5).astype(np.int64) + 1
-    high = cells.max(axis=0) + 2
     # Every step begins a stretch of its own, so that none is looked for along the map.
-    visited, opened = merging._merge_loop(
-        nodes, headings, np.ones(len(nodes)), np.ones(len(nodes), dtype=np.bool_), cells,
-        int(high[1]), int(high[0]), radius, same_pass,
-    )  # fmt: skip
+    every = np.ones(len(nodes), dtype=np.bool_)
+    visited, opened = merge_steps(nodes, headings, np.ones(len(nodes)), every, radius, same_pass)
     wanted = merged_greedily(nodes, headings, radius, same_pass)
     np.testing.assert_array_equal(visited, wanted)
     assert 0 < len(opened) == max(wanted) + 1 < len(nodes)
     assert all(visited[i] == place for place, i in enumerate(opened))
-
-
-def test_ways_lead_on_from_place_to_place() -> None:
-    """On a circle nearly every step goes on to the next place or the one after it."""
-    places = places_of(circle(6))
-    moved = [b - a for a, b in itertools.pairwise(places.visited.tolist())]
-    near = np.array([0 <= move <= 3 or move < -0.9 * len(places) for move in moved])
-    assert near.mean() > 0.95

@@ -15,7 +15,7 @@ from small_route import PLACES, small_route
 from two_manifold_ros.route import array_steps, offsets
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.offsets import SensorOffsets
-from two_manifold_ros.route.steps import FARTHEST_OFF, ON, ON_NEW, STANDS
+from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, STANDS
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
@@ -65,7 +65,7 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
         expected = sum(
             chances[place, ON] * usual(here, place, within[place]) for place in range(PLACES)
         )
-        apart = np.clip(observation - expected / weight, -FARTHEST_OFF, FARTHEST_OFF)
+        apart = np.clip(observation - expected / weight, -LIMITS.farthest_off, LIMITS.farthest_off)
         away = 1.0 - weight - chances[:, STANDS].sum()
         mean += gain * (weight * (apart - mean) - away * mean)
         wanted = [
@@ -96,7 +96,7 @@ def test_who_is_not_on_the_route_forgets_and_a_blow_is_no_offset() -> None:
     before = followed.applied.copy()
     followed.follow(usual(here, 0) + 1e6, *settled(0), EVERY)
     lap = (1.0 / here.rates).sum()
-    assert (followed.applied - before).max() <= 1.1 * FARTHEST_OFF / lap
+    assert (followed.applied - before).max() <= 1.1 * LIMITS.farthest_off / lap
     # Who stands keeps what is known.
     before = followed.applied.copy()
     chances, paces = settled(0)

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from circuit import AT_REST, CHANNELS, Circuit, LAP_TICKS, MEMORY_S, PERIOD_S
+from circuit import AT_REST, CHANNELS, Circuit, Drive, LAP_TICKS, MEMORY_S, PERIOD_S, PULL
 import numpy as np
 import pytest
 from scipy import constants
 
 from two_manifold_ros.route.learning import LARGEST_LOG_PACE
-from two_manifold_ros.route.passes import (
+from two_manifold_ros.route.visits import (
     features_along,
     FeatureStream,
     gains_for,
     lay_out,
-    LEAST_MEMORY,
+    learn_forward,
+    LEAST_MEMORY_TICKS,
     LONGEST_LAG_S,
     MEMORIES,
     memory_of,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from circuit import Drive
 
-    from two_manifold_ros.route.passes import Passes
+    from two_manifold_ros.route.visits import Passes
 
 G = constants.g
 
@@ -57,13 +58,6 @@ def test_a_bank_leaves_gravity_on_its_axis(degrees: float) -> None:
     lean = np.deg2rad(degrees)
     means = np.array([0.0, G * np.sin(lean), G * np.cos(lean), 0.0, 0.0, 0.5])
     np.testing.assert_allclose(motionless(means), [0.0, 0.0, G, 0.0, 0.0, 0.0])
-
-
-def test_means_are_not_changed() -> None:
-    means = np.array([0.3, -0.4, 9.7, 0.05, -0.1, 0.4])
-    before = means.copy()
-    motionless(means)
-    np.testing.assert_array_equal(means, before)
 
 
 def forgetful(memories: tuple[float, ...], ticks: int, seed: int = 0) -> np.ndarray:
@@ -102,13 +96,13 @@ def test_the_memory_of_several_drives() -> None:
 
 def test_the_memory_has_bounds() -> None:
     noise = np.random.default_rng(0).normal(size=(2000, 3))
-    assert memory_of([noise], PERIOD_S) == pytest.approx(LEAST_MEMORY * PERIOD_S)
+    assert memory_of([noise], PERIOD_S) == pytest.approx(LEAST_MEMORY_TICKS * PERIOD_S)
     drift = np.repeat([[1.0], [-1.0]], 1000, axis=0)
     assert memory_of([drift], PERIOD_S) == pytest.approx(LONGEST_LAG_S)
     # Nor longer than a third of a short drive.
     slow = np.cos(np.linspace(0.0, np.pi, 90))[:, None]
-    assert LEAST_MEMORY * PERIOD_S < memory_of([slow], PERIOD_S) <= 30 * PERIOD_S
-    assert memory_of([drift[999:1001]], PERIOD_S) == pytest.approx(LEAST_MEMORY * PERIOD_S)
+    assert LEAST_MEMORY_TICKS * PERIOD_S < memory_of([slow], PERIOD_S) <= 30 * PERIOD_S
+    assert memory_of([drift[999:1001]], PERIOD_S) == pytest.approx(LEAST_MEMORY_TICKS * PERIOD_S)
 
 
 def test_the_memory_without_a_channel_that_never_moved() -> None:
@@ -257,3 +251,49 @@ def test_what_never_moves_cannot_be_laid_out() -> None:
     still = np.zeros((50, CHANNELS))
     tracks = [np.zeros((50, 2))]
     assert lay_out([still], tracks, (0,), PERIOD_S, AT_REST, AT_REST, MEMORY_S) is None
+
+
+def stop_and_go(seed: int = 3) -> Drive:
+    """Return a drive that stops somewhere."""
+    return Circuit().halting(before=60, standing=30, after=60, seed=seed, begin=0.17 * seed)
+
+
+def test_the_forward_acceleration_is_found_among_the_channels() -> None:
+    drives = [stop_and_go(seed) for seed in range(8)]
+    found = learn_forward(
+        [drive.observations for drive in drives], [drive.track for drive in drives], PERIOD_S
+    )
+    # The noise of a sensor makes a regression on it flatter.
+    assert found.weights[-1] == pytest.approx(PULL, rel=0.15)
+    assert np.abs(found.weights[:-1]).max() < 0.1 * PULL
+    assert abs(found.offset) < 0.1
+    assert found.explained > 0.9
+
+
+def test_however_the_sensor_is_mounted() -> None:
+    """The line turns with the axes, what it tells is the same."""
+    drive = stop_and_go()
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(CHANNELS, CHANNELS)))
+    plain = learn_forward([drive.observations], [drive.track], PERIOD_S)
+    turned = learn_forward([drive.observations @ turn.T], [drive.track], PERIOD_S)
+    np.testing.assert_allclose(turned.weights, turn @ plain.weights, atol=1e-9)
+    assert turned.offset == pytest.approx(plain.offset, abs=1e-9)
+
+
+def test_unknown_positions_tell_nothing() -> None:
+    drive = stop_and_go()
+    track = drive.track.copy()
+    track[20:30] = np.nan
+    found = learn_forward([drive.observations], [track], PERIOD_S)
+    assert np.isfinite(found.weights).all()
+    assert found.weights[-1] == pytest.approx(PULL, rel=0.2)
+    track[:] = np.nan
+    nothing = learn_forward([drive.observations], [track], PERIOD_S)
+    np.testing.assert_array_equal(nothing.weights, 0.0)
+    assert (nothing.offset, nothing.explained) == (0.0, 0.0)
+
+
+def test_a_drive_that_is_too_short_tells_nothing() -> None:
+    drive = stop_and_go()
+    found = learn_forward([drive.observations[:6]], [drive.track[:6]], PERIOD_S)
+    np.testing.assert_array_equal(found.weights, 0.0)

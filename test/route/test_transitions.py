@@ -8,27 +8,18 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.passes import LEAST_MEMORY, MEMORIES, SETTLED
-from two_manifold_ros.route.route import (
-    CARRIED,
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED
+from two_manifold_ros.route.transitions import (
     chances_to_move,
-    ELSEWHERE_LASTS,
-    ENTER,
+    Durations,
     exchanges_for,
-    GATHER,
-    HYPOTHESES,
-    JUMPED,
-    LEAVE,
     main_ways,
     MOVES_A_ROW,
-    OWN,
-    OWN_LASTS,
-    PIECE,
-    PUT_DOWN,
     reach,
-    UNSTEADY,
+    usual_speeds,
     ways_of,
 )
+from two_manifold_ros.route.visits import LEAST_MEMORY_TICKS, MEMORIES, SETTLED
 
 
 def drives(*visits: list[int]) -> Places:
@@ -140,10 +131,10 @@ def test_a_pace_moves_as_far_as_it_says() -> None:
     np.testing.assert_allclose(means, np.arange(len(moves)) / MOVES_A_ROW, atol=1e-6)
     assert means[-1] >= 3.3
     variances = moves @ steps**2 - means**2
-    np.testing.assert_allclose(variances[means >= 1.0], UNSTEADY, rtol=0.15)
+    np.testing.assert_allclose(variances[means >= 1.0], 0.36, rtol=0.15)
     # Who stands stays, and who hardly moves is not unsteadier than that.
     np.testing.assert_array_equal(moves[0], np.eye(len(steps))[0])
-    assert (variances <= 1.15 * UNSTEADY).all()
+    assert (variances <= 1.15 * 0.36).all()
     assert (variances >= means % 1.0 * (1.0 - means % 1.0) - 1e-9).all()
     assert moves[:, -1].max() < 0.1
 
@@ -163,24 +154,24 @@ def table_of(period_s: float, memory_s: float) -> dict[tuple[str, str], float]:
 
 @pytest.mark.parametrize(('period_s', 'memory_s'), [(0.1, 1.0), (0.05, 0.4)])
 def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -> None:
-    table = table_of(period_s, memory_s)
+    table, mean = table_of(period_s, memory_s), Durations()
     for before, after, memories, share in (
-        ('on', 'off', LEAVE, 0.5),
-        ('on', 'elsewhere', LEAVE, 0.5),
-        ('on', 'anywhere on new', CARRIED, 1.0),
-        ('off', 'on', ENTER, 1.0),
-        ('off new', 'on new', ENTER, 1.0),
-        ('elsewhere', 'anywhere on new', PUT_DOWN, 1.0),
-        ('elsewhere', 'anywhere off', ELSEWHERE_LASTS, 0.25),
-        ('off', 'anywhere off', PIECE, 0.5),
-        ('off new', 'anywhere off new', PIECE, 0.5),
-        ('off', 'elsewhere', ELSEWHERE_LASTS, 1.0),
+        ('on', 'off', mean.leave, 0.5),
+        ('on', 'elsewhere', mean.leave, 0.5),
+        ('on', 'anywhere on new', mean.carried, 1.0),
+        ('off', 'on', mean.enter, 1.0),
+        ('off new', 'on new', mean.enter, 1.0),
+        ('elsewhere', 'anywhere on new', mean.put_down, 1.0),
+        ('elsewhere', 'anywhere off', mean.elsewhere_lasts, 0.25),
+        ('off', 'anywhere off', mean.piece, 0.5),
+        ('off new', 'anywhere off new', mean.piece, 0.5),
+        ('off', 'elsewhere', mean.elsewhere_lasts, 1.0),
         ('on new', 'on', SETTLED * max(MEMORIES), 1.0),
         ('off new', 'off', SETTLED * max(MEMORIES), 1.0),
-        ('on', 'own pace', OWN, 1.0),
-        ('on new', 'own pace', OWN, 1.0),
-        ('own pace', 'elsewhere', OWN_LASTS, 1.0),
-        ('own pace', 'on new', GATHER, 1.0),
+        ('on', 'own pace', mean.own, 1.0),
+        ('on new', 'own pace', mean.own, 1.0),
+        ('own pace', 'elsewhere', mean.own_lasts, 1.0),
+        ('own pace', 'on new', mean.gather, 1.0),
     ):
         # In so many ticks all but 1 / e have gone over.
         left = (1.0 - table[before, after] / share) ** (memories * memory_s / period_s)
@@ -199,7 +190,7 @@ def test_nobody_jumps_onto_the_route_from_beside_it() -> None:
 
 
 @pytest.mark.parametrize('period_s', [0.01, 0.1, 1.0])
-@pytest.mark.parametrize('memory', [LEAST_MEMORY, 20.0])
+@pytest.mark.parametrize('memory', [LEAST_MEMORY_TICKS, 20.0])
 def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: float) -> None:
     exchanges, jumps = exchanges_for(period_s, memory * period_s)
     # From elsewhere nobody gets to the same place: there was none.
@@ -208,3 +199,41 @@ def test_no_hypothesis_is_left_more_often_than_always(period_s: float, memory: f
     np.testing.assert_allclose(exchanges.sum(axis=1) + jumps.sum(axis=1), 1.0, atol=1e-12)
     assert np.diag(exchanges).min() > 0.4
     assert np.diag(exchanges).max() < 1.0
+
+
+def line_of(metres: np.ndarray) -> tuple[Places, np.ndarray]:
+    """Return places in a row, so many metres apart, and where each leads."""
+    count = len(metres) + 1
+    positions = np.column_stack([np.concatenate([[0.0], np.cumsum(metres)]), np.zeros(count)])
+    index = np.arange(count)
+    places = Places(
+        positions=positions,
+        headings=np.tile([1.0, 0.0], (count, 1)),
+        radius_m=1.0,
+        usual_mps=10.0,
+        visited=index,
+        segments=np.zeros(count, dtype=np.int64),
+        runs=np.zeros(count, dtype=np.int64),
+        times=index.astype(np.float64),
+        standing=(np.zeros(count, dtype=np.bool_),),
+    )
+    return places, np.minimum(index + 1, count - 1)
+
+
+def test_usual_speeds_are_those_of_the_ways() -> None:
+    """A metre at every half tick of a tenth of a second is 20 m/s."""
+    places, after = line_of(np.ones(30))
+    rates, tick_lengths = usual_speeds(places, np.full(31, 0.5), after, 0.1)
+    np.testing.assert_allclose(rates, 2.0)
+    np.testing.assert_allclose(0.1 / tick_lengths, 20.0, rtol=0.01)
+
+
+def test_where_all_stop_no_speed_is_nought() -> None:
+    places, after = line_of(np.ones(30))
+    stays = np.full(31, 0.5)
+    stays[10:20] = 1e6
+    rates, tick_lengths = usual_speeds(places, stays, after, 0.1)
+    assert rates.min() > 0.0
+    assert np.isfinite(tick_lengths).all()
+    # Nobody is slower there than a tenth of the usual speed of 10 m/s.
+    assert (0.1 / tick_lengths).min() == pytest.approx(1.0, rel=0.3)

@@ -1,0 +1,254 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Manifold kernel dimension reduction, and positions read with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.mkdr import (
+    Contrast,
+    cross_validated,
+    find_predictive_directions,
+    fit_position_map,
+    onto_simplex,
+    onto_unit_trace,
+    within_reach,
+)
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_nothing_allowed_is_nearer(seed: int) -> None:
+    """Seen from the nearest point of a convex set, no corner lies on the side of the given one."""
+    values = 2.0 * np.random.default_rng(seed).standard_normal(6)
+    found = onto_simplex(values)
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(1.0)
+    away = values - found
+    assert max(away) <= away @ found + 1e-12
+
+
+def test_what_is_allowed_stays() -> None:
+    np.testing.assert_allclose(onto_simplex(np.array([0.2, 0.0, 0.8])), [0.2, 0.0, 0.8])
+    turn = np.linalg.qr(np.random.default_rng(7).standard_normal((3, 3)))[0]
+    allowed = (turn * [0.2, 0.0, 0.8]) @ turn.T
+    np.testing.assert_allclose(onto_unit_trace(allowed), allowed, atol=1e-12)
+
+
+def test_a_matrix_is_projected_by_its_eigenvalues() -> None:
+    turn = np.linalg.qr(np.random.default_rng(8).standard_normal((3, 3)))[0]
+    found = onto_unit_trace((turn * [1.5, -4.0, 0.9]) @ turn.T)
+    np.testing.assert_allclose(found, (turn * [0.8, 0.0, 0.2]) @ turn.T, atol=1e-12)
+
+
+PENALTY = 0.02
+
+
+def naive_value(eigenvectors: Floats, responses: Floats, theta: Floats) -> float:
+    """Return eq. (9) of the paper as it stands, of eigenvectors and responses scaled to size."""
+    count, width = eigenvectors.shape
+    centring = np.eye(count) - 1.0 / count
+    gram = centring @ eigenvectors @ theta @ eigenvectors.T @ centring
+    gram *= width / np.trace(centring @ eigenvectors @ eigenvectors.T @ centring)
+    kernel = centring @ responses @ responses.T @ centring
+    kernel /= np.trace(kernel)
+    inverse = np.linalg.inv(gram + PENALTY * np.eye(count))
+    return float(PENALTY * np.trace(kernel @ inverse))
+
+
+@pytest.mark.parametrize('count', [25, 5])
+def test_value_and_gradient(count: int) -> None:
+    """Also with fewer points than eigenvectors."""
+    rng = np.random.default_rng(1)
+    eigenvectors = 3.0 + 2.0 * rng.standard_normal((count, 7))
+    responses = rng.standard_normal((count, 2))
+    root = rng.standard_normal((7, 4))
+    theta = root @ root.T / np.sum(root**2)
+    value, gradient = Contrast(eigenvectors, responses, PENALTY).look(theta)
+    assert value == pytest.approx(naive_value(eigenvectors, responses, theta), rel=1e-9)
+    for _ in range(3):
+        way = rng.standard_normal((7, 7))
+        way = 1e-6 * (way + way.T)
+        ahead, behind = (
+            naive_value(eigenvectors, responses, theta + sign * way) for sign in (1.0, -1.0)
+        )
+        assert float(np.sum(gradient * way)) == pytest.approx((ahead - behind) / 2, rel=1e-5)
+
+
+def test_units_rotations_and_shifts_of_the_responses_do_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    eigenvectors = rng.standard_normal((30, 4))
+    responses = rng.standard_normal((30, 2))
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    value, gradient = Contrast(eigenvectors, responses, PENALTY).look(np.eye(4) / 4.0)
+    other = Contrast(1e3 * eigenvectors - 5.0, 1e-3 * responses @ turn + 1.0, PENALTY)
+    again, slope = other.look(np.eye(4) / 4.0)
+    assert again == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(slope, gradient, rtol=1e-7, atol=1e-12)
+
+
+def test_what_cannot_be_used() -> None:
+    rng = np.random.default_rng(3)
+    vectors, responses = rng.standard_normal((9, 3)), rng.standard_normal((9, 1))
+    for given, told in (
+        ((vectors, responses, 0.0), 'penalty'),
+        ((vectors, responses[:8], 1.0), 'row for every point'),
+        ((vectors, responses[:, 0], 1.0), 'row for every point'),
+        ((vectors, np.full((9, 1), 0.1), 1.0), 'responses are the same'),
+        ((np.full((9, 3), 0.1), responses, 1.0), 'eigenvectors are the same'),
+        ((vectors, np.where(responses > 0.0, responses, np.nan), 1.0), 'not finite'),
+    ):
+        with pytest.raises(InputError, match=told):
+            Contrast(*given)
+
+
+def test_planted_directions_are_found() -> None:
+    rng = np.random.default_rng(1)
+    vectors = rng.standard_normal((400, 8))
+    planted = np.zeros((8, 3))
+    planted[[2, 5], 0] = -0.8, 0.6
+    planted[7, 1] = 0.5
+    planted[1, 2] = 0.1
+    responses = 40.0 * (vectors @ planted + 0.01 * rng.standard_normal((400, 3)))
+    found = find_predictive_directions(vectors, responses)
+    assert found.rank == 3
+    assert found.directions.shape == (8, 3)
+    assert found.directions[:, 0] @ planted[:, 0] < -0.99, 'the largest entry is positive'
+    assert found.directions[7, 1] > 0.99
+    assert found.directions[1, 2] > 0.99
+    assert found.predictive_eigenvectors(3).tolist() == [2, 7, 5]
+    np.testing.assert_allclose(found.theta, found.theta.T)
+    assert found.strengths.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(found.strengths[:3] * 1.6, [1.0, 0.5, 0.1], atol=0.05)
+    responses[:, 2] *= 0.01
+    assert find_predictive_directions(vectors, responses).rank == 2
+
+
+@pytest.mark.parametrize(('penalty', 'count'), [(1e-3, 60), (0.5, 60), (0.1, 9)])
+def test_with_one_response_it_is_ridge_regression(penalty: float, count: int) -> None:
+    """The minimum over Theta and the weights of ridge regression can be swapped."""
+    rng = np.random.default_rng(2)
+    vectors = rng.standard_normal((count, 12)) * np.linspace(0.3, 1.0, 12) + 5.0
+    responses = vectors[:, :1] + rng.standard_normal((count, 1))
+    found = find_predictive_directions(vectors, responses, penalty=penalty, tolerance=1e-10)
+    centred = vectors - vectors.mean(axis=0)
+    ridge = penalty * np.mean(np.sum(centred**2, axis=0)) * np.eye(12)
+    slope = np.linalg.solve(centred.T @ centred + ridge, centred.T @ responses)[:, 0]
+    assert found.rank == 1
+    assert abs(found.directions[:, 0] @ slope) / np.linalg.norm(slope) > 0.999
+
+
+def test_eigenvectors_at_right_angles_have_a_solution_to_write_down() -> None:
+    """Theta then is (C C')^(1/2) / level - penalty, C being covariances with the responses."""
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((50, 6))
+    vectors = np.linalg.qr(vectors - vectors.mean(axis=0))[0]
+    responses = vectors @ rng.standard_normal((6, 2)) + 0.05 * rng.standard_normal((50, 2))
+    found = find_predictive_directions(vectors, responses, penalty=0.02, tolerance=1e-12)
+    left, sizes, _ = np.linalg.svd(vectors.T @ (responses - responses.mean(axis=0)))
+    strengths = sizes * (1.0 + 2 * 0.02) / sizes.sum() - 0.02
+    np.testing.assert_allclose(found.strengths[:2], strengths, atol=1e-4)
+    assert np.abs(np.sum(left[:, :2] * found.directions, axis=0)).min() > 0.9999
+
+
+def test_turning_the_responses_changes_nothing() -> None:
+    rng = np.random.default_rng(4)
+    vectors = rng.standard_normal((40, 5))
+    responses = vectors[:, :2] * [2.0, 1.0] + 0.3 * rng.standard_normal((40, 2))
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    found = find_predictive_directions(vectors, responses, tolerance=1e-9)
+    again = find_predictive_directions(vectors, 1e3 * responses @ turn, tolerance=1e-9)
+    np.testing.assert_allclose(again.theta, found.theta, atol=1e-5)
+
+
+def test_it_descends_until_told_to_stop() -> None:
+    rng = np.random.default_rng(5)
+    vectors = rng.standard_normal((30, 10))
+    responses = rng.standard_normal((30, 3))
+    fine = find_predictive_directions(vectors, responses, tolerance=1e-9).objective
+    assert np.all(np.diff(fine) <= 0.0)
+    assert 0.0 < fine[-1] < fine[0] < 1.0
+    coarse = find_predictive_directions(vectors, responses, tolerance=1e-3).objective
+    assert 2 < len(coarse) < len(fine)
+    np.testing.assert_array_equal(coarse, fine[: len(coarse)])
+    two = find_predictive_directions(vectors, responses, tolerance=0.0, most_steps=2).objective
+    np.testing.assert_array_equal(two, fine[:3])
+    with pytest.raises(InputError, match='most_steps'):
+        find_predictive_directions(vectors, responses, most_steps=0)
+
+
+PENALTY_MAP = 1e-2
+RNG = np.random.default_rng(0)
+COORDINATES = RNG.normal(size=(40, 6)) * [5.0, 3.0, 2.0, 1.0, 0.5, 0.2] + 7.0
+POSITIONS = COORDINATES[:, [1, 3]] @ [[0.2, 0.1], [-0.4, 1.0]] + [300.0, -20.0]
+POSITIONS = POSITIONS + 0.05 * RNG.normal(size=POSITIONS.shape)
+
+
+def kernel_regression(known: np.ndarray, wanted: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Predict with the Gram matrix of what the directions leave of the coordinates."""
+    mean = known.mean(axis=0)
+    found = find_predictive_directions(
+        known - mean, wanted, penalty=PENALTY_MAP, tolerance=1e-3, most_steps=30
+    )
+    strengths = found.strengths[: found.rank]
+    theta = found.directions @ np.diag(strengths) @ found.directions.T
+    theta = theta * known.shape[1] / np.linalg.norm(known - mean) ** 2
+    gram = (known - mean) @ theta @ (known - mean).T
+    weights = np.linalg.solve(
+        gram + PENALTY_MAP * np.eye(len(known)), wanted - wanted.mean(axis=0)
+    )
+    predicted = (asked - mean) @ theta @ (known - mean).T @ weights
+    return np.asarray(predicted + wanted.mean(axis=0))
+
+
+def test_positions_are_those_of_kernel_ridge_regression() -> None:
+    found = fit_position_map(COORDINATES[:30], POSITIONS[:30], PENALTY_MAP)
+    expected = kernel_regression(COORDINATES[:30], POSITIONS[:30], COORDINATES)
+    np.testing.assert_allclose(found.positions(COORDINATES), expected, atol=1e-9)
+    assert np.abs(expected[30:] - POSITIONS[30:]).max() < 0.3
+
+
+@pytest.mark.parametrize('factor', [1e-3, 1e3])
+def test_units_of_the_coordinates_do_not_matter(factor: float) -> None:
+    expected = fit_position_map(COORDINATES, POSITIONS, PENALTY_MAP).positions(COORDINATES)
+    found = fit_position_map(factor * COORDINATES, POSITIONS, PENALTY_MAP)
+    np.testing.assert_allclose(found.positions(factor * COORDINATES), expected, atol=1e-6)
+
+
+def test_error_on_stretches_left_out() -> None:
+    squares = []
+    for part in range(5):
+        out = np.arange(8 * part, 8 * (part + 1))
+        kept = np.setdiff1d(np.arange(40), out)
+        expected = kernel_regression(COORDINATES[kept], POSITIONS[kept], COORDINATES[out])
+        squares.append(((expected - POSITIONS[out]) ** 2).sum(axis=1))
+    error_m = cross_validated(COORDINATES, POSITIONS, PENALTY_MAP)
+    assert error_m == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
+
+
+def test_reach_is_that_of_what_is_left_out() -> None:
+    nearest = []
+    for index in range(40):
+        part = index // (8)
+        kept = [other for other in range(40) if other // (8) != part]
+        nearest.append(min(np.linalg.norm(COORDINATES[kept] - COORDINATES[index], axis=1)))
+    reach = 2.0 * np.quantile(nearest, 0.95)
+    away = np.array([[reach * 0.999], [reach * 1.001]]) * [[1.0, 0, 0, 0, 0, 0]]
+    outermost = COORDINATES[np.argmax(COORDINATES[:, 0])]
+    assert within_reach(COORDINATES, outermost + away).tolist() == [True, False]
+
+
+@pytest.mark.parametrize('same', ['coordinates', 'positions'])
+def test_what_does_not_vary_gives_the_mean(same: str) -> None:
+    coordinates = np.full_like(COORDINATES, 0.1) if same == 'coordinates' else COORDINATES
+    positions = np.full_like(POSITIONS, 1e5 / 3.0) if same == 'positions' else POSITIONS
+    found = fit_position_map(coordinates, positions, PENALTY_MAP)
+    mean = np.broadcast_to(positions.mean(axis=0), positions.shape)
+    np.testing.assert_allclose(found.positions(COORDINATES), mean, rtol=1e-12)

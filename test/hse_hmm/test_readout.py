@@ -1,0 +1,288 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Targets, read-outs and the calibration of their covariances."""
+
+from __future__ import annotations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+import naive
+import numpy as np
+import pytest
+
+from two_manifold_ros.hse_hmm.readout import (
+    calibration_factors,
+    CHI_SQUARE,
+    fit_ridge,
+    FLOOR,
+    second_moments,
+    segment_targets,
+    SharpenedReadout,
+    squared_mahalanobis,
+    tempered,
+    training_targets,
+)
+
+
+def numbered_positions(lengths: list[int]) -> list[np.ndarray]:
+    """Give segment s at tick t the position (s, t^2)."""
+    return [
+        np.stack([np.full(length, float(s)), np.arange(length) ** 2.0], axis=1)
+        for s, length in enumerate(lengths)
+    ]
+
+
+@given(
+    st.lists(st.integers(0, 12), min_size=1, max_size=5),
+    st.lists(st.integers(0, 20), min_size=1, max_size=4),
+)
+@settings(derandomize=True, deadline=None)
+def test_every_target(lengths: list[int], horizons: list[int]) -> None:
+    ticks = np.arange(sum(lengths))
+    found = training_targets(numbered_positions(lengths), ticks, horizons, 0.5)
+    assert found.shape == (sum(lengths), len(horizons) + 1, 2)
+    places = [(s, t) for s, length in enumerate(lengths) for t in range(length)]
+    for (s, t), targets in zip(places, found, strict=True):
+        for horizon, target in zip(horizons, targets[:-1], strict=True):
+            known = t + horizon < lengths[s]
+            expected = [s, (t + horizon) ** 2] if known else [np.nan, np.nan]
+            np.testing.assert_array_equal(target, expected)
+        inside = 0 < t < lengths[s] - 1
+        # The central difference of t^2 is 2 t a tick, and a tick lasts half a second.
+        np.testing.assert_array_equal(targets[-1], [0.0, 4.0 * t] if inside else [np.nan] * 2)
+
+
+def test_unknown_positions_stay_unknown() -> None:
+    positions = numbered_positions([6])[0]
+    positions[3] = np.nan
+    targets = segment_targets(positions, [0, 1], 0.1)
+    unknown = np.isnan(targets).any(axis=2)
+    np.testing.assert_array_equal(np.flatnonzero(unknown[:, 0]), [3])
+    np.testing.assert_array_equal(np.flatnonzero(unknown[:, 1]), [2, 5])
+    np.testing.assert_array_equal(np.flatnonzero(unknown[:, 2]), [0, 2, 4, 5])
+
+
+def test_unknown_targets_are_passed_over() -> None:
+    values = np.random.default_rng(0).normal(size=(40, 3, 2)) * [5.0, 2.0] + [100.0, -3.0]
+    values[::3, 0, 1] = np.nan
+    values[:, 2] = np.nan
+    means, covariances = second_moments(values)
+    for column, known in ((0, values[np.arange(40) % 3 > 0, 0]), (1, values[:, 1])):
+        off = known - known.mean(axis=0)
+        np.testing.assert_allclose(means[column], known.mean(axis=0))
+        np.testing.assert_allclose(covariances[column], off.T @ off / len(known), atol=2e-4)
+    np.testing.assert_array_equal(means[2], 0.0)
+    np.testing.assert_array_equal(covariances[2], np.eye(2))
+
+
+@pytest.mark.parametrize('known', [1, 2, 30])
+def test_covariance_of_a_straight_track_has_an_inverse(known: int) -> None:
+    values = np.full((30, 1, 2), np.nan)
+    values[:known, 0] = np.outer(np.arange(known), [3.0, 4.0])
+    _, covariances = second_moments(values)
+    assert np.linalg.eigvalsh(covariances[0]).min() > 1e-5
+
+
+RNG = np.random.default_rng(0)
+STATES = np.hstack([np.ones((80, 1)), RNG.normal(size=(80, 4)) * [3.0, 1.0, 0.2, 0.1]])
+TRUTH = RNG.normal(size=(5, 3, 2))
+TARGETS = np.einsum('nk,kcx->ncx', STATES, TRUTH) + 0.3 * RNG.normal(size=(80, 3, 2)) + 50.0
+
+
+def penalised_least_squares(states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Penalise all coefficients but the constant's by extra rows that should give zero."""
+    strength = 1e-3 * len(states) * np.mean(STATES[:, 1:] ** 2)
+    extra = np.sqrt(strength) * np.eye(5)[1:]
+    rows = np.vstack([states, extra])
+    return np.linalg.lstsq(rows, np.vstack([wanted, np.zeros((4, 2))]), rcond=None)[0]
+
+
+def test_coefficients_and_covariances() -> None:
+    readout = fit_ridge(STATES, TARGETS)
+    means, covariances = readout.read(np.empty(0), STATES[7])
+    for column in range(3):
+        expected = penalised_least_squares(STATES, TARGETS[:, column])
+        np.testing.assert_allclose(readout.coefficients[column].T, expected, atol=1e-9)
+        np.testing.assert_allclose(means[column], STATES[7] @ expected, atol=1e-9)
+        residuals = TARGETS[:, column] - STATES @ expected
+        spread = residuals.T @ residuals / 80 + 1e-4 * np.eye(2)
+        np.testing.assert_allclose(covariances[column], spread, atol=1e-9)
+
+
+def test_unknown_targets_are_passed_over_ridge() -> None:
+    targets = TARGETS.copy()
+    targets[10:40, 1, 0] = np.nan
+    readout = fit_ridge(STATES, targets)
+    known = np.r_[0:10, 40:80]
+    expected = penalised_least_squares(STATES[known], TARGETS[known, 1])
+    np.testing.assert_allclose(readout.coefficients[1].T, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize('known', [0, 1, 5])
+def test_too_few_known_targets_give_the_prior(known: int) -> None:
+    targets = TARGETS.copy()
+    targets[known:, 1] = np.nan
+    means, covariances = fit_ridge(STATES, targets).read(np.empty(0), STATES[3])
+    prior = second_moments(targets)
+    np.testing.assert_allclose(means[1], prior[0][1])
+    np.testing.assert_allclose(covariances[1], prior[1][1])
+    assert np.linalg.eigvalsh(covariances).min() > 0.0
+
+
+RNG_SHARP = np.random.default_rng(0)
+N = 60
+TARGETS_SHARP = RNG_SHARP.normal(size=(N, 3, 2)) * [4.0, 1.0] + [300.0, -20.0]
+TARGETS_SHARP[50:, 1] = np.nan
+TARGETS_SHARP[:, 2, 0] = 7.0
+STATE = np.empty(0)
+
+
+def make_readout(targets: np.ndarray = TARGETS_SHARP) -> SharpenedReadout:
+    return SharpenedReadout(targets, np.ones(targets.shape[1]))
+
+
+def test_moments() -> None:
+    readout = make_readout()
+    for _ in range(20):
+        weights = RNG_SHARP.normal(size=N) * 0.1
+        heard = np.where(weights > 0.1 * weights.max(), weights, 0.0)
+        means, covariances = readout.read(weights, STATE)
+        for column, known in ((0, N), (1, 50), (2, N)):
+            mean, spread = naive.sharpened(heard[:known], TARGETS_SHARP[:known, column])
+            np.testing.assert_allclose(means[column], mean, rtol=1e-12)
+            np.testing.assert_allclose(covariances[column], spread + FLOOR * np.eye(2), atol=1e-10)
+
+
+def test_weights_too_faint_to_count_are_not_missed() -> None:
+    readout = make_readout()
+    for _ in range(20):
+        weights = RNG_SHARP.uniform(size=N)
+        mean, spread = naive.sharpened(weights, TARGETS_SHARP[:, 0])
+        means, covariances = readout.read(weights, STATE)
+        np.testing.assert_allclose(means[0], mean, atol=1e-4)
+        np.testing.assert_allclose(covariances[0], spread + FLOOR * np.eye(2), atol=1e-3)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=N, max_size=N), st.floats(1e-12, 1e3))
+@example([0.0] * N, 1.0)
+@example([-1.0] * N, 1.0)
+@example([1e6] + [-1e6] * (N - 1), 1e3)
+@settings(derandomize=True, deadline=None)
+def test_inside_the_hull_and_finite(values: list[float], scale: float) -> None:
+    means, covariances = make_readout().read(scale * np.array(values), STATE)
+    assert np.isfinite(means).all()
+    assert np.isfinite(covariances).all()
+    assert np.linalg.eigvalsh(covariances).min() > 0.5 * FLOOR
+    angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    for direction in np.stack([np.cos(angles), np.sin(angles)], axis=1):
+        reach = np.nanmax(TARGETS_SHARP @ direction, axis=0)
+        assert (means @ direction <= reach + 1e-9).all()
+
+
+def test_no_weighted_tick_knows_the_target() -> None:
+    weights = np.where(np.arange(N) >= 50, 1.0, 0.0)
+    means, covariances = make_readout().read(weights, STATE)
+    known = TARGETS_SHARP[:50, 1]
+    np.testing.assert_allclose(means[1], known.mean(axis=0))
+    np.testing.assert_allclose(covariances[1], np.cov(known.T, bias=True), atol=2e-4)
+    np.testing.assert_allclose(means[0], TARGETS_SHARP[50:, 0].mean(axis=0))
+
+
+def test_scaled_covariances() -> None:
+    readout, weights = make_readout(), RNG_SHARP.normal(size=N)
+    means, covariances = readout.read(weights, STATE)
+    twice = readout.scaled(np.array([0.5, 1.0, 4.0])).scaled(np.full(3, 2.0))
+    scaled_means, scaled_covariances = twice.read(weights, STATE)
+    np.testing.assert_array_equal(scaled_means, means)
+    expected = covariances * np.array([1.0, 2.0, 8.0])[:, None, None]
+    np.testing.assert_allclose(scaled_covariances, expected, rtol=1e-14)
+
+
+def test_far_from_the_origin_no_digits_are_lost() -> None:
+    near, far = TARGETS_SHARP[:, :1] - [300.0, -20.0], TARGETS_SHARP[:, :1] + [4e5, 5e6]
+    weights = RNG_SHARP.normal(size=N)
+    expected = make_readout(near).read(weights, STATE)[1]
+    np.testing.assert_allclose(make_readout(far).read(weights, STATE)[1], expected, atol=1e-7)
+
+
+def test_answers_are_the_callers() -> None:
+    readout, weights = make_readout(), np.full(N, -1.0)
+    means, covariances = readout.read(weights, STATE)
+    expected = means.copy(), covariances.copy()
+    means += 1.0
+    covariances *= 9.0
+    again = readout.read(weights, STATE)
+    np.testing.assert_array_equal(again[0], expected[0])
+    np.testing.assert_array_equal(again[1], expected[1])
+
+
+N_CAL = 4000
+RNG_CAL = np.random.default_rng(0)
+ROOTS = RNG_CAL.normal(size=(N_CAL, 2, 2)) + 2.0 * np.eye(2)
+COVARIANCES = ROOTS @ ROOTS.transpose(0, 2, 1)
+
+
+def whiten_back(white: np.ndarray) -> np.ndarray:
+    """Give white errors the covariances above."""
+    return (ROOTS @ white[..., None])[..., 0]
+
+
+def coverages(errors: np.ndarray, covariances: np.ndarray) -> np.ndarray:
+    squared = squared_mahalanobis(errors, covariances)
+    return np.array([np.mean(squared <= radius) for radius in CHI_SQUARE])
+
+
+def test_radii_of_the_ellipses() -> None:
+    np.testing.assert_allclose(CHI_SQUARE, [2.278869, 5.991465], atol=1e-6)
+    np.testing.assert_allclose(
+        coverages(whiten_back(RNG_CAL.normal(size=(N_CAL, 2))), COVARIANCES),
+        [0.68, 0.95],
+        atol=0.015,
+    )
+
+
+@pytest.mark.parametrize('scale', [0.05, 1.0, 3.0])
+def test_coverage_of_gaussian_errors_is_restored(scale: float) -> None:
+    errors = whiten_back(scale * RNG_CAL.normal(size=(N_CAL, 2)))
+    factors, counts = calibration_factors(errors[:, None], COVARIANCES[:, None])
+    assert factors[0] == pytest.approx(scale**2, rel=0.06)
+    assert counts.tolist() == [N_CAL]
+    fresh = whiten_back(scale * RNG_CAL.normal(size=(N_CAL, 2)))
+    calibrated = factors[0] * COVARIANCES
+    np.testing.assert_allclose(coverages(fresh, calibrated), [0.68, 0.95], atol=0.02)
+
+
+def test_heavy_tails_are_a_compromise() -> None:
+    white = RNG_CAL.standard_t(2.0, size=(N_CAL, 1)) * RNG_CAL.normal(size=(N_CAL, 2))
+    errors = whiten_back(white)
+    factors, _ = calibration_factors(errors[:, None], COVARIANCES[:, None])
+    ratios = np.quantile(np.sum(white**2, axis=1), (0.68, 0.95)) / CHI_SQUARE
+    assert ratios[0] < factors[0] < ratios[1]
+    assert factors[0] ** 2 == pytest.approx(ratios[0] * ratios[1], rel=1e-9)
+    covered = coverages(errors, factors[0] * COVARIANCES)
+    assert covered[0] > 0.68
+    assert 0.85 < covered[1] < 0.95
+
+
+def test_each_target_by_its_known_errors() -> None:
+    errors = np.stack(
+        [whiten_back(scale * RNG_CAL.normal(size=(N_CAL, 2))) for scale in (1, 2, 3)], 1
+    )
+    errors[20 - 1 :, 0] = np.nan
+    errors[::2, 1, 0] = np.nan
+    covariances = np.repeat(COVARIANCES[:, None], 3, axis=1)
+    factors, counts = calibration_factors(errors, covariances)
+    assert counts.tolist() == [20 - 1, N_CAL / 2, N_CAL]
+    assert factors[0] == 1.0
+    np.testing.assert_allclose(factors[1:], [4.0, 9.0], rtol=0.1)
+    errors[20 - 1, 0] = 0.0
+    factors, counts = calibration_factors(errors, covariances)
+    assert counts[0] == 20
+    assert factors[0] != 1.0
+
+
+def test_a_shrinking_is_believed_as_far_as_the_errors_are_independent() -> None:
+    factors = np.array([0.25, 1.0, 4.0])
+    np.testing.assert_allclose(tempered(factors, 0.0), [1.0, 1.0, 4.0])
+    np.testing.assert_allclose(tempered(factors, 20.0), [0.5, 1.0, 4.0])
+    np.testing.assert_allclose(tempered(factors, 1e9), factors, rtol=1e-6)
