@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 import json
 import math
 import multiprocessing
@@ -32,21 +32,17 @@ from gauntlet_drives import case_names, make_case
 from gauntlet_scores import elsewhere, follow
 import numpy as np
 
-from two_manifold_ros.route import belief, learning, route
+from two_manifold_ros.route import belief
 from two_manifold_ros.route.learning import learn_route
+from two_manifold_ros.route.transitions import Durations
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.route_training import lay_out_drives, usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.train import train_model
 
-MODULES = (route, learning, belief)
-"""Where the constants are looked up when a route is learned or a drive begins."""
-
-CONSTANTS = (
-    'LEAVE', 'CARRIED', 'ENTER', 'PUT_DOWN', 'OWN', 'OWN_LASTS', 'ELSEWHERE_LASTS', 'GATHER',
-    'HALT', 'PULL_AWAY', 'PIECE', 'OTHER_ROAD',
-)  # fmt: skip
+CONSTANTS = {**asdict(Durations()), 'STARTS_OFF': belief.STARTS_OFF}
+"""Values of the durations, and the chance of `belief` that a drive starts off the route."""
 
 FACTORS = (0.5, 1.0, 2.0)
 
@@ -71,8 +67,9 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
     )
     every = np.ones(len(passes.places.visited), dtype=np.bool_)
 
-    def loss() -> float:
-        route = learn_route(passes, every, usual_tuning(settings), model.route.states)
+    def loss(durations: Durations) -> float:
+        tuning = replace(usual_tuning(settings), durations=durations)
+        route = learn_route(passes, every, tuning, model.route.states)
         tried = replace(model, route=replace(route, factors=model.route.factors))
         following = follow(tried, case.followed)
         known = following.known()
@@ -81,18 +78,19 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
         withheld = 1.0 - float(following.told[known].mean())
         return math.log(rmse) + withheld + (float(np.mean(away)) if away else 0.0)
 
-    usual = loss()
+    usual = loss(Durations())
     found = {}
-    for constant in CONSTANTS:
-        homes = [module for module in MODULES if hasattr(module, constant)]
-        value = getattr(homes[0], constant)
+    for constant, value in CONSTANTS.items():
         row = []
         for factor in FACTORS:
-            for home in homes:
-                setattr(home, constant, factor * value)
-            row.append(usual if factor == 1.0 else loss())
-        for home in homes:
-            setattr(home, constant, value)
+            if factor == 1.0:
+                row.append(usual)
+            elif constant == 'STARTS_OFF':
+                belief.STARTS_OFF = factor * value
+                row.append(loss(Durations()))
+                belief.STARTS_OFF = value
+            else:
+                row.append(loss(replace(Durations(), **{constant: factor * value})))
         found[constant] = row
     return name, found
 
@@ -125,9 +123,8 @@ def show(losses: Losses) -> None:
     usual = FACTORS.index(1.0)
     print('constant          value   loss at half / double     chosen without one   gained on it')
     print('                          (1 is the value itself)  half   1  double      mean    worst')
-    for constant in CONSTANTS:
+    for constant, value in CONSTANTS.items():
         rows = losses[constant]
-        value = next(getattr(each, constant) for each in MODULES if hasattr(each, constant))
         means = np.mean([np.subtract(row, row[usual]) for row in rows.values()], axis=0)
         chosen, gained = left_out(rows)
         counts = [list(chosen.values()).count(factor) for factor in FACTORS]
