@@ -10,8 +10,8 @@ from typing import Any, TYPE_CHECKING
 
 import pytest
 
+from two_manifold_ros.cli.info import in_a_sentence, print_tuning
 from two_manifold_ros.cli.main import main
-from two_manifold_ros.cli.train import in_a_sentence, print_tuning
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.training import tuning as tune_module
 from two_manifold_ros.training.tuning_trials import Failure, Outcome, Trial

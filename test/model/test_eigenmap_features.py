@@ -14,8 +14,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.kernel_pca import MemberAffinity
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.model.eigenmap_features import eigenmap_features, EigenmapFeatures
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.tpsr.eigenmap_features import eigenmap_features, EigenmapFeatures
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Embedding
