@@ -117,7 +117,7 @@ def test_lint_and_tests_need_the_tools_too(machine: Machine) -> None:
     assert machine.run('test', '-k', 'one two').returncode == 0
     assert machine.steps() == ['tools']
     asked = machine.notes.read_text().splitlines()
-    assert [line.split()[1] for line in asked[-4:]] == ['ruff', 'ruff', 'mypy', 'pytest']
+    assert [line.split()[1] for line in asked[-5:]] == ['ruff', 'ruff', 'mypy', 'from', 'pytest']
     assert asked[-1].endswith('-k one two')
 
 
