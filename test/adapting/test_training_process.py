@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 import multiprocessing
 import os
 from pathlib import Path
@@ -13,22 +12,19 @@ from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING
 
+from long_training import SETTINGS, train_for_long
 import numpy as np
 import pytest
 
 from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.route_model import RouteModel
-from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from multiprocessing.connection import Connection
 
     from two_manifold_ros.recordings.recording import Recording
-
-SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
 @pytest.fixture
@@ -143,15 +139,6 @@ def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
 
 def state_of(pid: int) -> str:
     return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0]
-
-
-def train_for_long(pipe: Connection, recording: Recording) -> None:
-    training = TrainingProcess()
-    with suppress(InputError):
-        training.train([recording.between(0.0, 0.5)], SETTINGS)
-    assert training._process is not None
-    pipe.send(training._process.pid)
-    training.train([recording], SETTINGS)
 
 
 def test_nothing_has_to_be_ended_that_never_began() -> None:
