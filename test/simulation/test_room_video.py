@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.simulation.room import Room, TABLE
+from two_manifold_ros.simulation.room import Room
 from two_manifold_ros.simulation.room_video import (
     CameraPose,
     room_video,
@@ -69,7 +69,7 @@ def test_the_camera_looks_across_the_table_and_stays_in_the_room() -> None:
     np.testing.assert_allclose(np.exp(1j * angles), (poses[:, 0] + 1j * poses[:, 1]) / radius)
     astray = np.angle(np.exp(1j * (poses[:, 3] - angles - math.pi)))
     assert np.degrees(astray.std()) == pytest.approx(3.0, abs=0.6)
-    assert poses[:, 2].min() > TABLE[2]
+    assert poses[:, 2].min() > Room.table[2]
 
 
 def test_the_film_is_repeatable_and_noisy() -> None:
