@@ -32,22 +32,9 @@ if TYPE_CHECKING:
 
 def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floats:
     """
-    Return a copy of a matrix (n, D) of finite numbers, one sample a row.
+    Return a copy of a matrix (n, D) of finite numbers, one sample a row, with D columns if known.
 
-    Parameters
-    ----------
-    name
-        In messages.
-    rows
-        As given by the user.
-    columns
-        D, where it is known.
-
-    Raises
-    ------
-    InputError
-        If this is no such matrix: the sentence of scikit-learn's ``check_array``.
-
+    Raise ``InputError`` with its name and the sentence of ``check_array`` if it is none.
     """
     try:
         matrix: Floats = check_array(rows, dtype=np.float64, copy=True, input_name=name)
@@ -64,11 +51,7 @@ def checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
     """
     Return a copy of responses (n, q) of n rows, and which rows of them are known (n,).
 
-    Raises
-    ------
-    InputError
-        If these are no real numbers, not as many, or fewer than two are known.
-
+    Raise ``InputError`` if they are no real numbers, not as many, or fewer than two are known.
     """
     responses: Floats | None = None
     with suppress(TypeError, ValueError):
@@ -110,15 +93,7 @@ class LearnedRows:
 
     @classmethod
     def of(cls, name: str, rows: Floats, learner: ManifoldLearner) -> LearnedRows:
-        """
-        Embed (n, D) rows; notes of the learner become warnings.
-
-        Raises
-        ------
-        InputError
-            If there is no learner, or the rows cannot be embedded.
-
-        """
+        """Embed (n, D) rows, if the learner can be fitted; its notes become warnings."""
         if isinstance(learner, type) or not hasattr(learner, 'fit'):
             msg = (
                 f'learner is {learner!r}, which cannot be fitted; give one of '
@@ -138,15 +113,9 @@ class LearnedRows:
 
     def transform(self, rows: Floats, at_once: int = 256) -> Floats:
         """
-        Return the coordinates (k, m) of (k, D) rows out of sample.
+        Return the coordinates (k, m) of (k, D) rows, each of which must resemble a training row.
 
         The distances of ``at_once`` rows to all training rows are held at the same time.
-
-        Raises
-        ------
-        InputError
-            If a row resembles no training row.
-
         """
         embedded = np.empty((len(rows), self.coordinates.shape[1]))
         for begin in range(0, len(rows), at_once):
@@ -195,8 +164,8 @@ class TwoViews(Estimator, ABC):
     """
     Embeds two views, X and Y, of the same samples, each by what it shares with the other.
 
-    A subclass has the parameters ``n_components`` (k) and ``coupling``, and says how a view is
-    embedded before the two are coupled.
+    A subclass has the parameters ``n_components`` (k) and ``coupling``, and embeds each view
+    before the two are coupled.
 
     Attributes
     ----------
@@ -260,7 +229,7 @@ class TwoViews(Estimator, ABC):
         return self._second_rows.transform(rows) @ self._second_map
 
     def fit_transform(self, X: ArrayLike, Y: ArrayLike) -> Floats:
-        """Find what X (n, D_X) and Y (n, D_Y) share and return ``embedding_`` (n, k)."""
+        """Fit and return ``embedding_`` (n, k)."""
         return self.fit(X, Y).embedding_
 
     def _check_components(self, values: Floats) -> None:

@@ -41,11 +41,13 @@ def tried(method: Fixed, plan: Plan) -> Trial | Failure:
 
 
 def test_positions_are_hidden_unless_the_method_is_told(ellipse_plan: Plan) -> None:
-    hidden = tried(Repeater('hidden'), ellipse_plan)
+    hidden = tried(Repeater('hidden', chosen={'b': 1, 'a': (2, 3)}), ellipse_plan)
     told = tried(Repeater('told', told=True), ellipse_plan)
     assert isinstance(hidden, Trial)
     assert isinstance(told, Trial)
     assert np.isnan(hidden.positions[0]).all()
+    assert hidden.linear is None
+    assert list(hidden.chosen.items()) == [('a', [2, 3]), ('b', 1)]
     truth = ellipse_plan.tests[0].segment.positions
     np.testing.assert_array_equal(told.positions[0][:, 2], truth)
 
@@ -70,18 +72,6 @@ def test_who_is_told_positions_is_shown_by_what_it_says(ellipse_plan: Plan) -> N
     assert isinstance(trial, Trial)
     assert trial.linear is not None
     assert (trial.linear[0] == [3.0, 4.0]).all()
-
-
-def test_without_states_there_is_no_linear_track(ellipse_plan: Plan) -> None:
-    trial = tried(Fixed('still'), ellipse_plan)
-    assert isinstance(trial, Trial)
-    assert trial.linear is None
-
-
-def test_what_was_chosen_comes_in_one_order(ellipse_plan: Plan) -> None:
-    trial = tried(Fixed('still', chosen={'b': 1, 'a': (2, 3)}), ellipse_plan)
-    assert isinstance(trial, Trial)
-    assert list(trial.chosen.items()) == [('a', [2, 3]), ('b', 1)]
 
 
 @pytest.mark.parametrize(
@@ -229,10 +219,6 @@ TRIAL = Trial((ROWS, ROWS[:2] * np.nan), (ROWS[:, 0], ROWS[:2, 1]), {'width': 5,
 VALID = (np.array([True, False, True]), np.array([False, False]))
 
 
-def key(plan: Plan, method: Fixed) -> str:
-    return key_of(method, plan.train, [test.segment for test in plan.tests])
-
-
 def same(one: Trial, other: Trial | None) -> bool:
     assert other is not None
     np.testing.assert_array_equal(one.positions[0], other.positions[0])
@@ -281,13 +267,6 @@ def test_an_entry_of_another_kind_is_not_taken(tmp_path: Path) -> None:
     assert Cache(tmp_path).load('a') is None
 
 
-def test_a_folder_that_cannot_be_made_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / 'file').write_text('in the way')
-    cache = Cache(tmp_path / 'file' / 'folder')
-    cache.keep('a', TRIAL)
-    assert cache.load('a') is None
-
-
 def test_a_read_only_folder_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, 'Permission denied')
@@ -332,14 +311,18 @@ def test_the_key_is_that_of_all_a_trial_depends_on(ellipse_plan: Plan) -> None:
 def test_the_key_changes_with_the_source_and_the_libraries(
     ellipse_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = key(ellipse_plan, Fixed('one'))
+    def key() -> str:
+        segments = [test.segment for test in ellipse_plan.tests]
+        return key_of(Fixed('one'), ellipse_plan.train, segments)
+
+    before = key()
     with monkeypatch.context() as patch:
         patch.setattr(comparing, 'fingerprint', lambda *_: 'another')
-        assert key(ellipse_plan, Fixed('one')) != before
+        assert key() != before
     with monkeypatch.context() as patch:
         patch.setattr(comparing.metadata, 'version', lambda _: '0.0')
-        assert key(ellipse_plan, Fixed('one')) != before
-    assert key(ellipse_plan, Fixed('one')) == before
+        assert key() != before
+    assert key() == before
 
 
 def test_the_folder_is_where_the_system_wants_it(
@@ -411,8 +394,3 @@ def test_only_what_a_module_is_made_of_changes_its_fingerprint(
         file.write('# changed\n')
     after = fingerprint(MEAN), fingerprint(MANIFOLD)
     assert (before[0] != after[0], before[1] != after[1]) == (mean_changes, manifold_changes)
-
-
-def test_several_modules_together() -> None:
-    assert fingerprint(MEAN, MANIFOLD) == fingerprint(MANIFOLD, MEAN)
-    assert fingerprint(MEAN, MANIFOLD) != fingerprint(MEAN)

@@ -18,10 +18,10 @@ from two_manifold_ros.errors import InputError
 
 pytest.importorskip('matplotlib')
 from two_manifold_ros.comparison.figures import (
-    _apart,
-    _caption,
+    caption_of,
     draw_errors,
     draw_tracks,
+    spread_apart,
 )
 
 if TYPE_CHECKING:
@@ -107,23 +107,23 @@ def test_methods_without_states_and_horizons_without_scores(
 
 
 def test_the_caption_says_what_is_no_estimate_and_what_is_not_shown(compared: Comparison) -> None:
-    lines = _caption(compared, 100.0).splitlines()
+    lines = caption_of(compared, 100.0).splitlines()
     assert len(lines) == 2
     assert 'not what the method tells' in lines[0]
     assert lines[1] == 'Without a state, so not shown: the told'
     _, told, one, _ = compared.results
     shown = replace(told, linear=one.linear)
-    lines = _caption(replace(compared, results=(shown, one)), 100.0).splitlines()
+    lines = caption_of(replace(compared, results=(shown, one)), 100.0).splitlines()
     assert lines[1:] == ['What it tells itself, from true positions: the told']
-    assert len(_caption(replace(compared, results=(one,)), 100.0).splitlines()) == 1
-    narrow = _caption(compared, 5.0).splitlines()
+    assert len(caption_of(replace(compared, results=(one,)), 100.0).splitlines()) == 1
+    narrow = caption_of(compared, 5.0).splitlines()
     assert len(narrow) > 2
     assert max(map(len, narrow)) <= 60
 
 
 @given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=10).map(sorted))
 def test_labels_are_moved_apart_and_no_more(shares: list[float]) -> None:
-    places = _apart(np.array(shares))
+    places = spread_apart(np.array(shares))
     assert (np.diff(places) >= 0.055 - 1e-9).all()
     assert places.mean() == pytest.approx(np.mean(shares), abs=1e-9)
     if (np.diff(shares) >= 0.055).all():

@@ -188,14 +188,6 @@ def test_clusters_are_found() -> None:
     assert max(apart) < 0.1
 
 
-def test_each_row_becomes_its_nearest_code() -> None:
-    rows = clusters(1)
-    book = learn_codebook(rows, 40, seed=0)
-    others = clusters(2)
-    wanted = [np.argmin(np.sum((book.codes - row) ** 2, axis=1)) for row in others]
-    np.testing.assert_array_equal(book.symbols(others), wanted)
-
-
 def test_every_code_is_used_and_no_row_is_needed_twice() -> None:
     rows = np.repeat(np.arange(7.0), 30)[:, None]
     book = learn_codebook(rows, 50, seed=0)
@@ -216,12 +208,7 @@ def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours() -> No
     np.testing.assert_allclose(found, shares / shares.sum(axis=1)[:, None])
 
 
-@pytest.mark.parametrize('codes', [[[1.0]], [[1.0], [2.0]]])
-def test_without_width_nothing_is_shared(codes: list[list[float]]) -> None:
-    np.testing.assert_array_equal(Codebook(np.array(codes)).nearness(0.0), np.eye(len(codes)))
-
-
-def test_a_short_lesson_has_fewer_symbols() -> None:
+def test_a_short_training_has_fewer_symbols() -> None:
     assert len(Learning(train_of(wander(0, 60))).codebook) <= 30
     assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
 
@@ -277,12 +264,6 @@ def test_nothing_moves_where_nothing_is_known() -> None:
         Learning(train_of(without_positions(wander(0, 40))))
 
 
-def test_a_vehicle_that_stands_is_one_place() -> None:
-    rng = np.random.default_rng(0)
-    learning = Learning(train_of(segment_of(rng.normal(size=(50, 6)), np.ones((50, 2)))))
-    np.testing.assert_allclose(learning.tables(5, 0).transition, [[1.0]])
-
-
 FEW = MarkovSettings(states=6, passes=2, sharpness=0.5, readout='mean')
 
 
@@ -328,17 +309,6 @@ def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
             np.testing.assert_allclose(
                 predicted.positions[:, place], predicted.states @ means, atol=1e-9
             )
-
-
-def test_a_regression_fits_the_training_better_than_means() -> None:
-    segment = circle(0, 300)
-    train = train_of(segment)
-    errors = {}
-    for readout in ('ridge', 'mean'):
-        fitted = FittedHiddenMarkov(Learning(train), replace(FEW, sharpness=0.1, readout=readout))
-        missed = fitted.predict(segment).positions[:, 0] - segment.positions
-        errors[readout] = np.sqrt(np.square(missed).mean())
-    assert errors['ridge'] < 0.9 * errors['mean']
 
 
 @pytest.mark.parametrize('readout', ['ridge', 'mean'])

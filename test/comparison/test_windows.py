@@ -267,7 +267,7 @@ def test_the_usual_ones_where_nothing_can_be_held_out() -> None:
     assert not tried
 
 
-def test_a_window_no_longer_than_that_of_the_lesson() -> None:
+def test_a_window_no_longer_than_that_of_training() -> None:
     tried: list[BeliefSettings] = []
     settings, _ = choose_settings(
         train_of(circle(0, 400), window=12), make_fit(tried, lambda _: 0.1)
@@ -344,13 +344,6 @@ def test_moving_is_the_markov_chain(
     np.testing.assert_allclose(moved, weights @ chain(stay, skip, jump), atol=1e-15)
     assert moved.sum() == pytest.approx(1.0)
     assert moved.min() >= jump / N * (1.0 - 1e-9)
-
-
-@both_moves
-def test_moving_a_single_tick(move: Callable[..., None]) -> None:
-    moved = np.empty(1)
-    move(np.ones(1), np.zeros(1, dtype=np.int64), 0.1, 0.1, 0.01, moved)
-    assert moved[0] == pytest.approx(1.0)
 
 
 @both_weighs

@@ -53,11 +53,11 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
         if index % columns == 0:
             axes.set_ylabel('y (m)')
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
-    figure.suptitle(_caption(comparison, figure.get_figwidth()), fontsize='medium')
+    figure.suptitle(caption_of(comparison, figure.get_figwidth()), fontsize='medium')
     _save(figure, path)
 
 
-def _caption(comparison: Comparison, width: float) -> str:
+def caption_of(comparison: Comparison, width: float) -> str:
     """Return what the panels show, in lines of twelve characters an inch."""
     told = [each.title for each in comparison.succeeded if each.told and each.linear is not None]
     stateless = [each.title for each in comparison.succeeded if each.linear is None]
@@ -163,7 +163,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
     low, high = np.log(axes.get_ylim())
     shares = [(math.log(value) - low) / (high - low) for value, _, _ in ends]
     order = np.argsort(shares, kind='stable')
-    heights = _apart(np.array(shares)[order])
+    heights = spread_apart(np.array(shares)[order])
     for height, index in zip(heights, order.tolist(), strict=True):
         value, title, colour = ends[index]
         axes.annotate(
@@ -179,7 +179,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
         )
 
 
-def _apart(shares: Floats, step: float = 0.055) -> Floats:
+def spread_apart(shares: Floats, step: float = 0.055) -> Floats:
     """Move sorted heights a step apart, around the middle of those that would overlap."""
     steps = step * np.arange(len(shares))
     # Monotone regression: what is left after the least steps are taken off must not fall.

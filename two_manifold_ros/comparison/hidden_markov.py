@@ -10,7 +10,6 @@ out leave rows of zeros, and it restarts no search.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 import importlib
 import itertools
@@ -28,7 +27,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge, velocities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
@@ -209,26 +208,20 @@ def improve(
         model.startprob_ = _probabilities(tables.start)
         model.transmat_ = _probabilities(tables.transition)
         model.emissionprob_ = _probabilities(tables.emission)
-        with _silence():
+        logger = logging.getLogger('hmmlearn')
+        level = logger.level
+        # At every pass it gives advice on the number of parameters.
+        logger.setLevel(logging.ERROR)
+        try:
             model.fit(column, lengths)
+        finally:
+            logger.setLevel(level)
         tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
         now = model.monitor_.history[-1]
         if now - before < tolerance * len(column):
             break
         before = now
     return MarkovTables(*map(_probabilities, (tables.start, tables.transition, tables.emission)))
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Withhold hmmlearn's advice on the number of parameters, given at every pass."""
-    logger = logging.getLogger('hmmlearn')
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 class Learning:

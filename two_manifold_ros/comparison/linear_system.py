@@ -167,15 +167,6 @@ class Hankel:
         return self.factor[self.past :, : self.past]
 
 
-@dataclass(frozen=True)
-class Directions:
-    """Orthonormal directions (i d, r) of the future that the past predicts, strongest first."""
-
-    hankel: Hankel
-    vectors: Floats
-    strengths: Floats
-
-
 def count_windows(segments: Sequence[Floats], block_rows: int) -> int:
     """Return how many pasts followed by futures, ``block_rows`` ticks each, there are."""
     return sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)
@@ -229,11 +220,11 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int, chunk: int = 4
     return Hankel(factor, block_rows, outputs)
 
 
-def find_directions(hankel: Hankel, weighting: str) -> Directions:
+def find_directions(hankel: Hankel, weighting: str) -> tuple[Floats, Floats]:
     """
-    Order the directions of the projection by what they carry.
+    Return directions (i d, r) of the future that the past predicts, and their strengths (r,).
 
-    The weighting is ``'unweighted'``, or ``'principal'``: by the covariance with the past, where
+    They are orthonormal, the strongest first, without those that are rounding. The weighting is ``'unweighted'``, or ``'principal'``: by the covariance with the past, where
     faint directions of the past count less.
     """
     matrix = hankel.projection
@@ -242,20 +233,20 @@ def find_directions(hankel: Hankel, weighting: str) -> Directions:
     vectors, strengths, _ = np.linalg.svd(matrix)
     # Directions weaker than this, against the strongest, are rounding.
     rank = max(1, int(np.count_nonzero(strengths > 1e-9 * strengths[0])))
-    return Directions(hankel, vectors[:, :rank], strengths[:rank])
+    return vectors[:, :rank], strengths[:rank]
 
 
-def identify(directions: Directions, order: int) -> InnovationForm:
+def identify(hankel: Hankel, directions: tuple[Floats, Floats], order: int) -> InnovationForm:
     """
     Identify a system of an order, or of the largest that the directions support.
 
     The states before and after a tick are projections of its past; A and C follow from them by
     least squares, the noise from what is left.
     """
-    hankel = directions.hankel
+    vectors, strengths = directions
     past, one_more = hankel.past, hankel.past + hankel.outputs
-    order = min(order, len(directions.strengths), past - hankel.outputs)
-    observability = directions.vectors[:, :order] * np.sqrt(directions.strengths[:order])
+    order = min(order, len(strengths), past - hankel.outputs)
+    observability = vectors[:, :order] * np.sqrt(strengths[:order])
     before = np.zeros((order, one_more))
     before[:, :past] = np.linalg.pinv(observability) @ hankel.projection
     shortened = np.linalg.pinv(observability[: -hankel.outputs])
@@ -358,7 +349,7 @@ class KalmanFilter:
 def _cached_fit() -> Callable[[TrainSplit, Settings], FittedKalmanFilter]:
     """Return a function that fits candidates to one training part; what they share is kept."""
     hankels: dict[int, Hankel] = {}
-    directions: dict[tuple[int, str], Directions] = {}
+    directions: dict[tuple[int, str], tuple[Floats, Floats]] = {}
 
     def fit(train: TrainSplit, settings: Settings) -> FittedKalmanFilter:
         rows, key = settings.block_rows, (settings.block_rows, settings.weighting)
@@ -366,7 +357,7 @@ def _cached_fit() -> Callable[[TrainSplit, Settings], FittedKalmanFilter]:
             hankels[rows] = decompose_hankel(train.observations, rows)
         if key not in directions:
             directions[key] = find_directions(hankels[rows], settings.weighting)
-        system = identify(directions[key], settings.states)
+        system = identify(hankels[rows], directions[key], settings.states)
         chosen = asdict(settings) | {'states': len(system.transition)}
         coefficients = fit_readout(system, train)
         return FittedKalmanFilter(train.dataset.channels, system, coefficients, chosen)
