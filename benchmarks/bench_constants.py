@@ -32,7 +32,7 @@ from gauntlet_drives import case_names, make_case
 from gauntlet_scores import elsewhere, follow
 import numpy as np
 
-from two_manifold_ros.route import belief
+from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import Durations
 from two_manifold_ros.training.dataset import build_dataset
@@ -41,8 +41,8 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.time_scales import with_time_scales
 from two_manifold_ros.training.train import train_model
 
-CONSTANTS = {**asdict(Durations()), 'STARTS_OFF': belief.STARTS_OFF}
-"""Values of the durations, and the chance of `belief` that a drive starts off the route."""
+CONSTANTS = {**asdict(Durations()), 'starts_off': RouteBelief.starts_off}
+"""Values of the durations, and the chance of a belief that a drive starts off the route."""
 
 FACTORS = (0.5, 1.0, 2.0)
 
@@ -85,10 +85,10 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
         for factor in FACTORS:
             if factor == 1.0:
                 row.append(usual)
-            elif constant == 'STARTS_OFF':
-                belief.STARTS_OFF = factor * value
+            elif constant == 'starts_off':
+                RouteBelief.starts_off = factor * value
                 row.append(loss(Durations()))
-                belief.STARTS_OFF = value
+                RouteBelief.starts_off = value
             else:
                 row.append(loss(replace(Durations(), **{constant: factor * value})))
         found[constant] = row

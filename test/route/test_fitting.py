@@ -38,7 +38,7 @@ def test_what_was_followed_is_scored(
 ) -> None:
     """Mean error and mean log density of true positions that are known, calibrated."""
     runs: list[tuple[Route, np.ndarray, np.ndarray]] = []
-    run = fitting._run
+    run = fitting.follow
 
     def remembered(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
         means, covariances, told = run(route, observations)
@@ -47,7 +47,7 @@ def test_what_was_followed_is_scored(
 
     track = laps.track.copy()
     track[unknown] = np.nan
-    monkeypatch.setattr(fitting, '_run', remembered)
+    monkeypatch.setattr(fitting, 'follow', remembered)
     fitted = fit(passes, [laps.observations], [track], LEAD, Tuning())
     assert fitted is not None
     whole = np.linalg.det(np.cov(runs[-1][0].targets[:, 0].T))
@@ -85,19 +85,19 @@ def test_parts_cover_every_tick_once(laps: Drive, laid_out: Callable[..., Passes
     two = [laps, Circuit().laps(5, seed=1)]
     passes = laid_out(*two)
     observations, tracks = [each.observations for each in two], [each.track for each in two]
-    parts = fitting._parts(passes, observations, tracks, LEAD)
-    assert sum(len(part.observations) for part in parts) == sum(map(len, tracks))
+    parts = fitting.parts_to_follow(passes, observations, tracks, LEAD)
+    assert sum(len(seen) for seen, _, _ in parts) == sum(map(len, tracks))
     np.testing.assert_array_equal(
-        np.concatenate([part.observations for part in parts]), np.concatenate(observations)
+        np.concatenate([seen for seen, _, _ in parts]), np.concatenate(observations)
     )
     when = passes.places.times + np.array([0, len(tracks[0])])[passes.places.segments]
     begin = 0
-    for part in parts:
-        end = begin + len(part.observations)
+    for seen, _, kept in parts:
+        end = begin + len(seen)
         # Edges lie between two ticks.
         own = (when >= begin + 1) & (when < end - 1)
         assert own.any()
-        assert not part.kept[own].any()
+        assert not kept[own].any()
         begin = end
 
 
@@ -127,18 +127,18 @@ def test_only_so_many_ticks_are_followed(
 ) -> None:
     """A stretch at the beginning of each part."""
     monkeypatch.setattr(fitting, 'MOST_TICKS', 800)
-    parts = fitting._parts(passes, [laps.observations], [laps.track], LEAD)
-    assert [len(each.observations) for each in parts] == [200] * FOLDS
+    parts = fitting.parts_to_follow(passes, [laps.observations], [laps.track], LEAD)
+    assert [len(seen) for seen, _, _ in parts] == [200] * FOLDS
     edges = np.linspace(0, len(laps.track), FOLDS + 1)[:-1].astype(int)
-    for edge, each in zip(edges, parts, strict=True):
-        np.testing.assert_array_equal(each.truth[:, 0], laps.track[edge : edge + 200])
+    for edge, (_, truth, _) in zip(edges, parts, strict=True):
+        np.testing.assert_array_equal(truth[:, 0], laps.track[edge : edge + 200])
 
 
 def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     laps: Drive, passes: Passes, fitted: Fitted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is wrong while it is told to be elsewhere says nothing of a drive."""
-    run = fitting._run
+    run = fitting.follow
 
     def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
         means, covariances, told = run(route, observations)
@@ -146,7 +146,7 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
         means[-100:] += 5.0
         return means, covariances, told
 
-    monkeypatch.setattr(fitting, '_run', blind)
+    monkeypatch.setattr(fitting, 'follow', blind)
     found = fit(passes, [laps.observations], [laps.track], LEAD, Tuning())
     assert found is not None
     np.testing.assert_allclose(found.factors, fitted.factors, rtol=0.25)
@@ -182,7 +182,7 @@ def test_factors_make_ellipses_hold_their_share(laid_out: Callable[..., Passes])
         route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
         for seed in range(1, 4):
             drive = Circuit().laps(6, seed=trained + seed)
-            means, covariances, _ = fitting._run(route, drive.observations)
+            means, covariances, _ = fitting.follow(route, drive.observations)
             truth = segment_targets(drive.track, passes.horizons, passes.period_s)
             errors, spreads = (means - truth)[LEAD:], covariances[LEAD:]
             for column, found in enumerate(squares):
@@ -200,7 +200,7 @@ def test_the_score_is_the_log_density_of_the_truth(passes: Passes) -> None:
     route = learn_route(passes, every, Tuning())
     spread = np.array([[4.0, 1.0], [1.0, 2.0]])
     errors = np.array([[0.5, -1.0], [np.nan, 0.0], [1e6, 0.0]])
-    scores = fitting._scores(errors, np.tile(spread, (3, 1, 1)), route)
+    scores = fitting.log_scores(errors, np.tile(spread, (3, 1, 1)), route)
     whole = np.sqrt(np.linalg.det(np.cov(route.targets[:, 0].T)))
     density = np.exp(-0.5 * errors[0] @ np.linalg.solve(spread, errors[0]))
     density /= np.sqrt(np.linalg.det(spread))

@@ -14,12 +14,9 @@ from scipy import constants
 from two_manifold_ros.route.learning import LARGEST_LOG_PACE
 from two_manifold_ros.route.visits import (
     features_along,
-    FeatureStream,
     gains_for,
     lay_out,
     learn_forward,
-    LEAST_MEMORY_TICKS,
-    LONGEST_LAG_S,
     MEMORIES,
     memory_of,
     motionless,
@@ -96,13 +93,13 @@ def test_the_memory_of_several_drives() -> None:
 
 def test_the_memory_has_bounds() -> None:
     noise = np.random.default_rng(0).normal(size=(2000, 3))
-    assert memory_of([noise], PERIOD_S) == pytest.approx(LEAST_MEMORY_TICKS * PERIOD_S)
+    assert memory_of([noise], PERIOD_S) == pytest.approx(4.0 * PERIOD_S)
     drift = np.repeat([[1.0], [-1.0]], 1000, axis=0)
-    assert memory_of([drift], PERIOD_S) == pytest.approx(LONGEST_LAG_S)
+    assert memory_of([drift], PERIOD_S) == pytest.approx(12.0)
     # Nor longer than a third of a short drive.
     slow = np.cos(np.linspace(0.0, np.pi, 90))[:, None]
-    assert LEAST_MEMORY_TICKS * PERIOD_S < memory_of([slow], PERIOD_S) <= 30 * PERIOD_S
-    assert memory_of([drift[999:1001]], PERIOD_S) == pytest.approx(LEAST_MEMORY_TICKS * PERIOD_S)
+    assert 4.0 * PERIOD_S < memory_of([slow], PERIOD_S) <= 30 * PERIOD_S
+    assert memory_of([drift[999:1001]], PERIOD_S) == pytest.approx(4.0 * PERIOD_S)
 
 
 def test_the_memory_without_a_channel_that_never_moved() -> None:
@@ -121,16 +118,6 @@ def test_features_against_a_loop() -> None:
     for tick in range(30):
         np.testing.assert_allclose(found[tick], [*means[0], *means[1], *seen[tick]])
         means += gains[:, None] * (seen[tick] - means)
-
-
-def test_features_start_anew() -> None:
-    seen = np.random.default_rng(0).normal(size=(10, 2))
-    stream = FeatureStream(2, np.array([0.3]))
-    first = [stream.push(each).copy() for each in seen]
-    assert stream.age == 10
-    stream.start()
-    assert stream.age == 0
-    np.testing.assert_array_equal([stream.push(each).copy() for each in seen], first)
 
 
 def test_means_last_as_long_as_the_memory_says(passes: Passes) -> None:

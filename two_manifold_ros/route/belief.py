@@ -35,7 +35,6 @@ from two_manifold_ros.route.route import (
     STANDS,
 )
 from two_manifold_ros.route.updating import mean_state, predict, update
-from two_manifold_ros.route.visits import FeatureStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,15 +43,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.steps import Cells
     from two_manifold_ros.route.updating import Known, Stack
     from two_manifold_ros.typing import Bools, Floats, Indices
-
-STARTS_ON, STARTS_STANDING, STARTS_OFF = 0.6, 0.4, 0.15
-"""
-Chances at a start that a rolling vehicle is on the route, that a standing one is, and that either
-is off it on a road of the same pieces; the rest is elsewhere.
-
-A standing one is rather off the route, so that no place is reported before it moves. With .45 and
-.5 of the first no error of those tried changes by more than 5 %.
-"""
 
 
 @compiled
@@ -169,12 +159,20 @@ class RouteBelief:
         Log-density that was predicted for the last observation.
     state : (k,)
         Mean two-manifold state under the belief on the route, the constant first.
+    starts_on, starts_standing, starts_off
+        Chances at a start that a rolling vehicle is on the route, that a standing one is, and that
+        either is off it on a road of the same pieces; the rest is elsewhere. A standing one is
+        rather off the route, so that no place is reported before it moves. With .45 and .5 of the
+        first no error of those tried changes by more than 5 %.
 
     """
 
+    starts_on = 0.6
+    starts_standing = 0.4
+    starts_off = 0.15
+
     def __init__(self, route: Route) -> None:
         self._route = route
-        self._stream = FeatureStream(route.channels, route.gains)
         self.offsets = SensorOffsets(route)
         places = len(route.noise)
         self.chances, self.paces, self.spreads = np.zeros((3, places, ROWS))
@@ -201,9 +199,9 @@ class RouteBelief:
         self._known = _known(route, weights)
         scale = np.sqrt(weights)
         self._sight = (
-            self._stream.gains,
-            self._stream.means,
-            self._stream.features,
+            route.gains,
+            np.zeros((len(route.gains), route.channels)),
+            np.zeros(len(scale)),
             np.ascontiguousarray(route.whitening * scale[:, None]),
             np.zeros(len(scale)),
             np.ascontiguousarray(route.new_whitening),
@@ -218,15 +216,15 @@ class RouteBelief:
 
     def start(self) -> None:
         """Start at the beginning of a drive or anywhere, rolling or standing."""
-        self._stream.start()
+        self._age = 0
         self.offsets.start()
         route = self._route
         places = len(self.chances)
         rolls, stands = route.beginnings
         self.chances[:] = 0.0
-        self.chances[:, ON_NEW] = STARTS_ON * rolls
-        self.chances[:, OFF_NEW] = STARTS_OFF / places
-        self.chances[:, STANDS] = STARTS_STANDING * stands
+        self.chances[:, ON_NEW] = self.starts_on * rolls
+        self.chances[:, OFF_NEW] = self.starts_off / places
+        self.chances[:, STANDS] = self.starts_standing * stands
         self.paces[:] = 1.0
         self.paces[:, STANDS] = 0.0
         self.spreads[:] = route.pace_spread**2
@@ -286,13 +284,13 @@ class RouteBelief:
 
         """
         evidence, shift, self._count = update(
-            observation - self.offsets.applied, self._stream.age == 0, self._filled, self._known,
+            observation - self.offsets.applied, self._age == 0, self._filled, self._known,
             self._sight, self._route.tick_lengths, self._count, self.elsewhere,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
             return 0.0
-        self._stream.age += 1
+        self._age += 1
         self.offsets.follow(observation, self.chances, self.paces, self._active[: self._count])
         self.elsewhere = float(self._totals[ROWS])
         self.log_evidence = math.log(evidence) + shift

@@ -24,11 +24,8 @@ Degrees of freedom of the density of an observation.
 With 30 the end of ipz10, where the car brakes hard, errs three times as much, others hardly.
 """
 
-OTHER_TAIL, OTHER_WIDTH = 2.0, 2.0
-"""Degrees of freedom, and times the variance of training, of what was never seen."""
-
-REST_PRIOR_TICKS = 20.0
-"""Ticks at rest, or at a low pace, that weigh as much as what is expected there."""
+OTHER_TAIL = 2.0
+"""Degrees of freedom of the densities of what was never seen."""
 
 LEAST_VARIANCE = 1e-4
 """Of a density, in standard deviations squared, so that a channel that never moved has one."""
@@ -68,7 +65,7 @@ def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]
     noise = np.diag([*[means_calm] * times, 1.0])
     spread = shared(np.full(channels, offset_spread), times + 1) + np.kron(noise, variances)
     if len(seen):
-        share = len(seen) / (len(seen) + REST_PRIOR_TICKS)
+        share = _share(seen)
         median = np.median(seen, axis=0)
         apart = seen - median
         centre = centre + share * (median - centre)
@@ -87,17 +84,24 @@ def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]
     }
 
 
+def _share(seen: Floats) -> float:
+    """Return the weight of ticks seen at rest or at a low pace: 20 of them weigh half."""
+    return len(seen) / (len(seen) + 20.0)
+
+
 def _on_any_road(passes: Passes, kept: Bools, own: Floats, lasting: Floats) -> dict[str, Density]:
+    # What was never seen has twice the variance of training.
+    width = 2.0
     seen, channels, hidden = passes.series, passes.channels, len(lasting)
     design = np.column_stack([seen[:, :hidden], np.ones(len(seen))])
     wanted = seen[:, hidden:]
     normal = design.T @ design + 1e-3 * len(design) * np.eye(hidden + 1)
     line = np.linalg.solve(normal, design.T @ wanted)
     apart = wanted - design @ line
-    covariance = OTHER_WIDTH * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(channels)
+    covariance = width * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(channels)
     centre = np.median(seen[:, :hidden], axis=0)
     apart = seen[:, :hidden] - centre
-    spread = OTHER_WIDTH * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(hidden)
+    spread = width * apart.T @ apart / len(apart) + LEAST_VARIANCE * np.eye(hidden)
     spread += shared(passes.shifts, hidden // channels)
     return {
         'other': _density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
@@ -112,7 +116,7 @@ def _at_a_low_pace(
     """Return the density of any road, drawn to the visits at less than about half a pace."""
     seen = passes.features[kept & (passes.log_paces < -0.6)]
     seen = seen[:, -passes.channels :]
-    share = len(seen) / (len(seen) + REST_PRIOR_TICKS)
+    share = _share(seen)
     if len(seen):
         middle = np.median(seen, axis=0)
         apart = seen - middle

@@ -70,15 +70,6 @@ class Fitted:
     lost_m: float
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A stretch to follow, and the visits that it has to be followed without."""
-
-    observations: Floats
-    truth: Floats
-    kept: Bools
-
-
 def fit(
     passes: Passes,
     observations: Sequence[Floats],
@@ -106,26 +97,26 @@ def fit(
         None where the drives are too short to leave a part out, or no position of them is known.
 
     """
-    parts = _parts(passes, observations, tracks, lead)
+    parts = parts_to_follow(passes, observations, tracks, lead)
     if not parts:
         return None
-    errors, covariances, told_at = [], [], []
-    for part in parts:
-        route = learn_route(passes, part.kept, tuning)
-        means, spreads, told = _run(route, part.observations)
-        errors.append((means - part.truth)[lead:])
+    errors, covariances, driven = [], [], []
+    for seen, truth, kept in parts:
+        route = learn_route(passes, kept, tuning)
+        means, spreads, driving = follow(route, seen)
+        errors.append((means - truth)[lead:])
         covariances.append(spreads[lead:])
-        told_at.append(told[lead:])
+        driven.append(driving[lead:])
     missed, spreads = np.concatenate(errors), np.concatenate(covariances)
     if not np.isfinite(missed[:, 0]).any():
         return None
-    told = np.concatenate(told_at)
-    factors, _ = calibration_factors(missed[told], spreads[told])
+    driving = np.concatenate(driven)
+    factors, _ = calibration_factors(missed[driving], spreads[driving])
     away = np.sqrt(np.square(missed[:, 0]).sum(axis=1))
     # Beyond a quarter of the track's spread a position is plainly wrong.
     lost_m = 0.25 * float(np.sqrt(route.targets[:, 0].var(axis=0).sum()))
     # What is published is calibrated.
-    scores = _scores(missed[:, 0], spreads[:, 0] * factors[0], route)
+    scores = log_scores(missed[:, 0], spreads[:, 0] * factors[0], route)
     return Fitted(
         factors,
         float(np.nanmean(scores)),
@@ -135,9 +126,10 @@ def fit(
     )
 
 
-def _parts(
+def parts_to_follow(
     passes: Passes, observations: Sequence[Floats], tracks: Sequence[Floats], lead: int
-) -> list[_Part]:
+) -> list[tuple[Floats, Floats, Bools]]:
+    """Return observations and truth of stretches to follow, and the visits to follow them with."""
     places = passes.places
     lengths = [len(each) for each in observations]
     total = sum(lengths)
@@ -159,27 +151,37 @@ def _parts(
                 if np.isnan(tracks[index]).all():
                     continue
                 truth = segment_targets(tracks[index], passes.horizons, passes.period_s)
-                parts.append(_Part(observations[index][first:last], truth[first:last], kept))
+                parts.append((observations[index][first:last], truth[first:last], kept))
                 left -= last - first
     return parts
 
 
-def _run(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools]:
+def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools]:
+    """
+    Follow a stretch (T, d) on a map.
+
+    Returns
+    -------
+    means, covariances : (T, H + 1, 2), (T, H + 1, 2, 2)
+        As read, not calibrated.
+    driving : (T,) bool
+        Whether the vehicle drives on the route as in training. Where it crashed its position is
+        wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
+
+    """
     belief = RouteBelief(route)
     count = route.targets.shape[1]
     means = np.empty((len(observations), count, 2))
     covariances = np.empty((len(observations), count, 2, 2))
-    told: Bools = np.zeros(len(observations), dtype=np.bool_)
+    driving: Bools = np.zeros(len(observations), dtype=np.bool_)
     for tick, observation in enumerate(observations):
         belief.update(observation)
         means[tick], covariances[tick] = belief.read()
-        # Where a vehicle crashed its position is wrong by as much as it slid, which says nothing
-        # of a drive: only what drives on the route as in training calibrates ellipses.
-        told[tick] = belief.driving > 0.5
-    return means, covariances, told
+        driving[tick] = belief.driving > 0.5
+    return means, covariances, driving
 
 
-def _scores(errors: Floats, covariances: Floats, route: Route) -> Floats:
+def log_scores(errors: Floats, covariances: Floats, route: Route) -> Floats:
     """Return the logarithm of the density of each true position, NaN where it is not known."""
     scores = np.full(len(errors), np.nan)
     known = np.isfinite(errors).all(axis=1)

@@ -35,12 +35,6 @@ if TYPE_CHECKING:
 LARGEST_LOG_PACE = 0.6
 """Of a visit that counts for the spread of paces: beyond it the vehicle stopped or was carried."""
 
-BESIDE = (1.0, 0.5, 0.1)
-"""Weights of a place and of those one and two beside it in what is usual: less than a tick."""
-
-WIDE = (1.0, 1.0, 1.0)
-"""The same in spreads, which take more visits to know."""
-
 
 @dataclass(frozen=True)
 class Tuning:
@@ -206,7 +200,9 @@ class _Learner:
         self.summing = csr_matrix(
             (np.ones(total), (self.visited, np.arange(total))), (self.count, total)
         )
-        self.beside, self.wide = self._smoother(BESIDE), self._smoother(WIDE)
+        # Neighbours, less than a tick away, count for what is usual; more for spreads, which take
+        # more visits to know.
+        self.beside, self.wide = self._smoother((1.0, 0.5, 0.1)), self._smoother((1.0, 1.0, 1.0))
         steady = kept & (np.abs(self.paces) < LARGEST_LOG_PACE)
         middle = np.median(np.abs(self.paces[steady])) if steady.any() else 0.0
         # No IMU tells a smaller one from the usual pace.

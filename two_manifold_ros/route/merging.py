@@ -33,19 +33,6 @@ SLOW_SHARE = 0.1
 SAME_PASS_STEPS = 20
 """Steps back along a drive within which a place cannot be visited again: a bend is no lap."""
 
-MOST_SUCCESSORS = 6
-"""Ways that lead on from one place; more do not meet in a point on any route."""
-
-RADII_TICKS = tuple(0.5 * 2.0 ** (step / 2.0) for step in range(11))
-"""
-Radii of a merge that are tried, in ticks of travel.
-
-From half a tick, below which the steps themselves lie apart, to sixteen.
-"""
-
-RADIUS_STEPS = 12_000
-"""Steps of the drives, evenly spread in stretches, on which radii are compared: some laps."""
-
 STANDS_S = (1.0, 2.0, 4.0)
 """
 Seconds in which a standing vehicle gets less far than one at ``SLOW_SHARE`` does.
@@ -143,7 +130,8 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     ]
     if not runs:
         return None
-    radius_m = _radius(_some(runs, RADIUS_STEPS), step_m)
+    # Some laps are enough to compare radii.
+    radius_m = _radius(_some(runs, 12_000), step_m)
     spacing = _local_spacing(runs, _merge(runs, radius_m, SAME_PASS_STEPS), step_m)
     fine = [run for index, track in enumerate(tracks) for run in _walk(track, index, spacing)]
     merged = _merge(fine, radius_m, FINENESS * SAME_PASS_STEPS)
@@ -322,6 +310,8 @@ def _radius(runs: list[_Run], step_m: float) -> float:
     radius is doubled it is enough. Between .88 and .97 one of nine recordings and worlds gets
     other places: those of f1tenth_ipz20 are a fifth fewer above .9, and it errs less.
     """
+    # In ticks of travel, from half of one, below which the steps themselves lie apart.
+    radii = [0.5 * 2.0 ** (step / 2.0) for step in range(11)]
     enough = 0.94
     counts: dict[float, int] = {}
 
@@ -330,8 +320,8 @@ def _radius(runs: list[_Run], step_m: float) -> float:
             counts[radius] = len(_merge(runs, radius * step_m, SAME_PASS_STEPS).positions)
         return counts[radius]
 
-    best: float = RADII_TICKS[-1]
-    for radius, double in reversed(list(zip(RADII_TICKS, RADII_TICKS[2:], strict=False))):
+    best: float = radii[-1]
+    for radius, double in reversed(list(zip(radii, radii[2:], strict=False))):
         if count(double) < enough * count(radius):
             break
         best = radius
@@ -409,7 +399,7 @@ def _find_ahead(
     for _ in range(5):
         stop = end
         for j in range(begin, stop):
-            for w in range(MOST_SUCCESSORS):
+            for w in range(ways.shape[1]):
                 k = ways[front[j], w]
                 if k < 0 or end >= len(front):
                     break
@@ -438,7 +428,8 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     after = np.full(count, -1, dtype=np.int64)
     opened = np.empty(count, dtype=np.int64)
     visited = np.empty(count, dtype=np.int64)
-    ways = np.full((count, MOST_SUCCESSORS), -1, dtype=np.int64)
+    # Where places lead: more than six ways do not meet in a point on any route.
+    ways = np.full((count, 6), -1, dtype=np.int64)
     front = np.empty(256, dtype=np.int64)
     places, current = 0, -1
     for i in range(count):
@@ -465,7 +456,7 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
                 heads[cell] = places
                 places += 1
             if current >= 0 and best != current:
-                for w in range(MOST_SUCCESSORS):
+                for w in range(ways.shape[1]):
                     if ways[current, w] == best:
                         break
                     if ways[current, w] < 0:

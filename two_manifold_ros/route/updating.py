@@ -50,9 +50,6 @@ Densities of an observation (at rest alone, at rest, other, slow) and of the slo
 other) of a ``Route``, and the chances (2,) that drives of the training began rolling and standing.
 """
 
-REST_ALONE, REST, OTHER, SLOW = range(4)
-REST_MEANS, OTHER_MEANS = range(2)
-
 Known: TypeAlias = tuple[Placeless, Ways, Changes, Looks, Floats, Floats]
 """
 Arrays of a route, the last of them numbers (15,) and states (P, k).
@@ -190,14 +187,15 @@ def log_placeless(
     """
     given, of_means, begins = placeless
     nothing = means[:0]
-    lasting = persistence * log_density(of_means, OTHER_MEANS, means, nothing)
-    stands = log_density(given, REST_ALONE, observation, means) + lasting
+    rest_alone, rest, other_road, slow_pace, rest_means, other_means = 0, 1, 2, 3, 0, 1
+    lasting = persistence * log_density(of_means, other_means, means, nothing)
+    stands = log_density(given, rest_alone, observation, means) + lasting
     # The first observation has no slow means: they begin with it.
     if not first:
-        resting = persistence * log_density(of_means, REST_MEANS, means, nothing)
-        stands = max(stands, log_density(given, REST, observation, means) + resting)
-    slow = log_density(given, SLOW, observation, means) + lasting
-    other = log_density(given, OTHER, observation, means) + lasting
+        resting = persistence * log_density(of_means, rest_means, means, nothing)
+        stands = max(stands, log_density(given, rest, observation, means) + resting)
+    slow = log_density(given, slow_pace, observation, means) + lasting
+    other = log_density(given, other_road, observation, means) + lasting
     moves = max(slow, other)
     moves_by = moves - stands
     stands, moves = sharpness * stands, sharpness * moves

@@ -32,12 +32,6 @@ The shorter predicts the next observation, the longer carries what is off on thi
 SETTLED = 2.0
 """Time constants after which a slow mean hardly remembers where it began: 14 % of it."""
 
-LEAST_MEMORY_TICKS = 4.0
-"""Shortest memory: means over less than a tick are the observation itself."""
-
-LONGEST_LAG_S = 12.0
-"""Largest lag of the autocorrelations: no slow mean may take longer to settle."""
-
 PACE_PLACES = 8
 """
 Places before and behind over which the pace of a visit is measured: four ticks each way.
@@ -46,54 +40,21 @@ With half of them the noise of positions passes for pace: ipz20 errs by a tenth 
 """
 
 
-class FeatureStream:
-    """
-    The features of a live stream: slow means of d channels, and the observation itself.
-
-    Parameters
-    ----------
-    channels
-        Of an observation, d.
-    gains : (m,)
-        Share of a new observation in each slow mean.
-
-    Attributes
-    ----------
-    gains, means, features : (m,), (m, d), (d (1 + m),)
-        See `take_features`; the features are those of the newest observation.
-    age
-        Observations since the start.
-
-    """
-
-    def __init__(self, channels: int, gains: Floats) -> None:
-        self.gains = gains
-        self.means = np.zeros((len(gains), channels))
-        self.features = np.zeros(channels * (1 + len(gains)))
-        self.age = 0
-
-    def start(self) -> None:
-        """Forget everything: every mean starts at the next observation."""
-        self.age = 0
-
-    def push(self, observation: Floats) -> Floats:
-        """Take one (d,) observation; return its (d (1 + m),) features, valid until the next."""
-        take_features(observation, self.gains, self.means, self.features, self.age == 0)
-        self.age += 1
-        return self.features
-
-
 def gains_for(memories_s: tuple[float, ...], period_s: float) -> Floats:
     """Return the share of a new observation in a mean of each memory."""
     return -np.expm1(-period_s / np.array(memories_s))
 
 
 def features_along(observations: Floats, gains: Floats) -> Floats:
-    """Return the features (T, d (1 + m)) of each tick of one segment (T, d), as of a stream."""
-    stream = FeatureStream(observations.shape[1], gains)
+    """
+    Return the features (T, d (1 + m)) of each tick of one segment (T, d), as of a live stream.
+
+    They are the slow means of the observations before, and the observation itself.
+    """
+    means = np.zeros((len(gains), observations.shape[1]))
     features = np.empty((len(observations), observations.shape[1] * (1 + len(gains))))
-    for row, observation in zip(features, observations, strict=True):
-        row[:] = stream.push(observation)
+    for tick, observation in enumerate(observations):
+        take_features(observation, gains, means, features[tick], tick == 0)
     return features
 
 
@@ -254,14 +215,20 @@ def motionless(means: Floats) -> Floats:
     return still
 
 
-def memory_of(observations: Sequence[Floats], period_s: float) -> float:
+def memory_of(
+    observations: Sequence[Floats],
+    period_s: float,
+    least_ticks: float = 4.0,
+    longest_s: float = 12.0,
+) -> float:
     """
     Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
     It is the lag at which the autocorrelation has fallen to 1 / e. The observations of each
-    segment are (T, d), standardised.
+    segment are (T, d), standardised. Means over less than the least are the observation itself;
+    no slow mean may take longer to settle than the longest.
     """
-    longest = max(min(round(LONGEST_LAG_S / period_s), max(map(len, observations)) // 3), 1)
+    longest = max(min(round(longest_s / period_s), max(map(len, observations)) // 3), 1)
     sums = np.zeros((longest + 1, observations[0].shape[1]))
     for each in observations:
         if len(each) > 2 * longest:
@@ -273,7 +240,7 @@ def memory_of(observations: Sequence[Floats], period_s: float) -> float:
     with np.errstate(divide='ignore', invalid='ignore'):
         alike = np.nan_to_num(sums / sums[0], nan=0.0) > math.exp(-1.0)
     lags = [int(np.argmin(column)) if not column.all() else longest for column in alike.T]
-    return max(float(max(lags)), LEAST_MEMORY_TICKS) * period_s
+    return max(float(max(lags)), least_ticks) * period_s
 
 
 def learn_forward(
