@@ -10,8 +10,7 @@ from tpsr_streams import part, unit, wandering
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.batch import learn
 from two_manifold_ros.tpsr.belief import TpsrBelief
-from two_manifold_ros.tpsr.exact import ExactLearner
-from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
@@ -89,28 +88,6 @@ def test_forgetting_is_that_of_a_weighted_batch(batch: int) -> None:
         evidences(whole, triples.observations),
         atol=1e-9,
     )
-
-
-@pytest.mark.parametrize('kind', [OnlineLearner, ExactLearner])
-def test_what_has_faded_counts_a_share(kind: type[Learner]) -> None:
-    triples = wandering(200)
-    ours = kind(LearnerSettings(4, 8, RIDGE, fold_every=20), unit(SIZE), SIZE, OBSERVATIONS)
-    ours.add_all(part(triples, 0, 120))
-    before = evidences(ours.parameters(), triples.observations)
-    ours.fade(0.05)
-    faded = evidences(ours.parameters(), triples.observations)
-    np.testing.assert_allclose(faded, before, atol=1e-9)
-    ours.add_all(part(triples, 120, 200))
-    ours.covariance.refresh()
-    shares = np.where(np.arange(200) < 120, 0.05, 1.0)
-    weighted = vars(triples) | {'importance': triples.importance * shares}
-    whole = learn(Triples(**weighted), unit(SIZE), 4, RIDGE)
-    np.testing.assert_allclose(
-        evidences(ours.parameters(), triples.observations),
-        evidences(whole, triples.observations),
-        atol=1e-9,
-    )
-    assert ours.parameters().bound == pytest.approx(whole.bound)
 
 
 def test_importance_counts_as_often_as_it_says() -> None:

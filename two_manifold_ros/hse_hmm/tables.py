@@ -69,7 +69,11 @@ def stabilised(weights: Floats, states: Floats) -> Floats:
     matrix = shrink_growing_modes(inner, as_factor=True)
     if np.array_equal(matrix, np.eye(len(inner))):
         return states
-    return np.hstack([states[:, :1], states[:, 1:] @ matrix.T])
+    result = np.hstack([states[:, :1], states[:, 1:] @ matrix.T])
+    # Of modes that are nearly parallel, rounding alone moves the moduli.
+    while (radius := spectral_radius(transition(weights, result))) > 1.0 + 1e-9:
+        result[:, 1:] /= radius
+    return result
 
 
 @dataclass(frozen=True)

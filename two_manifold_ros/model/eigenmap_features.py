@@ -32,10 +32,8 @@ class EigenmapFeatures:
 
     Parameters
     ----------
-    windows
-        Training windows of the embedding.
-    extension
-        Of the embedding, see section 8 of the note.
+    windows, extension
+        Training windows of the embedding, and its extension, see section 8 of the note.
 
     Raises
     ------
@@ -49,8 +47,16 @@ class EigenmapFeatures:
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
-        _check_windows(self.windows)
-        _check_extension(self.extension, len(self.windows))
+        series, starts = self.windows.series, self.windows.starts
+        check_count('width', self.windows.width)
+        check_array('series', series, (None, None), 'float64')
+        check_array('starts', starts, (None,), 'int64')
+        if not (starts.min() >= 0 and starts.max() <= series.shape[1] - self.windows.width):
+            refuse('starts lie outside the series')
+        try:
+            check_extension(self.extension, len(self.windows))
+        except ValueError as error:
+            refuse(str(error))
 
     @property
     def inputs(self) -> int:
@@ -90,25 +96,5 @@ class EigenmapFeatures:
 
 
 def eigenmap_features(model: Model) -> EigenmapFeatures:
-    """
-    Return the features in which a trained model embeds past windows.
-
-    They are the coordinates of its state, without the constant.
-    """
+    """Return the coordinates of the state of a trained model, without the constant, as features."""
     return EigenmapFeatures(WindowSet(model.series, model.starts, model.window), model.warm_start)
-
-
-def _check_windows(windows: WindowSet) -> None:
-    check_count('width', windows.width)
-    check_array('series', windows.series, (None, None), 'float64')
-    check_array('starts', windows.starts, (None,), 'int64')
-    count = windows.series.shape[1] - windows.width + 1
-    if not (windows.starts.min() >= 0 and windows.starts.max() < count):
-        refuse('starts lie outside the series')
-
-
-def _check_extension(extension: Extension, count: int) -> None:
-    try:
-        check_extension(extension, count)
-    except ValueError as error:
-        refuse(str(error))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
     """
-    Learn in the efficient form, which never builds the third moments of all features.
+    Learn eq. (7a-c) from the sums (6a-d), without the third moments of all features.
 
     Parameters
     ----------
@@ -32,11 +32,6 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
         Dimension of the state, k; fewer if the samples do not have so many.
     ridge
         Ridge on the observation covariance, per sample.
-
-    Returns
-    -------
-    Tpsr
-        Eq. (7a-c) from the sums (6a-d).
 
     """
     values, left, right = _leading(triples, states)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.learner import LARGEST_SQUARE, squared_length
+from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.parameters import Tpsr
@@ -16,20 +16,17 @@ if TYPE_CHECKING:
 
 
 SMALLEST_EVIDENCE = 0.05
-"""Below this evidence an observation contradicts the belief, and is passed over (section 6.5)."""
+"""
+Below this evidence an observation contradicts the belief, and is passed over (section 6.5).
 
-_SMALLEST_NORMALISER = 1e-9
-"""Of a state before it is normalised, which is a likelihood where one is usual."""
+Half of it lets likelihoods that are mostly noise move the belief, twice of it passes over rare
+turns of the stream.
+"""
 
 
 class TpsrBelief:
     """
-    What is believed about the hidden state.
-
-    Parameters
-    ----------
-    tpsr
-        What is filtered with; ``adopt`` exchanges it.
+    Belief about the hidden state, filtered by a TPSR that ``adopt`` exchanges.
 
     Attributes
     ----------
@@ -42,11 +39,10 @@ class TpsrBelief:
 
     def __init__(self, tpsr: Tpsr) -> None:
         self.tpsr = tpsr
-        self.state = tpsr.start.copy()
-        self.accepted = True
+        self.start()
 
     def start(self) -> None:
-        """Begin at the state on average."""
+        """Restart at the state on average."""
         self.state = self.tpsr.start.copy()
         self.accepted = True
 
@@ -58,7 +54,7 @@ class TpsrBelief:
         -------
         float
             Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
-            sum of that and its likelihood on average. One half says that the belief foretells
+            sum of that and its likelihood on average. One half says that the belief predicts
             no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
             when features are zero, not finite or longer than 1e6, the observation was passed
             over and the state moved on by (6.3).
@@ -96,18 +92,7 @@ class TpsrBelief:
                 self.state = self.tpsr.start.copy()
 
     def adopt(self, tpsr: Tpsr, move: Move) -> None:
-        """
-        Go on with newer parameters.
-
-        Parameters
-        ----------
-        tpsr
-            The newer parameters.
-        move
-            From their bases at the time of the present ones to theirs; the state moves along,
-            or it would jump at every update.
-
-        """
+        """Continue with newer parameters; the state moves along with their bases."""
         left = move.left[: tpsr.states, : len(self.state)]
         self.tpsr = tpsr
         if not self._move_to(left @ self.state):
@@ -115,8 +100,9 @@ class TpsrBelief:
 
     def _move_to(self, state: Floats) -> bool:
         """Normalise a state and take it, unless it cannot be one."""
+        # It is a likelihood where one is usual.
         total = float(self.tpsr.normaliser @ state)
-        if not abs(total) > _SMALLEST_NORMALISER:
+        if not abs(total) > 1e-9:
             return False
         state = state / total
         if not float(state @ state) <= self.tpsr.bound**2:

@@ -16,16 +16,30 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Floats
 
-
-PRECISIONS = {'double': np.float64, 'single': np.float32}
-
 LARGEST_SIZE = 1_000_000
-"""Features beyond which a product of maps or a set of words is refused as a slip."""
+"""
+Features beyond which a product of maps or a set of words is refused as a slip.
+
+Twice as many would need 16 MB a sample; half as many would still let any useful map pass.
+"""
+
+LARGEST_SQUARE = 1e12
+"""
+Squared length of features above which they are a fault: they should be about one long.
+
+Sums of up to 1e280 times as much are finite, so the size itself decides nothing else.
+"""
+
+
+def squared_length(features: Floats) -> float:
+    """Return the squared length of (d,) features, not finite if a number in them is not."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return float(features @ features)
 
 
 def refuse(cause: str) -> NoReturn:
     """Raise the ``InputError`` that says why a feature map cannot be used."""
-    msg = f'the feature map is refused: {cause}; make it anew'
+    msg = f'the feature map is refused: {cause}; build it again'
     raise InputError(msg)
 
 
@@ -55,26 +69,7 @@ def check_points(points: Floats, inputs: int) -> Floats:
 def check_array(
     name: str, array: NDArray[Any], shape: tuple[int | None, ...], *kinds: str
 ) -> None:
-    """
-    Refuse an array of a feature map that is not of a shape and one of some dtypes, and finite.
-
-    Parameters
-    ----------
-    name
-        For the message.
-    array
-        Anything, since it may come from a file.
-    shape
-        Wanted lengths, ``None`` for any but 0.
-    kinds
-        Names of dtypes.
-
-    Raises
-    ------
-    InputError
-        Naming the array.
-
-    """
+    """Refuse what is no finite array of a shape, ``None`` for any but 0, and of some dtypes."""
     if not isinstance(array, np.ndarray):
         refuse(f'{name} is no array')
     pairs = zip(array.shape, shape, strict=False)
@@ -89,46 +84,9 @@ def check_array(
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
-    """
-    Refuse what is not a whole number of at least ``least``.
-
-    Raises
-    ------
-    InputError
-        Naming the number.
-
-    """
+    """Refuse what is not a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         refuse(f'{name} is {value!r}, not a whole number of at least {least}')
-
-
-def check_positive(name: str, value: object) -> None:
-    """
-    Refuse what is not a positive finite number.
-
-    Raises
-    ------
-    InputError
-        Naming the number.
-
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
-        refuse(f'{name} is {value!r}, not a positive number')
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """
-    Refuse what is not one of some names.
-
-    Raises
-    ------
-    InputError
-        Naming them.
-
-    """
-    if value not in choices:
-        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
-        raise InputError(msg)
 
 
 class FeatureMap(Protocol):
@@ -146,16 +104,7 @@ class FeatureMap(Protocol):
 
     def transform(self, points: Floats) -> Floats:
         """
-        Return the features of points.
-
-        Parameters
-        ----------
-        points : (n, inputs)
-
-        Returns
-        -------
-        (n, size) float64
-            A new array.
+        Return (n, size) float64 features of (n, inputs) points, a new array.
 
         Raises
         ------
@@ -174,12 +123,6 @@ class WithConstant:
 
     The normaliser of a TPSR, and its start, need features in which the constant can be written
     (Boots & Gordon 2011, eq. 5a, 5b): here it is the last unit vector.
-
-    Parameters
-    ----------
-    map
-        The other features.
-
     """
 
     map: FeatureMap
@@ -195,15 +138,7 @@ class WithConstant:
         return self.map.size + 1
 
     def transform(self, points: Floats) -> Floats:
-        """
-        Return the (n, size) features of (n, inputs) points.
-
-        Raises
-        ------
-        InputError
-            If the map refuses the points.
-
-        """
+        """Return the (n, size) features of (n, inputs) points, see ``FeatureMap``."""
         others = self.map.transform(points)
         return np.concatenate([others, np.ones((len(others), 1))], axis=1)
 
@@ -213,16 +148,9 @@ class IndicatorFeatures:
     """
     A one for the word that a point is and zeros for all others, for discrete data.
 
-    A point is a row of symbol codes 0, 1, ..., the first one counting most in the order of the
-    words: with two symbols 00, 01, 10, 11. The features of a point add up to one, so the constant
-    is written in them as all ones.
-
-    Parameters
-    ----------
-    symbols
-        In the alphabet.
-    length
-        Symbols in a word.
+    A point is a row of ``length`` codes 0, 1, ... of ``symbols``, the first one counting most in
+    the order of the words: with two symbols 00, 01, 10, 11. The features of a point add up to one,
+    so the constant is written in them as all ones.
 
     Raises
     ------
@@ -253,20 +181,12 @@ class IndicatorFeatures:
 
     @property
     def size(self) -> int:
-        """How many words there are."""
+        """Number of words."""
         words: int = self.symbols**self.length
         return words
 
     def transform(self, points: Floats) -> Floats:
-        """
-        Return the (n, size) one-hot rows of (n, length) symbol codes.
-
-        Raises
-        ------
-        InputError
-            If the points have another shape or hold anything but codes of symbols.
-
-        """
+        """Return the (n, size) one-hot rows of (n, length) codes, see ``FeatureMap``."""
         points = check_points(points, self.length)
         codes = np.clip(points, 0, self.symbols - 1).astype(np.int64)
         if not np.array_equal(codes, points):
@@ -291,11 +211,6 @@ class ActionObservationFeatures:
     A point is the numbers of the action, such as a throttle command, then those of the
     observation (Boots & Gordon 2011, the present features). With ``WithConstant`` around either
     map the product also holds the features of the other one alone.
-
-    Parameters
-    ----------
-    actions, observations
-        The maps of both parts.
 
     Raises
     ------
@@ -327,15 +242,7 @@ class ActionObservationFeatures:
         return self.actions.size * self.observations.size
 
     def transform(self, points: Floats) -> Floats:
-        """
-        Return the (n, size) features of (n, inputs) points, the observation's index quicker.
-
-        Raises
-        ------
-        InputError
-            If the points have another shape, or a map refuses its part.
-
-        """
+        """Return the (n, size) features of (n, inputs) points, the observation's index quicker."""
         points = check_points(points, self.inputs)
         actions, observations = np.split(points, [self.actions.inputs], axis=1)
         left = self.actions.transform(actions)
@@ -346,7 +253,7 @@ class ActionObservationFeatures:
 
 def importance_weights(probabilities: Floats) -> Floats:
     r"""
-    Return the weights that take out of samples how often the driver chose their actions.
+    Return the (n,) weights that take out of samples how often the driver chose their actions.
 
     .. math:: w = \prod_i \pi(a_i \mid h_i)^{-1}
 
@@ -361,10 +268,6 @@ def importance_weights(probabilities: Floats) -> Floats:
     probabilities : (n, l)
         Probability, or density, with which the policy chose each of the l actions of a sample,
         given the history at that moment.
-
-    Returns
-    -------
-    (n,)
 
     Raises
     ------
@@ -381,7 +284,7 @@ def importance_weights(probabilities: Floats) -> Floats:
         raise InputError(msg)
     if not ((probabilities > 0.0) & (probabilities < np.inf)).all():
         msg = (
-            'a policy chose an action to which it gives no positive finite probability; tell the '
+            'a policy chose an action to which it gives no positive finite probability; give the '
             'probabilities of the policy that drove'
         )
         raise InputError(msg)

@@ -7,20 +7,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 import math
-from typing import Protocol, TYPE_CHECKING
+from typing import Generic, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 from two_manifold_ros.tpsr.moments import ObservationCovariance, OperatorTensor
 from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums
-from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
+from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd, WholeSvd
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
+
+AnySvd = TypeVar('AnySvd', bound=ThinSvd | WholeSvd)
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,9 @@ class Triples:
 
     Parameters
     ----------
-    tests : (n, d)
-        :math:`\varphi^T_t`, characteristic features: of the future from the tick on.
-    next_tests : (n, d)
-        :math:`\varphi^T_{t+1}`: of the future from the tick after it on.
+    tests, next_tests : (n, d)
+        :math:`\varphi^T_t` and :math:`\varphi^T_{t+1}`, characteristic features: of the future
+        from the tick on, and from the tick after it on.
     histories : (n, h)
         :math:`\varphi^H_t`, indicative features: of the past before the tick.
     observations : (n, p)
@@ -53,319 +55,6 @@ class Triples:
         return len(self.tests)
 
 
-LARGEST_SQUARE = 1e12
-"""Squared length of features above which they are a fault: they should be about one long."""
-
-LARGEST_IMPORTANCE = 1e60
-"""Importance above which products with it might not be finite."""
-
-
-class Waiting:
-    """
-    Room for a few samples.
-
-    Parameters
-    ----------
-    room
-        Samples until it is full.
-    tests, histories, observations
-        Number of features of each.
-
-    """
-
-    def __init__(self, room: int, tests: int, histories: int, observations: int) -> None:
-        self._room = Triples(
-            np.zeros((room, tests)),
-            np.zeros((room, tests)),
-            np.zeros((room, histories)),
-            np.zeros((room, observations)),
-            np.zeros(room),
-        )
-        self._sizes = (tests, tests, histories, observations)
-        self.count = 0
-
-    @property
-    def full(self) -> bool:
-        """Whether there is no room left."""
-        return self.count == len(self._room)
-
-    def take(
-        self,
-        test: Floats,
-        next_test: Floats,
-        history: Floats,
-        observation: Floats,
-        importance: float,
-    ) -> bool:
-        """
-        Take one sample, and return whether its numbers can be computed with.
-
-        Raises
-        ------
-        InputError
-            If it has another number of features than was said at the start.
-
-        """
-        sizes = (len(test), len(next_test), len(history), len(observation))
-        if sizes != self._sizes:
-            names = ('test', 'next_test', 'history', 'observation')
-            index = next(i for i in range(4) if sizes[i] != self._sizes[i])
-            msg = (
-                f'{names[index]} has {sizes[index]} features, but the learner was made for '
-                f'{self._sizes[index]}: use the same feature maps all along'
-            )
-            raise InputError(msg)
-        # The sum and not the largest: that of NaN and a number may be the number.
-        squares = sum(squared_length(each) for each in (test, next_test, history, observation))
-        if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < LARGEST_IMPORTANCE):
-            return False
-        room, index = self._room, self.count
-        room.tests[index] = test
-        room.next_tests[index] = next_test
-        room.histories[index] = history
-        room.observations[index] = observation
-        room.importance[index] = importance
-        self.count += 1
-        return True
-
-    def peek(self) -> Triples:
-        """Return what waits, in buffers that the next samples overwrite."""
-        room, count = self._room, self.count
-        return Triples(
-            room.tests[:count],
-            room.next_tests[:count],
-            room.histories[:count],
-            room.observations[:count],
-            room.importance[:count],
-        )
-
-    def empty(self) -> Triples:
-        """Return the same, and let nothing wait any longer."""
-        triples = self.peek()
-        self.count = 0
-        return triples
-
-
-def squared_length(features: Floats) -> float:
-    """Return the squared length of (d,) features, not finite if it cannot be told."""
-    with np.errstate(over='ignore', invalid='ignore'):
-        return float(features @ features)
-
-
-SMALLEST_IMPORTANCE = 1e-60
-"""Importance below which a sample teaches nothing, and lets nothing fade."""
-
-
-class Svd(Protocol):
-    """A decomposition of the sum of outer products of tests and histories."""
-
-    @property
-    def left(self) -> Floats:
-        """The (r, d) directions of tests."""
-
-    @property
-    def values(self) -> Floats:
-        """The (r,) singular values, largest first."""
-
-    @property
-    def right(self) -> Floats:
-        """The (r, h) directions of histories."""
-
-    def right_coordinates(self, y: Floats) -> Floats:
-        """Return the (c, r) products of (c, h) vectors with them, at less cost than they have."""
-
-
-class Learner(ABC):
-    """
-    A learner: samples come in one by one, and parameters can be asked for at any time.
-
-    Parameters
-    ----------
-    settings
-        How it learns.
-    constant : (h,)
-        The constant written in history features: its product with each history is one.
-    tests, observations
-        Number of features of tests and of observations.
-
-    Attributes
-    ----------
-    covariance
-        That of the observations. All sums are weighted by importance and forgetting alike.
-    history_sum : (h,)
-        Weighted sum of the histories.
-    weight, test_square
-        Sum of the weights, and of the squared lengths of the tests.
-    samples, refused
-        How many samples were taken, and how many refused.
-
-    """
-
-    def __init__(
-        self, settings: LearnerSettings, constant: Floats, tests: int, observations: int
-    ) -> None:
-        histories = len(constant)
-        self.settings = settings
-        self.constant = constant
-        self.covariance = ObservationCovariance(observations, settings.ridge)
-        self.history_sum = np.zeros(histories)
-        self.weight = 0.0
-        self.test_square = 0.0
-        self.samples = 0
-        self.refused = 0
-        self.room = Waiting(settings.fold_every, tests, histories, observations)
-
-    @property
-    def waiting(self) -> int:
-        """Number of samples that wait for the next fold."""
-        return self.room.count
-
-    @property
-    @abstractmethod
-    def svd(self) -> Svd:
-        """The decomposition, which may change with the next fold."""
-
-    @property
-    @abstractmethod
-    def moments(self) -> Floats:
-        """The (p + 1, r, r) third moments in its bases, which later folds may overwrite."""
-
-    @abstractmethod
-    def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
-        """Add samples with (c,) weights to the decayed second and third moments."""
-
-    @abstractmethod
-    def fade_moments(self, share: float) -> None:
-        """Scale the second and third moments."""
-
-    @abstractmethod
-    def absorb(self, other: Self) -> None:
-        """Add the second and third moments of another learner, of which nothing waits."""
-
-    def add(
-        self,
-        test: Floats,
-        next_test: Floats,
-        history: Floats,
-        observation: Floats,
-        importance: float = 1.0,
-    ) -> Move | None:
-        """
-        Take one sample.
-
-        Parameters
-        ----------
-        test, next_test, history, observation
-            Features, see `Triples`. A sample is refused and counted if a number in them is not
-            finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`).
-        importance
-            Weight of the sample in every sum; one that is negative or not finite is refused as
-            well. It makes up for actions that were not chosen blindly, see `Triples`.
-
-        Returns
-        -------
-        Move or None
-            How the bases moved, if this sample completed a fold.
-
-        """
-        if 0.0 <= float(importance) < SMALLEST_IMPORTANCE:
-            self.samples += 1
-            return None
-        if not self.room.take(test, next_test, history, observation, importance):
-            self.refused += 1
-            return None
-        self.samples += 1
-        return self.fold() if self.room.full else None
-
-    def add_all(self, triples: Triples) -> Move:
-        """Take many samples, fold what waits, and return how the bases moved in all."""
-        whole = Move.none(len(self.svd.values))
-        for row in zip(
-            triples.tests,
-            triples.next_tests,
-            triples.histories,
-            triples.observations,
-            triples.importance,
-            strict=True,
-        ):
-            move = self.add(*row)
-            whole = whole if move is None else move.after(whole)
-        return self.fold().after(whole)
-
-    def fold(self) -> Move:
-        """Learn what waits, and return how the bases moved."""
-        batch = self.room.empty()
-        count = len(batch)
-        if not count:
-            return Move.none(len(self.svd.values))
-        # The newest sample has its whole importance, the ones before it have faded already.
-        weights = batch.importance * self.settings.decay ** np.arange(count - 1, -1, -1)
-        decay = self.settings.decay**count
-        move = self.learn(batch, weights, decay)
-        self.covariance.fold(batch.observations, weights, decay)
-        self.history_sum = decay * self.history_sum + weights @ batch.histories
-        self.weight = decay * self.weight + float(weights.sum())
-        squares = np.einsum('ij,ij->i', batch.tests, batch.tests)
-        self.test_square = decay * self.test_square + float(weights @ squares)
-        return move
-
-    def fade(self, share: float) -> None:
-        """
-        Let everything learned so far count only a share, as if time had passed for its memory.
-
-        Parameters
-        ----------
-        share
-            Above 0. Samples that wait keep their whole weight.
-
-        """
-        self.fade_moments(share)
-        self.covariance.fade(share)
-        self.history_sum *= share
-        self.weight *= share
-        self.test_square *= share
-
-    def transition(self) -> Floats:
-        """
-        Return the (k, k) transition as it was learned, of which modes may grow.
-
-        Raises
-        ------
-        InputError
-            Before anything was learned.
-
-        """
-        states = self._count_states()
-        transition: Floats = self.moments[-1, :states, :states] / self.svd.values[:states]
-        return transition
-
-    def parameters(self) -> Tpsr:
-        """
-        Return the parameters as of the last fold, eq. (7a-c), of the leading states only.
-
-        Raises
-        ------
-        InputError
-            Before anything was learned, or when the histories do not hold the constant.
-
-        """
-        states = self._count_states()
-        ends = np.stack([self.constant, self.history_sum])
-        return make_parameters(
-            self.svd.values[:states],
-            self.svd.right_coordinates(ends)[:, :states],
-            self.moments[:, :states, :states],
-            Sums(self.covariance.inverse, self.weight, self.test_square),
-        )
-
-    def _count_states(self) -> int:
-        states = count_states(self.svd.values, self.settings.states)
-        if not states:
-            msg = 'nothing was learned yet; take samples and fold them first'
-            raise InputError(msg)
-        return states
-
-
 @dataclass(frozen=True)
 class LearnerSettings:
     """
@@ -376,7 +65,7 @@ class LearnerSettings:
     states
         Dimension of the state, k.
     rank
-        Directions that are kept, r; what goes beyond the states is a buffer, because what was cut
+        Directions that are kept, r; those beyond the states are a buffer, because what was cut
         off once is lost. A third more than 60 states is enough for the slot car with 32 samples
         to a fold; learned one by one, or with few states, it takes several times the states, see
         docs/reproduce/rr-hmm.md.
@@ -413,41 +102,208 @@ class LearnerSettings:
 
     @property
     def decay(self) -> float:
-        """By what the sums are multiplied from one sample to the next."""
+        """Factor on the sums from one sample to the next."""
         return math.exp(-1.0 / self.memory)
 
 
-class OnlineLearner(Learner):
+class Learner(ABC, Generic[AnySvd]):
+    """
+    A learner: samples come in one by one, and parameters can be asked for at any time.
+
+    Parameters
+    ----------
+    settings
+        How it learns.
+    constant : (h,)
+        The constant written in history features: its product with each history is one.
+    tests, observations
+        Number of features of tests and of observations.
+    svd
+        Decomposition of the sum of outer products of tests and histories.
+
+    Attributes
+    ----------
+    covariance
+        That of the observations. All sums are weighted by importance and forgetting alike.
+    history_sum : (h,)
+        Weighted sum of the histories.
+    weight, test_square
+        Sum of the weights, and of the squared lengths of the tests.
+    samples, refused
+        How many samples were taken, and how many refused.
+    sizes
+        Number of features of each part of a sample.
+
+    """
+
+    def __init__(
+        self,
+        settings: LearnerSettings,
+        constant: Floats,
+        tests: int,
+        observations: int,
+        svd: AnySvd,
+    ) -> None:
+        names = ('test', 'next_test', 'history', 'observation')
+        sizes = (tests, tests, len(constant), observations)
+        self.sizes = dict(zip(names, sizes, strict=True))
+        self.settings = settings
+        self.constant = constant
+        self.svd = svd
+        self.covariance = ObservationCovariance(observations, settings.ridge)
+        self.history_sum = np.zeros(len(constant))
+        self.weight = 0.0
+        self.test_square = 0.0
+        self.samples = 0
+        self.refused = 0
+        self._waiting: list[tuple[Floats, ...]] = []
+
+    @property
+    def waiting(self) -> int:
+        """Number of samples that wait for the next fold."""
+        return len(self._waiting)
+
+    @property
+    @abstractmethod
+    def moments(self) -> Floats:
+        """The (p + 1, r, r) third moments in its bases, which later folds may overwrite."""
+
+    @abstractmethod
+    def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
+        """Add samples with (c,) weights to the decayed second and third moments."""
+
+    @abstractmethod
+    def absorb(self, other: Self) -> None:
+        """Add the second and third moments of another learner, of which nothing waits."""
+
+    def add(
+        self,
+        test: Floats,
+        next_test: Floats,
+        history: Floats,
+        observation: Floats,
+        importance: float = 1.0,
+    ) -> Move | None:
+        """
+        Take one sample.
+
+        Parameters
+        ----------
+        test, next_test, history, observation
+            Features, see `Triples`. A sample is refused and counted if a number in them is not
+            finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`).
+        importance
+            Weight of the sample in every sum; one that is negative, not finite or beyond 1e60 is
+            refused as well, and one below 1e-60 changes nothing. It makes up for actions that
+            were not chosen blindly, see `Triples`.
+
+        Returns
+        -------
+        Move or None
+            How the bases moved, if this sample completed a fold.
+
+        Raises
+        ------
+        InputError
+            If it has another number of features than the learner was made for.
+
+        """
+        if 0.0 <= float(importance) < 1e-60:
+            self.samples += 1
+            return None
+        features = (test, next_test, history, observation)
+        for (name, wanted), each in zip(self.sizes.items(), features, strict=True):
+            if len(each) != wanted:
+                msg = (
+                    f'{name} has {len(each)} features, but the learner was made for {wanted}: '
+                    'use the same feature maps all along'
+                )
+                raise InputError(msg)
+        # The sum and not the largest: that of NaN and a number may be the number.
+        squares = sum(squared_length(each) for each in features)
+        if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < 1e60):
+            self.refused += 1
+            return None
+        parts = (*features, importance)
+        self._waiting.append(tuple(np.array(each, dtype=float) for each in parts))
+        self.samples += 1
+        return self.fold() if self.waiting >= self.settings.fold_every else None
+
+    def add_all(self, triples: Triples) -> Move:
+        """Take many samples, fold what waits, and return how the bases moved in all."""
+        whole = Move.none(len(self.svd.values))
+        for row in zip(*vars(triples).values(), strict=True):
+            move = self.add(*row)
+            whole = whole if move is None else move.after(whole)
+        return self.fold().after(whole)
+
+    def fold(self) -> Move:
+        """Learn what waits, and return how the bases moved."""
+        count = self.waiting
+        if not count:
+            return Move.none(len(self.svd.values))
+        batch = Triples(*(np.array(column) for column in zip(*self._waiting, strict=True)))
+        self._waiting.clear()
+        # The newest sample has its whole importance, the ones before it have faded already.
+        weights = batch.importance * self.settings.decay ** np.arange(count - 1, -1, -1)
+        decay = self.settings.decay**count
+        move = self.learn(batch, weights, decay)
+        self.covariance.fold(batch.observations, weights, decay)
+        self.history_sum = decay * self.history_sum + weights @ batch.histories
+        self.weight = decay * self.weight + float(weights.sum())
+        squares = np.einsum('ij,ij->i', batch.tests, batch.tests)
+        self.test_square = decay * self.test_square + float(weights @ squares)
+        return move
+
+    def transition(self) -> Floats:
+        """Return the (k, k) transition as it was learned, of which modes may grow."""
+        states = self._count_states()
+        transition: Floats = self.moments[-1, :states, :states] / self.svd.values[:states]
+        return transition
+
+    def parameters(self) -> Tpsr:
+        """
+        Return the parameters as of the last fold, eq. (7a-c), of the leading states only.
+
+        Raises
+        ------
+        InputError
+            Before anything was learned, or when the histories do not hold the constant.
+
+        """
+        states = self._count_states()
+        ends = np.stack([self.constant, self.history_sum])
+        return make_parameters(
+            self.svd.values[:states],
+            self.svd.right_coordinates(ends)[:, :states],
+            self.moments[:, :states, :states],
+            Sums(self.covariance.inverse, self.weight, self.test_square),
+        )
+
+    def _count_states(self) -> int:
+        states = count_states(self.svd.values, self.settings.states)
+        if not states:
+            msg = 'nothing was learned yet; take samples and fold them first'
+            raise InputError(msg)
+        return states
+
+
+class OnlineLearner(Learner[ThinSvd]):
     """
     The online spectral algorithm of Boots & Gordon (2011), eq. (8) and (9).
 
     It gives what a batch gives as long as no direction is cut off. The other thing that is lost is
     what of a next test lies outside of the directions so far: of the first few samples, and
-    nothing of them if they are folded together.
-
-    Parameters
-    ----------
-    settings, constant, tests, observations
-        See `Learner`.
-
-    Attributes
-    ----------
-    tensor
-        The third moments in the form in which they can be kept.
-
+    nothing of them if they are folded together. ``tests`` and ``observations`` are numbers of
+    features; ``tensor`` holds the third moments in the form in which they can be kept.
     """
 
     def __init__(
         self, settings: LearnerSettings, constant: Floats, tests: int, observations: int
     ) -> None:
-        super().__init__(settings, constant, tests, observations)
-        self._svd = ThinSvd(tests, len(constant), settings.rank)
+        svd = ThinSvd(tests, len(constant), settings.rank)
+        super().__init__(settings, constant, tests, observations, svd)
         self.tensor = OperatorTensor(observations)
-
-    @property
-    def svd(self) -> ThinSvd:
-        """The decomposition; the next fold overwrites its bases."""
-        return self._svd
 
     @property
     def moments(self) -> Floats:
@@ -465,15 +321,9 @@ class OnlineLearner(Learner):
         )
         return move
 
-    def fade_moments(self, share: float) -> None:
-        """Scale the second and third moments."""
-        self.svd.values = share * self.svd.values
-        self.tensor.move(Move.none(len(self.svd.values)), share)
-
     def absorb(self, other: Self) -> None:
         """Add the second and third moments of another learner, of which nothing waits."""
-        self.tensor.move(self.svd.fold(other.svd.left, other.svd.right, other.svd.values))
-        self.tensor.absorb(
-            other.moments,
-            Move(self.svd.left @ other.svd.left.T, self.svd.right @ other.svd.right.T),
-        )
+        left, right = other.svd.left, other.svd.right
+        self.tensor.move(self.svd.fold(left, right, other.svd.values))
+        move = Move(self.svd.left @ left.T, self.svd.right @ right.T)
+        self.tensor.absorb(other.moments, move)

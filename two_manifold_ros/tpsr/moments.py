@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-REFRESH_EVERY = 512
-"""Samples after which the inverse is computed anew, so that rounding cannot add up."""
-
-STALE = 0.1
-"""Share by which the ridge in the inverse may differ from what it should be."""
-
-EPSILON = float(np.finfo(np.float64).eps)
-
-FEW = 4
-"""Features per sample of a fold up to which a new inverse costs no more than its update."""
-
-
 class ObservationCovariance:
     r"""
     :math:`\Sigma_{OO}+\lambda nI` and its inverse by Sherman, Morrison and Woodbury, eq. (9a).
@@ -34,25 +22,19 @@ class ObservationCovariance:
     The ridge should grow with the number of samples n, because it is the ratio of the two that
     decides whether a filter is stable (section 5). That would be an update of full rank; so the
     inverse has the ridge it was last computed with, decayed like everything, and is computed anew
-    when that is off by a tenth.
+    when that is off by a tenth, or after 512 samples, so that rounding cannot add up.
 
     Parameters
     ----------
-    size
-        Number of observation features, p.
-    ridge
-        :math:`\lambda`, per sample.
+    size, ridge
+        Number of observation features, p, and :math:`\lambda`, per sample.
 
     Attributes
     ----------
-    total : (p, p)
-        Weighted sum of the outer products.
-    weight
-        Sum of the weights, n.
-    inverse : (p, p)
-        Of the total with the ridge.
-    ridge_within
-        The ridge that the inverse has, about :math:`\lambda n`.
+    total : (p, p), weight
+        Weighted sum of the outer products, and sum of the weights, n.
+    inverse : (p, p), ridge_within
+        Inverse of the total with a ridge of about :math:`\lambda n`, and that ridge.
 
     """
 
@@ -66,27 +48,16 @@ class ObservationCovariance:
         self.since = 0
 
     def fold(self, features: Floats, weights: Floats, decay: float = 1.0) -> None:
-        """
-        Add samples to the decayed sum.
-
-        Parameters
-        ----------
-        features : (c, p)
-            Finite.
-        weights : (c,)
-            At least 0, and not all 0.
-        decay
-            By what the sum and its ridge are multiplied first.
-
-        """
+        """Add finite (c, p) features with (c,) weights, not all 0, to the decayed sum."""
         rows = features * np.sqrt(weights)[:, None]
         self.fade(decay)
         self.total += np.matmul(rows.T, rows, out=self._scratch)
         self.weight += float(weights.sum())
         self.since += len(rows)
         wanted = self.ridge * self.weight
-        stale = abs(self.ridge_within - wanted) > STALE * wanted
-        if stale or self.since > REFRESH_EVERY or len(self.total) <= FEW * len(rows):
+        stale = abs(self.ridge_within - wanted) > 0.1 * wanted or self.since > 512
+        # Of up to four features per sample a new inverse costs no more than its update.
+        if stale or len(self.total) <= 4 * len(rows):
             self.refresh()
         else:
             self._update(rows)
@@ -110,7 +81,7 @@ class ObservationCovariance:
         self.since = 0
         size = len(self.total)
         # Below the second, rounding could make the sum indefinite.
-        least = size * EPSILON * float(self.total.trace())
+        least = size * float(np.finfo(np.float64).eps) * float(self.total.trace())
         self.ridge_within = max(self.ridge * self.weight, least)
         one = np.eye(size)
         root = np.linalg.cholesky(self.total + self.ridge_within * one)
@@ -130,13 +101,6 @@ class ObservationCovariance:
         self.inverse -= np.matmul(half.T, half, out=self._scratch)
 
 
-TOGETHER = 128
-"""Samples that are added at a time: the fewer times the whole sum is turned, the cheaper."""
-
-BLOCK = 32
-"""Observation features whose moments are turned at a time, so that they stay in the cache."""
-
-
 class OperatorTensor:
     r"""
     The sum that gives a TPSR its operators, eq. (6d), (8f) and (10.4).
@@ -146,17 +110,12 @@ class OperatorTensor:
     :math:`\hat B_{AO}`.
 
     The newest samples are kept apart, and with them the move since the last was added: to turn
-    their few coordinates costs nothing beside turning the sum. When there are enough of them, or
-    when the moments are asked for, sum and samples are brought together.
-
-    Parameters
-    ----------
-    observations
-        Number of observation features, p.
-
+    their few coordinates costs nothing beside turning the sum. When there are ``together`` of
+    them, or when the moments are asked for, sum and samples are brought together.
     """
 
-    def __init__(self, observations: int) -> None:
+    def __init__(self, observations: int, together: int = 128) -> None:
+        self._together = together
         self.settled = np.zeros((observations + 1, 0, 0))
         self.moved = Move.none(0)
         self.next_tests = np.zeros((0, 0))
@@ -184,21 +143,16 @@ class OperatorTensor:
         """
         Add samples.
 
-        Parameters
-        ----------
-        next_tests, histories : (c, r)
-            Coordinates in the present bases; one of the two carries the weights.
-        observations : (c, p)
-            Features.
-
+        ``next_tests`` and ``histories`` (c, r) are coordinates in the present bases, one of which
+        carries the weights, ``observations`` (c, p) features.
         """
         slices = np.hstack([observations, np.ones((len(observations), 1))])
-        for begin in range(0, len(slices), TOGETHER):
-            part = slice(begin, begin + TOGETHER)
+        for begin in range(0, len(slices), self._together):
+            part = slice(begin, begin + self._together)
             self.next_tests = np.vstack([self.next_tests, next_tests[part]])
             self.histories = np.vstack([self.histories, histories[part]])
             self.observations = np.vstack([self.observations, slices[part]])
-            if len(self.observations) >= TOGETHER:
+            if len(self.observations) >= self._together:
                 self._settle()
 
     def absorb(self, moments: Floats, move: Move) -> None:
@@ -212,12 +166,13 @@ class OperatorTensor:
             total = np.empty((len(total), rank, rank))
         pairs = self.next_tests[:, :, None] * self.histories[:, None, :]
         pairs = pairs.reshape(len(pairs), rank**2)
-        for begin in range(0, len(total), BLOCK):
-            part = self.settled[begin : begin + BLOCK]
+        block = 32  # observation features turned at a time, so that they stay in the cache
+        for begin in range(0, len(total), block):
+            part = self.settled[begin : begin + block]
             turned = part.reshape(len(part) * before, before) @ self.moved.right.T
             turned = np.matmul(self.moved.left, turned.reshape(len(part), before, rank))
-            added = self.observations[:, begin : begin + BLOCK].T @ pairs
-            total[begin : begin + BLOCK] = turned + added.reshape(turned.shape)
+            added = self.observations[:, begin : begin + block].T @ pairs
+            total[begin : begin + block] = turned + added.reshape(turned.shape)
         self.settled = total
         self.moved = Move.none(rank)
         self.next_tests = self.histories = np.zeros((0, rank))

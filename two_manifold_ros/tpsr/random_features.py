@@ -11,15 +11,7 @@ import numpy as np
 from scipy.fft import dct
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.features import (
-    check_array,
-    check_choice,
-    check_count,
-    check_points,
-    check_positive,
-    PRECISIONS,
-    refuse,
-)
+from two_manifold_ros.tpsr.features import check_array, check_count, check_points, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +19,17 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-LARGEST_ROUNDING = 1e-3
-"""Rounding of an angle, in radians, beyond which its cosine is refused as meaningless."""
+def _check_bandwidth(value: object) -> None:
+    """Refuse what is not a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
+        refuse(f'bandwidth is {value!r}, not a positive number')
+
+
+def _check_choice(name: str, value: str, *choices: str) -> None:
+    """Refuse what is not one of some names."""
+    if value not in choices:
+        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
+        raise InputError(msg)
 
 
 def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
@@ -44,11 +45,11 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     Raises
     ------
     InputError
-        If an angle is so large that its rounding alone passes ``LARGEST_ROUNDING``: beyond 4.5e12
-        in float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
+        If an angle is so large that its rounding alone passes 1e-3 radians: beyond 4.5e12 in
+        float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
 
     """
-    limit = LARGEST_ROUNDING / float(np.finfo(angles.dtype).eps)
+    limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
     if angles.size and not (-limit <= angles.min() and angles.max() <= limit):
         msg = (
@@ -61,9 +62,6 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     out = angles if angles.dtype == np.float64 else np.empty(angles.shape)
     features: Floats = np.multiply(angles, np.sqrt(2.0 / angles.shape[1]), out=out)
     return features
-
-
-KERNELS = ('gaussian', 'laplacian')
 
 
 @dataclass(frozen=True)
@@ -110,16 +108,7 @@ class FourierFeatures:
         return int(self.frequencies.shape[1])
 
     def transform(self, points: Floats) -> Floats:
-        """
-        Return the (n, size) features of (n, inputs) points.
-
-        Raises
-        ------
-        InputError
-            If the points have another shape, are not finite, or lie so far out that the cosines
-            would be noise, see ``cosine_features``.
-
-        """
+        """Return the (n, size) features of (n, inputs) points, not too far out for a cosine."""
         points = check_points(points, self.inputs)
         with np.errstate(over='ignore', invalid='ignore'):
             angles = points.astype(self.frequencies.dtype, copy=False) @ self.frequencies
@@ -139,14 +128,12 @@ def fourier_features(
 
     Parameters
     ----------
-    inputs
-        Numbers in a point.
-    size
-        Numbers in a feature vector, D.
+    inputs, size
+        Numbers in a point, and in a feature vector, D.
     bandwidth
         :math:`\sigma`, in units of the distance between points.
     seed
-        Of PCG64. The numbers drawn are part of a model, so that another NumPy changes nothing.
+        Seed of PCG64; a model keeps the numbers drawn, so that another NumPy changes nothing.
     kernel
         ``gaussian``, :math:`\exp(-\lVert x - y \rVert^2 / 2\sigma^2)` with normal frequencies, or
         ``laplacian``, :math:`\exp(-\lVert x - y \rVert_1 / \sigma)` with Cauchy ones.
@@ -163,24 +150,20 @@ def fourier_features(
     """
     check_count('inputs', inputs)
     check_count('size', size)
-    check_positive('bandwidth', bandwidth)
+    _check_bandwidth(bandwidth)
     check_count('seed', seed, least=0)
-    check_choice('kernel', kernel, KERNELS)
-    check_choice('precision', precision, tuple(PRECISIONS))
+    _check_choice('kernel', kernel, 'gaussian', 'laplacian')
+    _check_choice('precision', precision, 'double', 'single')
     if kernel == 'laplacian' and precision == 'single':
         msg = 'features of the Laplacian kernel need double precision; do not ask for single'
         raise InputError(msg)
     rng = np.random.Generator(np.random.PCG64(seed))
     draw = rng.standard_normal if kernel == 'gaussian' else rng.standard_cauchy
-    frequencies = np.empty((inputs, size), dtype=PRECISIONS[precision])
+    frequencies = np.empty((inputs, size), dtype=precision)
     for row in frequencies:
         row[:] = draw(size) / bandwidth
     phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(frequencies.dtype)
     return FourierFeatures(frequencies, phases)
-
-
-ROUNDS = 3
-"""Sign flips and cosine transforms in a row; fewer leave the structure of the point visible."""
 
 
 @dataclass(frozen=True)
@@ -221,9 +204,9 @@ class StructuredFourierFeatures:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check_positive('bandwidth', self.bandwidth)
+        _check_bandwidth(self.bandwidth)
         check_array('phases', self.phases, (None,), 'float64', 'float32')
-        check_array('signs', self.signs, (None, ROUNDS, None), 'int8')
+        check_array('signs', self.signs, (None, 3, None), 'int8')
         if len(self.signs) != -(-self.size // self.inputs):
             refuse(f'{len(self.signs)} blocks of {self.inputs} do not give {self.size} features')
         if not (np.abs(self.signs) == 1).all():
@@ -240,16 +223,7 @@ class StructuredFourierFeatures:
         return len(self.phases)
 
     def transform(self, points: Floats) -> Floats:
-        """
-        Return the (n, size) features of (n, inputs) points.
-
-        Raises
-        ------
-        InputError
-            If the points have another shape, are not finite, or lie so far out that the cosines
-            would be noise, see ``cosine_features``.
-
-        """
+        """Return the (n, size) features of (n, inputs) points, not too far out for a cosine."""
         points = check_points(points, self.inputs)
         with np.errstate(over='ignore', invalid='ignore'):
             scaled = (points * (self.inputs**0.5 / self.bandwidth)).astype(self.phases.dtype)
@@ -264,36 +238,20 @@ def structured_fourier_features(
     inputs: int, size: int, bandwidth: float, seed: int, precision: str = 'double'
 ) -> StructuredFourierFeatures:
     """
-    Draw structured random features of the Gaussian kernel.
+    Draw structured random features of the Gaussian kernel, as ``fourier_features`` does.
 
-    Parameters
-    ----------
-    inputs
-        Numbers in a point, a hundred or more. Cosine transforms are quick where this has small
-        prime factors only.
-    size
-        Numbers in a feature vector.
-    bandwidth
-        Of the kernel, in units of the distance between points.
-    seed
-        Of PCG64. The numbers drawn are part of a model, so that another NumPy changes nothing.
-    precision
-        ``double``, or ``single`` for a third of the time: features of points that are a bandwidth
-        long are rounded by less than 1e-7.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
-
+    Points should have a hundred ``inputs`` or more; cosine transforms are quick where this has
+    small prime factors only. The precision ``single`` takes a third of the time: features of
+    points that are a bandwidth long are rounded by less than 1e-7.
     """
     check_count('inputs', inputs)
     check_count('size', size)
-    check_positive('bandwidth', bandwidth)
+    _check_bandwidth(bandwidth)
     check_count('seed', seed, least=0)
-    check_choice('precision', precision, tuple(PRECISIONS))
+    _check_choice('precision', precision, 'double', 'single')
     rng = np.random.Generator(np.random.PCG64(seed))
-    shape = (-(-size // inputs), ROUNDS, inputs)
+    # Fewer than three flips and transforms leave the structure of the point visible.
+    shape = (-(-size // inputs), 3, inputs)
     signs = 2 * rng.integers(0, 2, shape, dtype=np.int8) - 1
-    phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(PRECISIONS[precision])
+    phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(precision)
     return StructuredFourierFeatures(signs, phases, bandwidth)

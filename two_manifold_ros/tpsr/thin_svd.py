@@ -20,10 +20,9 @@ class Move:
 
     Parameters
     ----------
-    left : (r', r)
-        :math:`\hat U_{new}^\top\hat U`: of what lives in the space of tests, the state above all.
-    right : (r', r)
-        :math:`\hat V_{new}^\top\hat V`: of what lives in the space of histories.
+    left, right : (r', r)
+        :math:`\hat U_{new}^\top\hat U` for the space of tests, which the state lives in, and
+        :math:`\hat V_{new}^\top\hat V` for that of histories.
 
     """
 
@@ -39,29 +38,13 @@ class Move:
         """Return the move that does the earlier one first and then this one."""
         return Move(self.left @ earlier.left, self.right @ earlier.right)
 
-    def angle(self, states: int) -> float:
-        """Return the largest angle, in radians, by which the leading directions of tests moved."""
-        kept = self.left[:, :states]
-        if not kept.size:
-            return 0.0
-        smallest = np.linalg.svd(kept[:states], compute_uv=False)[-1]
-        return float(np.arccos(np.clip(smallest, -1.0, 1.0)))
-
-
-OUTSIDE = 1e-6
-"""
-Share of the longest vector below which what lies outside of a basis counts as nothing.
-
-Squared lengths outside are differences of squared lengths: much less would be rounding.
-"""
 
 PENDING = 32
-"""Vectors that may wait before the rows are turned."""
+"""
+Vectors that may wait before the rows of a basis are turned.
 
-EPSILON = float(np.finfo(np.float64).eps)
-
-BLOCK = 1024
-"""Columns that are turned at a time, so that they stay in the cache."""
+Half of it turns them twice as often, twice of it makes single vectors cost more.
+"""
 
 
 class Split(NamedTuple):
@@ -73,14 +56,12 @@ class Split(NamedTuple):
 
     Parameters
     ----------
-    own : (r, r)
-        The rows of the basis in these, lower triangular: nearly one, because they were rounded.
-    coordinates : (c, r + a)
-        The vectors in these.
+    own : (r, r), coordinates : (c, r + a)
+        The rows of the basis, lower triangular and nearly one, and the vectors in these.
     recipe : (r + a, r + c)
         How they would be computed.
     products : (n + c, n + c)
-        Of what is stored and of the vectors with each other.
+        Inner products of what is stored and the vectors with each other.
 
     """
 
@@ -92,19 +73,11 @@ class Split(NamedTuple):
 
 class Basis:
     """
-    Up to so many orthonormal rows, which follow new vectors.
+    Up to ``room`` orthonormal rows of length ``size``, which follow new vectors.
 
-    What is stored are the rows of some time ago and the vectors since then; the rows of now are a
-    small matrix times these. So a single vector costs one pass over what is stored, and only when
-    there are enough of them, or when the rows are asked for, are the rows turned.
-
-    Parameters
-    ----------
-    room
-        How many rows at most.
-    size
-        Their length, d.
-
+    Stored are earlier rows and the vectors since then; the present rows are a small matrix times
+    these. So a single vector costs one pass over what is stored, and the rows are turned only when
+    ``PENDING`` vectors wait or the rows are asked for.
     """
 
     def __init__(self, room: int, size: int) -> None:
@@ -144,7 +117,8 @@ class Basis:
         inside = products[held:, :held] @ (upright @ matrix).T
         own = products[held:, held:]
         squares, directions = np.linalg.eigh(own - inside @ inside.T)
-        kept = squares > OUTSIDE**2 * own.diagonal().max(initial=0.0)
+        # Squared lengths outside are differences of squared lengths: much less would be rounding.
+        kept = squares > 1e-6**2 * own.diagonal().max(initial=0.0)
         lengths = np.sqrt(squares[kept])
         added = (directions[:, kept] / lengths).T
         before = len(matrix)
@@ -157,27 +131,15 @@ class Basis:
 
     def turn(self, matrix: Floats, split: Split, vectors: Floats) -> float:
         """
-        Replace the rows by ``matrix @ [rows; vectors]``.
+        Replace the rows by ``matrix @ [rows; vectors]``, a rotation of the recipe.
 
-        Parameters
-        ----------
-        matrix : (r', r + c)
-            A rotation of the recipe.
-        split
-            Of the vectors.
-        vectors : (c, d)
-            The ones that were split.
-
-        Returns
-        -------
-        float
-            By how much rounding may keep the rows from being orthonormal, at most.
-
+        Returns by how much rounding may keep the rows from being orthonormal, at most.
         """
         before, held, settled = len(self._matrix), len(self._products), self._settled
         matrix = np.hstack([matrix[:, :before] @ self._matrix, matrix[:, before:]])
         longest = split.products.diagonal()[settled:].max(initial=0.0)
-        rounding = EPSILON * float(longest) * float(np.square(matrix[:, settled:]).sum())
+        largest = float(np.square(matrix[:, settled:]).sum())
+        rounding = float(np.finfo(np.float64).eps) * float(longest) * largest
         if matrix.shape[1] >= len(self._stored):
             self._settle(matrix, vectors)
         else:
@@ -197,10 +159,11 @@ class Basis:
 
     def _settle(self, matrix: Floats, vectors: Floats) -> None:
         count, held = len(matrix), matrix.shape[1] - len(vectors)
-        for begin in range(0, self._stored.shape[1], BLOCK):
-            part = self._stored[:, begin : begin + BLOCK]
+        block = 1024  # columns turned at a time, so that they stay in the cache
+        for begin in range(0, self._stored.shape[1], block):
+            part = self._stored[:, begin : begin + block]
             turned = matrix[:, :held] @ part[:held]
-            turned += matrix[:, held:] @ vectors[:, begin : begin + BLOCK]
+            turned += matrix[:, held:] @ vectors[:, begin : begin + block]
             part[:count] = turned
         self._measure(count)
 
@@ -208,13 +171,6 @@ class Basis:
         rows = self._stored[:count]
         self._settled, self._turned = count, False
         self._matrix, self._products = np.eye(count), rows @ rows.T
-
-
-NOTHING = 1e-14
-"""Share of the largest singular value below which one is rounding, and its direction arbitrary."""
-
-ROUNDING = 1e-11
-"""By how much rounding may spoil the bases before they are made orthonormal at once."""
 
 
 class ThinSvd:
@@ -226,22 +182,19 @@ class ThinSvd:
 
     Orthogonalisation is double, as it has to be, but both rounds are in small matrices: each
     update counts with what the last one really left, and so mends it in the one pass in which it
-    turns the bases. When an update could leave more than ``ROUNDING`` (directions that were tiny
-    before they were normalised), an empty one follows at once.
+    turns the bases. When an update could leave more than 1e-11 (directions that were tiny before
+    they were normalised), an empty one follows at once.
 
     Parameters
     ----------
-    rows, columns
-        Lengths of x and y.
-    rank
-        Directions to keep.
+    rows, columns, rank
+        Lengths of x and y, and directions to keep.
 
     Attributes
     ----------
-    values : (r,)
-        Singular values, largest first; r grows from 0 to ``rank``.
-    newest : (c, r)
-        Coordinates of the last y in the right basis.
+    values : (r,), newest : (c, r)
+        Singular values, largest first; r grows from 0 to ``rank``. Coordinates of the last y in
+        the right basis.
 
     """
 
@@ -264,22 +217,10 @@ class ThinSvd:
 
     def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
         """
-        Add the weighted outer products of the rows of x and y to the decayed sum.
+        Add the outer products of the rows of finite (c, ...) x and y to the decayed sum.
 
-        Parameters
-        ----------
-        x : (c, rows), y : (c, columns)
-            Finite.
-        weights : (c,)
-            Of the products.
-        decay
-            By what the sum is multiplied first; 1 forgets nothing.
-
-        Returns
-        -------
-        Move
-            Of coordinates in the old bases; signs are chosen so that axes keep their sense.
-
+        Returns the move of coordinates in the old bases; signs are chosen so that axes keep their
+        sense.
         """
         before = len(self.values)
         across, down = self._across.split(x), self._down.split(y)
@@ -296,7 +237,7 @@ class ThinSvd:
             self._down.turn(right @ down.recipe, down, y),
         )
         move = Move(left[:, :before] @ across.own.T, right[:, :before] @ down.own.T)
-        return self._mended(move) if spoiled > ROUNDING else move
+        return self._mended(move) if spoiled > 1e-11 else move
 
     def coordinates(self, x: Floats) -> Floats:
         """Return the (c, r) coordinates of (c, rows) vectors in the left basis."""
@@ -310,13 +251,10 @@ class ThinSvd:
         """Compute the bases as of now, which fold puts off; they stay the same to rounding."""
         _ = self._across.rows, self._down.rows
 
-    def orthonormalise(self) -> Move:
-        """Make the bases orthonormal to the last digit, and return the move: next to nothing."""
-        none = np.zeros(0)
-        return self.fold(self.left[:0].copy(), self.right[:0].copy(), none)
-
     def _mended(self, move: Move) -> Move:
-        newest, mending = self.newest, self.orthonormalise()
+        """Make the bases orthonormal to the last digit by an empty fold after a move."""
+        newest, none = self.newest, np.zeros(0)
+        mending = self.fold(self.left[:0].copy(), self.right[:0].copy(), none)
         self.newest = newest @ mending.right.T
         return mending.after(move)
 
@@ -325,9 +263,56 @@ class ThinSvd:
         return max(self._across.defect(), self._down.defect())
 
 
+class WholeSvd:
+    r"""
+    The sum :math:`\sum_t w_tx_ty_t^\top` itself, decomposed anew at each fold.
+
+    Attributes
+    ----------
+    total : (rows, columns)
+        The sum.
+    left : (r, rows), values : (r,), right : (r, columns)
+        Its ``rank`` leading singular vectors, as rows, and values.
+
+    """
+
+    def __init__(self, rows: int, columns: int, rank: int) -> None:
+        self.rank = rank
+        self.total = np.zeros((rows, columns))
+        self.left = np.zeros((0, rows))
+        self.values = np.zeros(0)
+        self.right = np.zeros((0, columns))
+
+    def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
+        """Add outer products as `ThinSvd.fold` does."""
+        self.total *= decay
+        self.total += (x * weights[:, None]).T @ y
+        return self._decompose()
+
+    def absorb(self, other: WholeSvd) -> Move:
+        """Add the sum of another one."""
+        self.total += other.total
+        return self._decompose()
+
+    def right_coordinates(self, y: Floats) -> Floats:
+        """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
+        coordinates: Floats = y @ self.right.T
+        return coordinates
+
+    def _decompose(self) -> Move:
+        left, values, right = np.linalg.svd(self.total, full_matrices=False)
+        kept = min(self.rank, count_directions(values))
+        left, right = left[:, :kept].T, right[:kept]
+        sense = senses(left @ self.left.T)[:, None]
+        left, right = sense * left, sense * right
+        move = Move(left @ self.left.T, right @ self.right.T)
+        self.left, self.values, self.right = left, values[:kept], right
+        return move
+
+
 def count_directions(values: Floats) -> int:
     """Return how many of the (r,) singular values are more than rounding."""
-    return int(np.count_nonzero(values > NOTHING * values.max(initial=0.0)))
+    return int(np.count_nonzero(values > 1e-14 * values.max(initial=0.0)))
 
 
 def senses(move: Floats) -> Floats:

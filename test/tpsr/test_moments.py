@@ -1,0 +1,110 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Second and third moments of features, beside direct sums."""
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.tpsr.moments import (
+    ObservationCovariance,
+    OperatorTensor,
+)
+from two_manifold_ros.tpsr.thin_svd import Move
+
+SIZE = 12
+
+
+@pytest.mark.parametrize('batch', [1, SIZE // 4 + 1])
+@pytest.mark.parametrize('decay', [1.0, 0.99])
+def test_inverse_is_that_of_the_sum_and_its_ridge(batch: int, decay: float) -> None:
+    rng = np.random.default_rng(0)
+    covariance = ObservationCovariance(SIZE, 0.2)
+    total, count, updates = np.zeros((SIZE, SIZE)), 0.0, 0
+    for _ in range(700):
+        rows, weights = rng.normal(size=(batch, SIZE)), rng.random(batch)
+        covariance.fold(rows, weights, decay)
+        total = decay * total + (rows.T * weights) @ rows
+        count = decay * count + weights.sum()
+        ridge = covariance.ridge_within
+        assert ridge == pytest.approx(0.2 * count, rel=0.1)
+        inverse = np.linalg.inv(total + ridge * np.eye(SIZE))
+        np.testing.assert_allclose(covariance.inverse, inverse, rtol=1e-9, atol=1e-13)
+        np.testing.assert_array_equal(covariance.inverse, covariance.inverse.T)
+        updates += covariance.since > 0
+    # Both forms have to have been used, or one of them was not tested.
+    assert (updates > 500) == (batch == 1)
+    assert updates < 700
+
+
+def test_rounding_cannot_add_up() -> None:
+    rng = np.random.default_rng(1)
+    covariance = ObservationCovariance(SIZE, 1e-6)
+    # With so much weight the ridge stays as it should be, and asks for no new inverse.
+    covariance.fold(np.eye(SIZE), np.full(SIZE, 1e6))
+    for _ in range(3 * 512):
+        covariance.fold(rng.normal(size=(1, SIZE)), np.ones(1))
+        assert covariance.since <= 512
+
+
+@pytest.mark.parametrize('batch', [2, SIZE])
+@pytest.mark.parametrize('seed', range(3))
+def test_long_and_parallel_features_do_not_stop_it(seed: int, batch: int) -> None:
+    covariance = ObservationCovariance(SIZE, 1e-9)
+    covariance.fold(np.eye(SIZE)[: SIZE // 2], np.ones(SIZE // 2))
+    long = 3e5 * np.random.default_rng(seed).normal(size=SIZE)
+    for scale in (1.0, 1.0, 1e-3, 1.0):
+        covariance.fold(np.tile(scale * long, (batch, 1)), np.full(batch, 0.01))
+        values = np.linalg.eigvalsh(covariance.inverse)
+        assert values.min() > -1e-12 * values.max()
+
+
+def test_a_refresh_takes_a_new_ridge() -> None:
+    covariance = ObservationCovariance(2, 1.0)
+    covariance.fold(np.eye(2), np.ones(2))
+    covariance.ridge = 3.0
+    covariance.refresh()
+    np.testing.assert_allclose(covariance.inverse, np.eye(2) / 7.0, rtol=1e-14)
+
+
+def rotation(rng: np.random.Generator, size: int) -> np.ndarray:
+    return np.linalg.qr(rng.normal(size=(size, size)))[0]
+
+
+@pytest.mark.parametrize('asked_often', [False, True])
+def test_is_the_sum_in_the_last_bases(asked_often: bool) -> None:
+    rng = np.random.default_rng(0)
+    observations = 34
+    tensor = OperatorTensor(observations)
+    tensor.move(Move(np.zeros((4, 0)), np.zeros((4, 0))))
+    left = right = np.eye(4)
+    total = np.zeros((observations + 1, 4, 4))
+    for count in (5, 127, 1, 3, 2 * 128 + 3, 1):
+        turn_left, turn_right = rotation(rng, 4), rotation(rng, 4)
+        left, right = turn_left @ left, turn_right @ right
+        next_tests, histories = rng.normal(size=(2, count, 4))
+        seen = np.hstack([rng.normal(size=(count, observations)), np.ones((count, 1))])
+        total = 0.9 * total + np.einsum('no,nt,nh->oth', seen, next_tests, histories)
+        tensor.move(Move(turn_left, turn_right), 0.9)
+        tensor.add(next_tests @ left.T, seen[:, :-1], histories @ right.T)
+        assert len(tensor.observations) < 128
+        if asked_often:
+            np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
+    np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
+    np.testing.assert_array_equal(tensor.moments, tensor.moments)
+
+
+def test_follows_bases_that_grow_and_shrink() -> None:
+    rng = np.random.default_rng(1)
+    tensor = OperatorTensor(2)
+    expected = np.zeros((3, 0, 0))
+    for before, after in ((0, 2), (2, 5), (5, 3)):
+        left, right = rng.normal(size=(2, after, before))
+        next_tests, histories = rng.normal(size=(2, 7, after))
+        seen = rng.normal(size=(7, 2))
+        expected = left @ expected @ right.T
+        expected = expected + np.einsum(
+            'no,nt,nh->oth', np.hstack([seen, np.ones((7, 1))]), next_tests, histories
+        )
+        tensor.move(Move(left, right))
+        tensor.add(next_tests, seen, histories)
+    np.testing.assert_allclose(tensor.moments, expected, atol=1e-12)
