@@ -120,6 +120,12 @@ def test_stable_tables_are_left_alone() -> None:
     assert stabilised(WEIGHTS, states) is states
 
 
+def test_tables_whose_modes_are_nearly_parallel_do_not_grow() -> None:
+    jordan = 1.1 * np.eye(5) + np.eye(5, k=1)
+    states = stabilised(WEIGHTS, states_with(BASIS @ jordan @ np.linalg.inv(BASIS)))
+    assert spectral_radius(transition(WEIGHTS, states)) <= 1.0 + 1e-9
+
+
 def with_modes(*values: complex) -> np.ndarray:
     rng = np.random.default_rng(0)
     blocks = np.zeros((2 * len(values), 2 * len(values)))

@@ -96,5 +96,5 @@ class EigenmapFeatures:
 
 
 def eigenmap_features(model: Model) -> EigenmapFeatures:
-    """Return the coordinates of the state of a trained model, without the constant, as features."""
+    """Return the coordinates of the state of a trained model as features, no constant."""
     return EigenmapFeatures(WindowSet(model.series, model.starts, model.window), model.warm_start)
