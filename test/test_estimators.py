@@ -364,7 +364,6 @@ def test_the_program_unrolls_as_the_page_says(capsys: pytest.CaptureFixture[str]
     found = re.fullmatch(
         r'one manifold: R2 (0\.\d\d)\ntwo manifolds: R2 (0\.\d\d)\n', capsys.readouterr().out
     )
-    assert found is not None
     assert float(found[1]) == pytest.approx(0.68, abs=0.05)
     assert float(found[2]) == pytest.approx(0.96, abs=0.01)
 

@@ -43,8 +43,6 @@ def tried(method: Fixed, plan: Plan) -> Trial | Failure:
 def test_positions_are_hidden_unless_the_method_is_told(ellipse_plan: Plan) -> None:
     hidden = tried(Repeater('hidden', chosen={'b': 1, 'a': (2, 3)}), ellipse_plan)
     told = tried(Repeater('told', told=True), ellipse_plan)
-    assert isinstance(hidden, Trial)
-    assert isinstance(told, Trial)
     assert np.isnan(hidden.positions[0]).all()
     assert hidden.linear is None
     assert list(hidden.chosen.items()) == [('a', [2, 3]), ('b', 1)]
@@ -55,7 +53,6 @@ def test_positions_are_hidden_unless_the_method_is_told(ellipse_plan: Plan) -> N
 def test_the_linear_track_is_that_of_the_states(ellipse_plan: Plan) -> None:
     """On the ellipse the accelerations are linear in the position but for the heading."""
     trial = tried(Fixed('imu', states=True), ellipse_plan)
-    assert isinstance(trial, Trial)
     assert trial.linear is not None
     dataset, segment = ellipse_plan.train.dataset, ellipse_plan.tests[0].segment
     states = np.concatenate([each.values[20:] for each in dataset.segments])
@@ -69,8 +66,6 @@ def test_the_linear_track_is_that_of_the_states(ellipse_plan: Plan) -> None:
 
 def test_who_is_told_positions_is_shown_by_what_it_says(ellipse_plan: Plan) -> None:
     trial = tried(Fixed('told', (3.0, 4.0), states=True, told=True), ellipse_plan)
-    assert isinstance(trial, Trial)
-    assert trial.linear is not None
     assert (trial.linear[0] == [3.0, 4.0]).all()
 
 
@@ -93,7 +88,6 @@ def test_who_is_told_positions_is_shown_by_what_it_says(ellipse_plan: Plan) -> N
 )
 def test_failures_have_a_reason(error: Exception, reason: str, ellipse_plan: Plan) -> None:
     failure = tried(Failing('broken', error=error), ellipse_plan)
-    assert isinstance(failure, Failure)
     assert failure.reason.startswith(reason)
 
 
@@ -108,7 +102,6 @@ def test_failures_have_a_reason(error: Exception, reason: str, ellipse_plan: Pla
 )
 def test_bugs_are_told_as_such(error: Exception, said: str, ellipse_plan: Plan) -> None:
     failure = tried(Failing('broken', error=error), ellipse_plan)
-    assert isinstance(failure, Failure)
     words = failure.reason.split()
     assert words[:3] == [type(error).__name__, 'in', 'line']
     assert int(words[3]) > 0
@@ -151,11 +144,9 @@ def test_the_results_are_in_order_and_right(ellipse_plan: Plan) -> None:
     far, broken, _, _, told = comparison.results
     assert broken.failure == 'why'
     (test,) = ellipse_plan.tests
-    assert far.scores is not None
     true = test.truth[test.scored, 1]
     away = np.linalg.norm(true[np.isfinite(true).all(axis=1)] - [100.0, 0.0], axis=1)
     assert far.scores[1].rmse_m == pytest.approx(np.sqrt(np.mean(np.square(away))))
-    assert told.scores is not None
     assert told.scores[0].rmse_m == 0.0
     assert comparison.scored[0] == int(np.isfinite(test.truth[test.scored, 0, 0]).sum())
 
@@ -220,7 +211,6 @@ VALID = (np.array([True, False, True]), np.array([False, False]))
 
 
 def same(one: Trial, other: Trial | None) -> bool:
-    assert other is not None
     np.testing.assert_array_equal(one.positions[0], other.positions[0])
     np.testing.assert_array_equal(one.positions[1], other.positions[1])
     assert (one.linear is None) == (other.linear is None)

@@ -220,7 +220,6 @@ def test_a_gyroscope_bias_drifts_as_by_hand(bias: float) -> None:
     """Heading b t, and sideways v b t^2 / 2, after the positions are no longer told."""
     segment = biased(steady(220, 0.0, 2.0), bias)
     course = exact((1e-3, 0.5, 0.5)).predict(segment)
-    assert course.states is not None
     since = PERIOD_S * (len(segment) - TOLD / 2)
     assert course.states[-1, 2] == pytest.approx(bias * since, rel=0.1)
     sideways = course.positions[-1, 0, 1] - segment.positions[-1, 1]
@@ -263,7 +262,6 @@ def test_standing_is_told_until_it_sets_off(fitted: FittedDeadReckoning) -> None
     """Without a course there is nothing to integrate; the start is where it drives off."""
     segment = driven(200, lambda t: 0.2 * np.tanh(t - 8.0) + 0.2, lambda t: 1.0 + np.tanh(t - 8.0))
     course = fitted.predict(segment)
-    assert course.states is not None
     begun = int(np.flatnonzero(np.isfinite(course.states[:, 0]))[0])
     assert 60 < begun < 90
     np.testing.assert_array_equal(

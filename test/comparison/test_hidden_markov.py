@@ -273,7 +273,6 @@ def test_states_are_filtered_with_shared_and_softened_emissions() -> None:
     states = FittedHiddenMarkov(learning, FEW).predict(segment).states
     tables = learning.tables(6, 2)
     emission = tables.shared(learning.codebook.nearness(4.0)).emission
-    assert states is not None
     for tick, symbol in enumerate(
         learning.codebook.symbols(learning.channels.standardise(segment.values))
     ):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pytest
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats
 
+    Drive: TypeAlias = Callable[..., Recording]
+
 
 SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))
 
 
 @pytest.fixture(scope='session')
-def train(drive: Callable[..., Recording]) -> TrainSplit:
+def train(drive: Drive) -> TrainSplit:
     """Return a train of 30 s."""
     learned = drive(30.0)
     return TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
@@ -42,13 +44,10 @@ def with_samples(recording: Recording, samples: Floats) -> Recording:
     return replace(recording, imu=replace(recording.imu, samples=samples))
 
 
-def test_the_truth_is_that_of_the_positions(
-    train: TrainSplit, drive: Callable[..., Recording]
-) -> None:
+def test_the_truth_is_that_of_the_positions(train: TrainSplit, drive: Drive) -> None:
     recording = drive(12.0)
     (test,) = cut_tests(recording, train)
     stream = recording.positions
-    assert stream is not None
     for column, seconds in enumerate((0.0, 0.5, 2.0)):
         stamps = test.segment.stamps + round(seconds * 1e9)
         inside = stamps <= stream.stamps[-1]
@@ -59,7 +58,7 @@ def test_the_truth_is_that_of_the_positions(
 
 
 def test_the_directions_and_the_samples_are_those_of_the_recording(
-    train: TrainSplit, drive: Callable[..., Recording]
+    train: TrainSplit, drive: Drive
 ) -> None:
     recording = drive(12.0)
     (test,) = cut_tests(recording, train)
@@ -71,7 +70,7 @@ def test_the_directions_and_the_samples_are_those_of_the_recording(
 
 
 def test_a_gap_makes_two_segments_and_positions_reach_across_it(
-    train: TrainSplit, drive: Callable[..., Recording]
+    train: TrainSplit, drive: Drive
 ) -> None:
     recording = drive(20.0)
     elapsed = (recording.imu.stamps - recording.imu.stamps[0]) * 1e-9
@@ -84,9 +83,7 @@ def test_a_gap_makes_two_segments_and_positions_reach_across_it(
     assert np.isfinite(first.truth[-1]).all()
 
 
-def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(
-    drive: Callable[..., Recording],
-) -> None:
+def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(drive: Drive) -> None:
     learned, recording = drive(30.0), drive(12.0)
     dead = np.array([False, False, True, True, True, False])
     learned = with_samples(learned, np.where(dead, 9.8, learned.imu.samples))
@@ -100,7 +97,7 @@ def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(
     np.testing.assert_allclose(test.segment.values, clean.segment.values, atol=0.1)
 
 
-def test_recordings_that_do_not_fit(train: TrainSplit, drive: Callable[..., Recording]) -> None:
+def test_recordings_that_do_not_fit(train: TrainSplit, drive: Drive) -> None:
     recording = drive(12.0)
     slow = np.zeros(len(recording.imu.stamps), dtype=np.bool_)
     slow[::40] = True
@@ -112,7 +109,6 @@ def test_recordings_that_do_not_fit(train: TrainSplit, drive: Callable[..., Reco
         list(cut_tests(with_samples(recording, frozen), train))
     with pytest.raises(InputError, match=r'no signal on'):
         list(cut_tests(with_samples(recording, np.full_like(frozen, np.nan)), train))
-    assert recording.positions is not None
     elsewhere = replace(recording.positions, frame_id='odom')
     with pytest.raises(InputError, match=r'different frames \(map, odom\)'):
         list(cut_tests(replace(recording, positions=elsewhere), train))
@@ -135,26 +131,25 @@ def without(recording: Recording, start_s: float, end_s: float) -> Recording:
     return replace(recording, imu=recording.imu.select(kept))
 
 
-def test_the_last_share_is_followed(drive: Callable[..., Recording]) -> None:
+def test_the_last_share_is_followed(drive: Drive) -> None:
     plan = plan_share(drive(48.0), SETTINGS, 0.25)
     (learned,) = plan.train.recordings
     (test,) = plan.tests
     whole_ns = 48.0e9 - 1e7
     cut = drive(48.0).imu.stamps[0] + round(0.75 * whole_ns)
     assert learned.imu.stamps[-1] < cut <= test.segment.stamps[0] - 100_000_000
-    assert learned.positions is not None
     assert learned.positions.stamps[-1] < cut
     assert len(test.segment) == round(0.25 * 480) - 1
     assert plan.protocol == 'share'
 
 
 @pytest.mark.parametrize('share', [0.0, 1.0, -0.1, float('nan')])
-def test_a_share_that_is_none(share: float, drive: Callable[..., Recording]) -> None:
+def test_a_share_that_is_none(share: float, drive: Drive) -> None:
     with pytest.raises(InputError, match='between 0 and 1'):
         plan_share(drive(48.0), SETTINGS, share)
 
 
-def test_too_short_to_learn_or_to_follow(drive: Callable[..., Recording]) -> None:
+def test_too_short_to_learn_or_to_follow(drive: Drive) -> None:
     with pytest.raises(InputError, match=r'no stretch longer than a window of 2\.0 s'):
         plan_share(drive(48.0), SETTINGS, 0.03)
     with pytest.raises(InputError, match='training needs more than two windows'):
@@ -163,7 +158,7 @@ def test_too_short_to_learn_or_to_follow(drive: Callable[..., Recording]) -> Non
         plan_share(drive(48.0).between(0, 0.01), SETTINGS)
 
 
-def test_bags_are_followed_one_by_one(drive: Callable[..., Recording]) -> None:
+def test_bags_are_followed_one_by_one(drive: Drive) -> None:
     learned = [named(drive(20.0), 'a'), named(drive(24.0), 'b')]
     followed = [named(drive(16.0), 'c'), named(drive(12.0), 'd')]
     plan = plan_bags(learned, followed, SETTINGS)
@@ -172,7 +167,7 @@ def test_bags_are_followed_one_by_one(drive: Callable[..., Recording]) -> None:
     assert plan.protocol == 'bags'
 
 
-def test_a_bag_is_not_both_learned_from_and_followed(drive: Callable[..., Recording]) -> None:
+def test_a_bag_is_not_both_learned_from_and_followed(drive: Drive) -> None:
     with pytest.raises(InputError, match='ellipse: learned from and followed'):
         plan_bags([drive(48.0)], [drive(48.0)], SETTINGS)
 
@@ -203,7 +198,6 @@ def test_a_slot_car_with_a_gap_or_too_short(
 
 
 def test_a_slot_car_with_no_camera_at_the_end(slot_car: Recording) -> None:
-    assert slot_car.positions is not None
     early = slot_car.positions.stamps < slot_car.imu.stamps[2000]
     blind = replace(slot_car, positions=slot_car.positions.select(early))
     with pytest.raises(InputError, match='no position is known'):
@@ -220,9 +214,7 @@ def test_a_slot_car_with_no_camera_at_the_end(slot_car: Recording) -> None:
         (14.0, 0.5, ['what is learned from never closes a lap']),
     ],
 )
-def test_laps_are_counted(
-    seconds: float, share: float, doubts: list[str], drive: Callable[..., Recording]
-) -> None:
+def test_laps_are_counted(seconds: float, share: float, doubts: list[str], drive: Drive) -> None:
     """A lap takes 8 s."""
     plan = plan_share(drive(seconds), SETTINGS, share)
     assert len(plan.notes) == len(doubts)
@@ -233,7 +225,6 @@ def test_laps_are_counted(
 def renamed(recording: Recording, move: Callable[[Floats], Floats]) -> Recording:
     """Return a recording with another name and its positions moved."""
     stream = recording.positions
-    assert stream is not None
     moved = replace(stream, positions=move(stream.positions))
     return replace(recording, name='moved', positions=moved)
 
@@ -252,7 +243,7 @@ def renamed(recording: Recording, move: Callable[[Floats], Floats]) -> Recording
     ],
 )
 def test_another_route_is_told_of(
-    move: Callable[[Floats], Floats], known: bool, drive: Callable[..., Recording]
+    move: Callable[[Floats], Floats], known: bool, drive: Drive
 ) -> None:
     """The positions of the ellipse have a spread of 1.58 m."""
     plan = plan_bags([drive(60.0)], [renamed(drive(24.0), move)], SETTINGS)
@@ -270,9 +261,8 @@ def first(places: Floats, share: float) -> Bools:
     return rows
 
 
-def test_holes_in_what_is_learned_from_are_told_of(drive: Callable[..., Recording]) -> None:
+def test_holes_in_what_is_learned_from_are_told_of(drive: Drive) -> None:
     whole = drive(60.0)
-    assert whole.positions is not None
     seconds = (whole.positions.stamps - whole.imu.stamps[0]) * 1e-9
     kept = (seconds < 20.0) | (seconds > 26.0)
     holed = replace(
@@ -290,7 +280,7 @@ def test_holes_in_what_is_learned_from_are_told_of(drive: Callable[..., Recordin
     assert not plan_bags([drive(60.0)], [replace(holed, name='other')], SETTINGS).notes
 
 
-def test_the_slot_car_follows_what_it_learns(drive: Callable[..., Recording]) -> None:
+def test_the_slot_car_follows_what_it_learns(drive: Drive) -> None:
     car = run_to_recording(simulate(SlotCarSettings(seed=6, rate_hz=10.0), samples=3050))
     assert not any('another route' in note for note in plan_slot_car(car).notes)
     plan = plan_bags([car.between(None, 200.0)], [drive(24.0)], SETTINGS)

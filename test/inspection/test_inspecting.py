@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pytest
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.recordings.recording import Recording
+
+    Drive: TypeAlias = Callable[..., Recording]
 
 DEGREES = 180 / np.pi
 
@@ -47,7 +49,6 @@ def with_stamps(recording: Recording, change: Callable[[np.ndarray], object]) ->
 
 
 def with_positions(recording: Recording, change: Callable[[np.ndarray], object]) -> Recording:
-    assert recording.positions is not None
     positions = recording.positions.positions.copy()
     change(positions)
     return replace(recording, positions=replace(recording.positions, positions=positions))
@@ -67,7 +68,7 @@ def put(where: object, value: object) -> Callable[[np.ndarray], object]:
     return lambda array: array.__setitem__(where, value)
 
 
-def test_a_good_recording_has_no_findings(drive: Callable[..., Recording]) -> None:
+def test_a_good_recording_has_no_findings(drive: Drive) -> None:
     assert codes(drive()) == set()
 
 
@@ -91,23 +92,18 @@ def test_a_good_recording_has_no_findings(drive: Callable[..., Recording]) -> No
     ],
 )
 def test_faults_of_the_samples(
-    drive: Callable[..., Recording],
-    change: Callable[[np.ndarray], object],
-    expected: set[str],
+    drive: Drive, change: Callable[[np.ndarray], object], expected: set[str]
 ) -> None:
     assert codes(with_samples(drive(), change)) == expected
 
 
-def test_absurd_values_are_counted_by_channel_and_spoil_nothing(
-    drive: Callable[..., Recording],
-) -> None:
+def test_absurd_values_are_counted_by_channel_and_spoil_nothing(drive: Drive) -> None:
     spoiled = with_samples(drive(), put(([7, 8, 9], [0, 0, 5]), [1e300, -1e300, 1e15]))
     report = inspect_recording(spoiled)
     (finding,) = report.findings
     assert '2 in linear_acceleration.x, 1 in angular_velocity.z' in finding.sentence
     assert report.imu.absurd == (2, 0, 0, 0, 0, 1)
     assert max(abs(channel.highest) for channel in report.imu.channels) < 100.0
-    assert report.positions is not None
     assert report.positions.yaw is not None
 
 
@@ -128,9 +124,7 @@ def test_absurd_values_are_counted_by_channel_and_spoil_nothing(
     ],
 )  # fmt: skip
 def test_faults_of_the_stamps(
-    drive: Callable[..., Recording],
-    change: Callable[[np.ndarray], object],
-    expected: set[str],
+    drive: Drive, change: Callable[[np.ndarray], object], expected: set[str]
 ) -> None:
     recording = with_stamps(drive(), change)
     assert codes(recording) >= expected
@@ -139,7 +133,7 @@ def test_faults_of_the_stamps(
     assert timing.duration_s == pytest.approx(48.0, abs=0.1)
 
 
-def test_a_gap_is_placed(drive: Callable[..., Recording]) -> None:
+def test_a_gap_is_placed(drive: Drive) -> None:
     recording = drive()
     elapsed = (recording.imu.stamps - recording.imu.stamps[0]) / 1e9
     cut = replace(recording, imu=recording.imu.select((elapsed <= 20) | (elapsed >= 22)))
@@ -159,20 +153,17 @@ def test_a_gap_is_placed(drive: Callable[..., Recording]) -> None:
     ],
 )
 def test_faults_of_the_positions(
-    drive: Callable[..., Recording],
-    change: Callable[[np.ndarray], object],
-    expected: set[str],
+    drive: Drive, change: Callable[[np.ndarray], object], expected: set[str]
 ) -> None:
     assert codes(with_positions(drive(), change)) >= expected
 
 
 @pytest.mark.parametrize(('late_s', 'side'), [(0.2, 'behind'), (-0.2, 'ahead of')])
-def test_a_time_offset(drive: Callable[..., Recording], late_s: float, side: str) -> None:
+def test_a_time_offset(drive: Drive, late_s: float, side: str) -> None:
     (finding,) = inspect_recording(drive(late_s=late_s)).findings
     assert finding.code == 'time_offset'
     sentence = finding.sentence
     said = re.search(rf'positions are (\S+) s \(\+- 0.014 s\) {side} those of the IMU', sentence)
-    assert said is not None
     assert float(said[1]) == pytest.approx(0.2, abs=0.003)
     assert '--position-lag auto' in sentence
     # Less than half a tick is no finding.
@@ -180,13 +171,13 @@ def test_a_time_offset(drive: Callable[..., Recording], late_s: float, side: str
     assert codes(drive(late_s=0.03)) == {'time_offset'}
 
 
-def test_a_slow_imu_has_long_ticks(drive: Callable[..., Recording]) -> None:
+def test_a_slow_imu_has_long_ticks(drive: Drive) -> None:
     recording = drive(late_s=0.06)
     slow = recording.imu.select(np.arange(len(recording.imu.stamps)) % 20 == 0)
     assert 'time_offset' not in codes(replace(recording, imu=slow))
 
 
-def test_training_is_told_of_one_lag_once(drive: Callable[..., Recording]) -> None:
+def test_training_is_told_of_one_lag_once(drive: Drive) -> None:
     late = [replace(drive(late_s=0.06), name=name) for name in 'abc']
     (sentence,) = training_warnings(late)
     assert sentence.startswith('a and 2 more: The stamps of the positions are 0.06')
@@ -195,15 +186,14 @@ def test_training_is_told_of_one_lag_once(drive: Callable[..., Recording]) -> No
     assert not list(training_warnings([]))
 
 
-def test_training_is_not_told_of_laps_here(drive: Callable[..., Recording]) -> None:
+def test_training_is_not_told_of_laps_here(drive: Drive) -> None:
     short = drive(seconds=12.0)
     assert 'few_laps' in codes(short)
     assert not list(training_warnings([short]))
 
 
-def test_where_positions_are_missing_is_said(drive: Callable[..., Recording]) -> None:
+def test_where_positions_are_missing_is_said(drive: Drive) -> None:
     recording = drive()
-    assert recording.positions is not None
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     for hole_s, found in ((2.0, set()), (3.0, {'positions_missing', 'position_gaps'})):
         keep = (elapsed < 10) | (elapsed >= 10 + hole_s)
@@ -214,15 +204,14 @@ def test_where_positions_are_missing_is_said(drive: Callable[..., Recording]) ->
     assert any(words in sentence for sentence in sentences)
 
 
-def test_clocks_that_have_nothing_in_common(drive: Callable[..., Recording]) -> None:
+def test_clocks_that_have_nothing_in_common(drive: Drive) -> None:
     report = inspect_recording(drive(late_s=3600.0))
     assert [finding.code for finding in report.findings] == ['clocks_differ']
     assert '3600.0 s after the first sample' in report.findings[0].sentence
 
 
-def test_a_bag_that_looped_is_inspected_up_to_the_loop(drive: Callable[..., Recording]) -> None:
+def test_a_bag_that_looped_is_inspected_up_to_the_loop(drive: Drive) -> None:
     once = drive(late_s=0.2)
-    assert once.positions is not None
     # The second time round, everything is another way.
     samples = np.concatenate([once.imu.samples, once.imu.samples[::-1]])
     places = np.concatenate([once.positions.positions, 3 * once.positions.positions[::-1]])
@@ -240,21 +229,19 @@ def test_a_bag_that_looped_is_inspected_up_to_the_loop(drive: Callable[..., Reco
     assert {finding.code for finding in report.findings} == {
         'imu_backward', 'position_backward', 'time_offset',
     }  # fmt: skip
-    assert report.positions is not None
-    assert report.positions.laps is not None
     assert report.positions.laps.count == pytest.approx(6.0, rel=0.03)
     assert report.positions.yaw is not None
     assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.003)
 
 
-def test_no_positions(drive: Callable[..., Recording]) -> None:
+def test_no_positions(drive: Drive) -> None:
     recording = replace(drive(), positions=None)
     assert codes(recording) == {'no_positions'}
     fast = with_samples(recording, scale(slice(3, 6), DEGREES))
     assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
 
 
-def test_no_samples_at_all(drive: Callable[..., Recording]) -> None:
+def test_no_samples_at_all(drive: Drive) -> None:
     with pytest.raises(InputError, match='ellipse has no IMU samples in this stretch'):
         inspect_recording(drive().between(100.0, None))
     broken = with_samples(drive(), put(slice(None), np.nan))
@@ -265,11 +252,8 @@ def test_no_samples_at_all(drive: Callable[..., Recording]) -> None:
 
 
 @pytest.mark.parametrize('count', [1, 2, 5])
-def test_very_short_recordings_are_reported_on(
-    drive: Callable[..., Recording], count: int
-) -> None:
+def test_very_short_recordings_are_reported_on(drive: Drive, count: int) -> None:
     recording = drive()
-    assert recording.positions is not None
     short = replace(
         recording,
         imu=recording.imu.select(np.arange(4800) < count),
@@ -278,7 +262,7 @@ def test_very_short_recordings_are_reported_on(
     assert json.dumps(inspect_recording(short).to_json(), allow_nan=False)
 
 
-def test_warnings_come_first_and_json_is_plain(drive: Callable[..., Recording]) -> None:
+def test_warnings_come_first_and_json_is_plain(drive: Drive) -> None:
     recording = with_samples(drive(late_s=0.2), scale(slice(0, 6), -1.0))
     report = inspect_recording(recording)
     assert [finding.severity for finding in report.findings] == ['warning', 'info', 'info']
@@ -305,7 +289,6 @@ def test_real_recordings(
     pytest.importorskip('rosbags')
     report = inspect_recording(read_recording(recordings_folder / name))
     assert {finding.code for finding in report.findings} >= found
-    assert report.positions is not None
     if laps is not None:
         assert report.positions.laps.count == pytest.approx(laps, abs=0.5)
         # Against the course of the positions; the twist in the same messages is reversed.

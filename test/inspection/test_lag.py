@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pytest
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.recordings.recording import Recording
+
+    Drive: TypeAlias = Callable[..., Recording]
 
 
 STEP_S = 0.05
@@ -132,7 +134,6 @@ def with_imu(recording: Recording, samples: np.ndarray) -> Recording:
 
 
 def with_positions(recording: Recording, keep: np.ndarray, move: np.ndarray) -> Recording:
-    assert recording.positions is not None
     moved = replace(recording.positions, positions=recording.positions.positions + move)
     return replace(recording, positions=moved.select(keep))
 
@@ -175,7 +176,6 @@ def test_neither_sign_nor_unit_nor_dead_axes_matter(factors: list[float]) -> Non
 
 def test_jumps_holes_and_lost_positions() -> None:
     recording = late(slot_car(5, 20.0), 0.15)
-    assert recording.positions is not None
     count = len(recording.positions.stamps)
     index = np.arange(count)
     move = np.where((index > 400) & (index < 500), 2.0, 0.0)[:, None]
@@ -186,7 +186,6 @@ def test_jumps_holes_and_lost_positions() -> None:
 
 def test_noisy_positions_are_smoothed_more() -> None:
     recording = late(slot_car(5, 20.0), 0.15)
-    assert recording.positions is not None
     count = len(recording.positions.stamps)
     noise = np.random.default_rng(0).normal(scale=0.3, size=(count, 2))
     lag = estimate_lag(with_positions(recording, np.ones(count, dtype=bool), noise))
@@ -207,7 +206,7 @@ def test_where_the_sensors_disagree_the_truth_is_between() -> None:
 @pytest.mark.parametrize('lap_s', [2.0, 3.5, 4.0])
 @pytest.mark.parametrize('late_s', [-0.7, 0.1, 0.25, 0.8])
 def test_on_a_short_oval_a_lag_is_right_or_not_told(
-    drive: Callable[..., Recording], lap_s: float, late_s: float
+    drive: Drive, lap_s: float, late_s: float
 ) -> None:
     """Half a lap later everything looks the same again."""
     lag = estimate_lag(drive(lap_s=lap_s, late_s=late_s))
@@ -232,7 +231,6 @@ def test_rare_and_uneven_positions_are_no_alarm(seed: int) -> None:
 
 def test_a_straight_way_tells_nothing() -> None:
     recording = slot_car(5, 20.0)
-    assert recording.positions is not None
     count = len(recording.positions.stamps)
     straight = np.stack([np.arange(count) * 0.05, np.zeros(count)], axis=1)
     straight += np.random.default_rng(0).normal(scale=0.005, size=straight.shape)
@@ -241,14 +239,12 @@ def test_a_straight_way_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize('late_s', [2.5, 3600.0])
-def test_a_lag_beyond_the_search_is_not_invented(
-    drive: Callable[..., Recording], late_s: float
-) -> None:
+def test_a_lag_beyond_the_search_is_not_invented(drive: Drive, late_s: float) -> None:
     lag = estimate_lag(drive(late_s=late_s, lap_s=30.0, seconds=90.0))
     assert lag.seconds is None
 
 
-def test_no_positions_and_a_few_seconds_tell_nothing(drive: Callable[..., Recording]) -> None:
+def test_no_positions_and_a_few_seconds_tell_nothing(drive: Drive) -> None:
     assert estimate_lag(replace(drive(), positions=None)).seconds is None
     assert estimate_lag(drive(seconds=9.0)).seconds is None
 
@@ -277,27 +273,22 @@ def test_real_runs_of_one_machine_agree(recordings_folder: Path) -> None:
 
 
 def earlier_s(recording: Recording) -> float:
-    assert recording.positions is not None
     return recording.positions.earlier_s
 
 
 @pytest.mark.parametrize(
     ('wanted', 'words'), [('0.2', '0.200 s earlier'), ('-1', '1.000 s later')]
 )
-def test_seconds_are_taken_as_they_are(
-    drive: Callable[..., Recording], wanted: str, words: str
-) -> None:
+def test_seconds_are_taken_as_they_are(drive: Drive, wanted: str, words: str) -> None:
     recording = replace(drive(), notes=('old',))
     (moved,) = put_in_step([recording], wanted)
-    assert recording.positions is not None
-    assert moved.positions is not None
     steps = recording.positions.stamps - moved.positions.stamps
     assert set(steps.tolist()) == {round(float(wanted) * 1e9)}
     assert moved.notes == ('old', f'positions made {words}, as asked for')
 
 
 @pytest.mark.parametrize('late_s', [0.3, -0.15])
-def test_the_lag_that_is_found_is_undone(drive: Callable[..., Recording], late_s: float) -> None:
+def test_the_lag_that_is_found_is_undone(drive: Drive, late_s: float) -> None:
     (moved,) = put_in_step([drive(late_s=late_s)], 'auto')
     assert earlier_s(moved) == pytest.approx(late_s, abs=0.003)
     left = estimate_lag(moved)
@@ -305,13 +296,13 @@ def test_the_lag_that_is_found_is_undone(drive: Callable[..., Recording], late_s
     assert 'as found (+- 0.01' in moved.notes[0]
 
 
-def test_what_may_be_no_lag_is_left(drive: Callable[..., Recording]) -> None:
+def test_what_may_be_no_lag_is_left(drive: Drive) -> None:
     (same,) = put_in_step([drive(late_s=0.005)], 'auto')
     assert earlier_s(same) == 0.0
     assert 'which may be none: left as they are' in same.notes[0]
 
 
-def test_where_nothing_tells_it_is_left(drive: Callable[..., Recording]) -> None:
+def test_where_nothing_tells_it_is_left(drive: Drive) -> None:
     recording = drive(late_s=0.2)
     silent = replace(recording.imu, samples=np.zeros_like(recording.imu.samples))
     (same,) = put_in_step([replace(recording, imu=silent)], 'auto')
@@ -319,7 +310,7 @@ def test_where_nothing_tells_it_is_left(drive: Callable[..., Recording]) -> None
     assert same.notes == ('no lag of the positions can be told: left as they are',)
 
 
-def test_recordings_of_one_setup_move_together(drive: Callable[..., Recording]) -> None:
+def test_recordings_of_one_setup_move_together(drive: Drive) -> None:
     late = drive(late_s=0.2)
     silent = replace(late, imu=replace(late.imu, samples=np.zeros_like(late.imu.samples)))
     moved = put_in_step([late, drive(late_s=0.205), silent], 'auto')
@@ -332,7 +323,7 @@ def test_recordings_of_one_setup_move_together(drive: Callable[..., Recording]) 
 
 
 @pytest.mark.parametrize('text', ['soon', 'nan', 'inf', 'AUTO'])
-def test_anything_else_is_refused(drive: Callable[..., Recording], text: str) -> None:
+def test_anything_else_is_refused(drive: Drive, text: str) -> None:
     with pytest.raises(InputError, match=f"'{text}' is neither auto nor a number of seconds"):
         parse_position_lag(text)
     with pytest.raises(InputError, match='neither'):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pytest
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
 
+    Drive: TypeAlias = Callable[..., Recording]
+
 GAP_S = 0.25
 
 
@@ -30,12 +32,10 @@ def ellipse(seconds: np.ndarray, lap_s: float = 8.0) -> np.ndarray:
 
 def laps_of(seconds: np.ndarray, positions: np.ndarray) -> Laps | None:
     motion = measure_motion(seconds, positions, GAP_S)
-    assert motion is not None
     return count_laps(motion)
 
 
 def measured(recording: Recording) -> PositionReport:
-    assert recording.positions is not None
     return measure_positions(recording.positions, recording.imu)
 
 
@@ -44,7 +44,6 @@ def test_speed_and_rate_of_turn_of_a_circle() -> None:
     angle = 2 * np.pi * seconds / 5
     circle = 3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     motion = measure_motion(seconds, circle, GAP_S)
-    assert motion is not None
     inner = slice(motion.window, -motion.window)
     np.testing.assert_allclose(motion.course_rate[inner], 2 * np.pi / 5, rtol=0.03)
     speed = np.linalg.norm(motion.velocities[inner], axis=1)
@@ -57,7 +56,6 @@ def test_nothing_is_known_near_a_gap_and_a_jump() -> None:
     positions = ellipse(seconds)
     positions[seconds > 12] += 3.0
     motion = measure_motion(seconds, positions, GAP_S)
-    assert motion is not None
     near = (abs(motion.seconds - 5.5) < 0.5) | (abs(motion.seconds - 12) < 0.04)
     assert not motion.known[near].any()
     assert motion.known[(abs(motion.seconds - 5.5) > 1) & (abs(motion.seconds - 12) > 1)].all()
@@ -92,7 +90,6 @@ def test_laps_are_counted_and_measured(lap_s: float) -> None:
     seconds = np.arange(0, 50, 0.04)
     noise = np.random.default_rng(0).normal(scale=0.01, size=(len(seconds), 2))
     laps = laps_of(seconds, ellipse(seconds, lap_s) + noise)
-    assert laps is not None
     assert laps.count == pytest.approx(50 / lap_s, rel=0.03)
     assert laps.time_s == pytest.approx(lap_s, rel=0.02)
     # Perimeter of the ellipse with half axes 2 m and 1 m.
@@ -104,7 +101,6 @@ def test_a_crossing_is_not_a_lap() -> None:
     angle = 2 * np.pi * seconds / 12
     eight = np.stack([3 * np.sin(angle), 2 * np.sin(2 * angle)], axis=1)
     laps = laps_of(seconds, eight)
-    assert laps is not None
     assert laps.time_s == pytest.approx(12.0, rel=0.02)
 
 
@@ -120,7 +116,6 @@ def test_a_stop_and_a_gap_do_not_spoil_the_lap_time() -> None:
     positions += np.random.default_rng(0).normal(scale=0.01, size=positions.shape)
     unseen = (seconds > 45) & (seconds < 55)
     laps = laps_of(seconds[~unseen], positions[~unseen])
-    assert laps is not None
     assert laps.time_s == pytest.approx(8.0, rel=0.02)
     # Of the 48 s of driving, 10 s are not seen.
     assert laps.count == pytest.approx(38 / 8, rel=0.05)
@@ -131,7 +126,6 @@ def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
     # Of laps of eight seconds none is without a second that is not seen.
     seen = seconds % 7.0 < 6.0
     laps = laps_of(seconds[seen], ellipse(seconds[seen], 8.0))
-    assert laps is not None
     assert laps.time_s == pytest.approx(8.0, rel=0.02)
     assert laps.count == pytest.approx(20 / 8, rel=0.1)
 
@@ -143,41 +137,31 @@ def test_a_route_that_never_closes_has_no_laps() -> None:
 
 
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
-def test_the_gyroscope_follows_the_course_whatever_the_lag(
-    drive: Callable[..., Recording], late_s: float
-) -> None:
+def test_the_gyroscope_follows_the_course_whatever_the_lag(drive: Drive, late_s: float) -> None:
     yaw = measured(drive(late_s=late_s)).yaw
-    assert yaw is not None
     assert yaw.channel == 'angular_velocity.z'
     assert yaw.correlation > 0.98
     assert yaw.slope == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.parametrize(('axis', 'factor'), [(5, 57.2958), (5, -1.0), (4, 1.0)])
-def test_unit_sign_and_axis_of_the_gyroscope(
-    drive: Callable[..., Recording], axis: int, factor: float
-) -> None:
+def test_unit_sign_and_axis_of_the_gyroscope(drive: Drive, axis: int, factor: float) -> None:
     recording = drive()
     samples = recording.imu.samples.copy()
     samples[:, axis] = factor * recording.imu.samples[:, 5]
     if axis != 5:
         samples[:, 5] = recording.imu.samples[:, axis]
     yaw = measured(replace(recording, imu=replace(recording.imu, samples=samples))).yaw
-    assert yaw is not None
     assert yaw.channel == f'angular_velocity.{"xyz"[axis - 3]}'
     assert yaw.slope == pytest.approx(factor, rel=0.1)
 
 
-def test_coverage_is_the_share_of_imu_samples_between_positions(
-    drive: Callable[..., Recording],
-) -> None:
+def test_coverage_is_the_share_of_imu_samples_between_positions(drive: Drive) -> None:
     recording = drive()
-    assert recording.positions is not None
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     seen = recording.positions.select((elapsed < 24) & ((elapsed < 6) | (elapsed > 12)))
     report = measured(replace(recording, positions=seen))
     assert report.coverage == pytest.approx(18 / 48, abs=0.01)
-    assert report.longest_hole is not None
     assert report.longest_hole.start_s == pytest.approx(24.0, abs=0.05)
     assert report.longest_hole.length_s == pytest.approx(24.0, abs=0.05)
     whole = measured(recording)

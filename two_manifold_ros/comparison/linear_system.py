@@ -224,8 +224,9 @@ def find_directions(hankel: Hankel, weighting: str) -> tuple[Floats, Floats]:
     """
     Return directions (i d, r) of the future that the past predicts, and their strengths (r,).
 
-    They are orthonormal, the strongest first, without those that are rounding. The weighting is ``'unweighted'``, or ``'principal'``: by the covariance with the past, where
-    faint directions of the past count less.
+    They are orthonormal, the strongest first, without those that are rounding. The weighting is
+    ``'unweighted'``, or ``'principal'``: by the covariance with the past, where faint directions
+    of the past count less.
     """
     matrix = hankel.projection
     if weighting == 'principal':
