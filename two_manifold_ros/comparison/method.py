@@ -131,22 +131,19 @@ class FittedMethod(Protocol):
 
 
 class Method(Protocol):
-    """
-    A way to learn a route.
+    """A way to learn a route."""
 
-    Attributes
-    ----------
-    name, title
-        On the command line, and in tables and figures.
-    told
-        Whether it is given positions of the segments it filters (a start, or the previous one);
-        from all other methods they are hidden.
+    @property
+    def name(self) -> str:
+        """On the command line."""
 
-    """
+    @property
+    def title(self) -> str:
+        """In tables and figures."""
 
-    name: str
-    title: str
-    told: bool
+    @property
+    def told(self) -> bool:
+        """Whether it is given positions of what it filters; from others they are hidden."""
 
     def fit(self, train: TrainSplit) -> FittedMethod:
         """Learn from the training part; raise ``InputError``, which says why, if it cannot."""

@@ -185,10 +185,9 @@ class Comparison:
         def named(recordings: tuple[tuple[str, float], ...]) -> list[dict[str, Any]]:
             return [{'recording': name, 'seconds': round(each, 3)} for name, each in recordings]
 
+        names = ('protocol', 'rate_hz', 'window')
         return {
-            'protocol': self.protocol,
-            'rate_hz': self.rate_hz,
-            'window': self.window,
+            **{name: getattr(self, name) for name in names},
             'horizons': list(self.horizons),
             'learned': named(self.learned),
             'followed': named(self.followed),

@@ -116,43 +116,36 @@ class FittedModel:
         return self._filtered[1]
 
 
-def kernel_hmm(kernel: str, name: str | None = None, title: str | None = None) -> ManifoldHmm:
-    """Return the spectral filter with a kernel, by whose name it goes unless it has another."""
-    changes = {'method': 'spectral', 'kernel': kernel}
-    return ManifoldHmm(name or kernel, title or kernel, changes)
-
-
 OURS = 'default'
 """The name of what `two-manifold train` makes by default, with which all others are compared."""
 
-_MAKERS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    'mean': ('method', 'MeanPosition', {}),
-    'previous': ('method', 'PreviousPosition', {}),
-    'imu-only': ('dead_reckoning', 'DeadReckoning', {}),
-    'kalman': ('linear_system', 'KalmanFilter', {}),
-    'hmm': ('hidden_markov', 'HiddenMarkov', {}),
-    'nearest': ('windows', 'NearestWindows', {}),
-    'belief': ('windows', 'BeliefFilter', {}),
-    'gaussian': (
-        'own_filters',
-        'kernel_hmm',
-        {'kernel': 'gaussian', 'title': 'HSE-HMM, Gaussian'},
-    ),
-    'paper': (
-        'own_filters',
-        'ManifoldHmm',
-        {'name': 'paper', 'title': 'HSE-HMM of the paper', 'paper': True},
-    ),
-    'manifold': (
-        'own_filters',
-        'kernel_hmm',
-        {'kernel': 'laplacian-eigenmap', 'name': 'manifold', 'title': 'manifold HSE-HMM'},
-    ),
-    OURS: ('own_filters', 'ManifoldHmm', {'name': OURS, 'title': 'this package'}),
+_RIVALS = {
+    'mean': ('method', 'MeanPosition'),
+    'previous': ('method', 'PreviousPosition'),
+    'imu-only': ('dead_reckoning', 'DeadReckoning'),
+    'kalman': ('linear_system', 'KalmanFilter'),
+    'hmm': ('hidden_markov', 'HiddenMarkov'),
+    'nearest': ('windows', 'NearestWindows'),
+    'belief': ('windows', 'BeliefFilter'),
 }
-"""For each name the module of this folder, imported only when asked for, and what makes it."""
+"""For each name the module of this folder, imported only when asked for, and its class."""
 
-NAMES = tuple(_MAKERS)
+
+def _spectral(name: str, title: str, kernel: str) -> ManifoldHmm:
+    return ManifoldHmm(name, title, {'method': 'spectral', 'kernel': kernel})
+
+
+_OWN = {
+    each.name: each
+    for each in (
+        _spectral('gaussian', 'HSE-HMM, Gaussian', 'gaussian'),
+        ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True),
+        _spectral('manifold', 'manifold HSE-HMM', 'laplacian-eigenmap'),
+        ManifoldHmm(OURS, 'this package'),
+    )
+}
+
+NAMES = (*_RIVALS, *_OWN)
 """What runs unless something else is asked for."""
 
 GROUPS = {
@@ -194,10 +187,10 @@ def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None)
         settled['hmm'] = {'states': (protocol.states,)}
     methods: list[Method] = []
     for name in EVERY:
-        if name in wanted:
-            module, maker, given = _MAKERS.get(
-                name, ('own_filters', 'kernel_hmm', {'kernel': name})
-            )
+        if name in wanted and name in _RIVALS:
+            module, maker = _RIVALS[name]
             make = getattr(import_module(f'{__package__}.{module}'), maker)
-            methods.append(make(**given, **settled.get(name, {})))
+            methods.append(make(**settled.get(name, {})))
+        elif name in wanted:
+            methods.append(_OWN.get(name) or _spectral(name, name, name))
     return methods
