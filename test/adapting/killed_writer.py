@@ -26,8 +26,8 @@ ROUNDS = 10
 def write(folder: Path, report: int) -> None:
     """Go on from the newest checkpoint, for ever."""
     checkpoints = Checkpoints(folder, 'car', {})
-    found = checkpoints.newest()
-    number = found[0]['number'] if found else 0
+    newest = next(checkpoints.readable(), None)
+    number = newest.numbers['number'] if newest else 0
     while True:
         number += 1
         arrays = {'large': np.full(60_000, float(number)), 'small': np.array([number])}
@@ -53,10 +53,10 @@ def main() -> None:
             reported = more
         half = [path for path in folder.iterdir() if path.name.count('.') > 2]
         checkpoints = Checkpoints(folder, 'car', {})
-        numbers, arrays = checkpoints.newest() or ({'number': -1}, {})
+        newest = next(checkpoints.readable())
         checkpoints.close()
-        read = {int(value) for array in arrays.values() for value in np.unique(array)}
-        line = f'{int.from_bytes(reported, "big")} {numbers["number"]} {read} {len(half)}\n'
+        read = {int(value) for array in newest.arrays.values() for value in np.unique(array)}
+        line = f'{int.from_bytes(reported, "big")} {newest.numbers["number"]} {read} {len(half)}\n'
         sys.stdout.write(line)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A training that is killed with its parent: spawned, so it is imported by name."""
+"""A process that trains in another one for long; a module, so that spawned processes find it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,5 @@ def train_for_long(pipe: Connection, recording: Recording) -> None:
     training = TrainingProcess()
     with suppress(InputError):
         training.train([recording.between(0.0, 0.5)], SETTINGS)
-    assert training._process is not None
-    pipe.send(training._process.pid)
+    pipe.send(training.pid)
     training.train([recording], SETTINGS)

@@ -1,27 +1,43 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The last good checkpoint is never lost, whatever happens to the process, file or disk."""
+"""The last good file is never lost, whatever happens to the process, file or disk."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 import errno
 import os
 from pathlib import Path
 import resource
 import subprocess
 import sys
+from threading import Event
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
+from updater_feed import feed, LEARNED, SMALL, small_session
 
-from two_manifold_ros.adapting.checkpoints import Checkpoints, FORMAT
+from two_manifold_ros.adapting.checkpoints import (
+    Checkpointing,
+    Checkpoints,
+    FORMAT,
+    open_checkpoints,
+    SnapshotFiles,
+)
+from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.container import write_container
+from two_manifold_ros.interface.parameters import UpdaterParameters
+from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 IDENTITY = {'channels': 6, 'states': 40, 'horizons': (0, 10)}
 
@@ -39,9 +55,9 @@ def checkpoints(tmp_path: Path) -> Iterator[Checkpoints]:
 
 def number_of(checkpoints: Checkpoints) -> int:
     """Return the number in the newest checkpoint, which must be whole."""
-    found = checkpoints.newest()
+    found = next(checkpoints.readable(), None)
     assert found is not None
-    numbers, read = found
+    numbers, read = found.numbers, found.arrays
     np.testing.assert_equal(read, arrays(numbers['number']))
     return int(numbers['number'])
 
@@ -54,18 +70,6 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_nothing_to_resume_from(checkpoints: Checkpoints) -> None:
-    assert checkpoints.newest() is None
-    assert not checkpoints.skipped
-
-
-def test_what_was_written_last_is_read(checkpoints: Checkpoints) -> None:
-    _, newest = write(checkpoints, 1, 2)
-    assert checkpoints.path is None
-    assert number_of(checkpoints) == 2
-    assert checkpoints.path == newest
-
-
 def test_a_checkpoint_is_taken_for_no_model(checkpoints: Checkpoints) -> None:
     (path,) = write(checkpoints, 1)
     with pytest.raises(InputError, match='this is a checkpoint of updater_node and not a model'):
@@ -76,12 +80,6 @@ def test_the_last_few_are_kept(checkpoints: Checkpoints, tmp_path: Path) -> None
     write(checkpoints, *range(1, 12))
     kept = [f'car.{number:06d}.npz' for number in (9, 10, 11)]
     assert files(tmp_path) == ['.car.lock', *kept]
-
-
-def test_as_many_are_kept_as_are_asked_for(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, 'car', IDENTITY, keep=1)
-    write(checkpoints, 1, 2)
-    assert files(tmp_path) == ['.car.lock', 'car.000002.npz']
 
 
 def test_counting_goes_on_after_a_start(checkpoints: Checkpoints, tmp_path: Path) -> None:
@@ -111,15 +109,6 @@ def test_the_oldest_goes_after_the_newest_is_on_the_disk(
     monkeypatch.setattr(Path, 'unlink', note)
     write(checkpoints, 4)
     assert steps == ['on disk', 'on disk', 'car.000001.npz']
-
-
-def test_two_names_in_one_folder(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    other = Checkpoints(tmp_path, 'car-2', {'channels': 400})
-    write(checkpoints, 1, 2, 3, 4)
-    write(other, 10, 20)
-    assert number_of(checkpoints) == 4
-    assert number_of(other) == 20
-    assert len(files(tmp_path)) == 2 + 3 + 2
 
 
 def test_a_file_cut_anywhere_is_skipped_and_named(
@@ -161,15 +150,6 @@ def test_damaged_ones_are_not_counted_among_the_kept(
     assert 'car.000001.npz' in files(tmp_path)
     write(checkpoints, 6)
     assert files(tmp_path) == ['.car.lock', *(f'car.{number:06d}.npz' for number in (4, 5, 6))]
-
-
-def test_all_are_damaged(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    for path in write(checkpoints, 1, 2):
-        path.write_bytes(b'no archive')
-    assert checkpoints.newest() is None
-    assert len(checkpoints.skipped) == 2
-    write(checkpoints, 3, 4, 5, 6)
-    assert len(files(tmp_path)) == 4
 
 
 def test_another_identity_is_refused_and_left_alone(
@@ -222,7 +202,7 @@ def test_a_header_that_somebody_made_up_is_skipped(
 ) -> None:
     write_container(tmp_path / 'car.000007.npz', {'format': FORMAT, **header}, {})
     checkpoints = Checkpoints(tmp_path, 'car', IDENTITY)
-    assert checkpoints.newest() is None
+    assert not list(checkpoints.readable())
     assert len(checkpoints.skipped) == 1
     checkpoints.close()
 
@@ -234,7 +214,7 @@ def test_names_that_cannot_be_a_file(name: str, tmp_path: Path) -> None:
 
 
 def test_a_name_in_use_is_refused(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='somebody else writes checkpoints named car here'):
+    with pytest.raises(InputError, match='another process writes checkpoints named car here'):
         Checkpoints(tmp_path, 'car', IDENTITY)
     write(checkpoints, 1)
     checkpoints.close()
@@ -261,26 +241,6 @@ def test_half_written_files_of_the_living_are_not(
     write(checkpoints, 1)
 
 
-def test_a_full_disk(
-    checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some systems tell only when the bytes have to be on the disk."""
-    write(checkpoints, 1, 2, 3)
-    before = files(tmp_path)
-
-    def refuse(_: int) -> None:
-        raise OSError(errno.ENOSPC, 'No space left on device')
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, 'fsync', refuse)
-        with pytest.raises(InputError, match=r'the checkpoint cannot be written \(No space left'):
-            write(checkpoints, 4)
-    assert files(tmp_path) == before
-    assert number_of(checkpoints) == 3
-    write(checkpoints, 5)
-    assert number_of(checkpoints) == 5
-
-
 def test_a_disk_that_is_full_in_the_middle(checkpoints: Checkpoints, tmp_path: Path) -> None:
     """The kernel itself refuses a byte somewhere in the file."""
     write(checkpoints, 1)
@@ -300,7 +260,7 @@ def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / 'deep' / 'inside', 'car', IDENTITY)
     assert checkpoints.trouble == ''
     assert (tmp_path / 'deep' / 'inside').is_dir()
-    assert checkpoints.newest() is None
+    assert not list(checkpoints.readable())
     write(checkpoints, 1)
     assert number_of(checkpoints) == 1
 
@@ -309,7 +269,7 @@ def test_a_folder_that_cannot_be_made_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / 'taken').touch()
     checkpoints = Checkpoints(tmp_path / 'taken', 'car', IDENTITY)
     assert 'taken: no checkpoint can be written here (File exists); make' in checkpoints.trouble
-    assert checkpoints.newest() is None
+    assert not list(checkpoints.readable())
     with pytest.raises(InputError, match=r'taken: no checkpoint can be written here \(File'):
         write(checkpoints, 1)
     (tmp_path / 'taken').unlink()
@@ -375,3 +335,241 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     assert half_written > 0
     left = [name for name in files(tmp_path) if not name.startswith('.')]
     assert len(left) <= 4
+
+
+MINUTE = 60.0
+
+
+def keeper(folder: Path, clock: Callable[[], float] = lambda: 0.0) -> Checkpointing:
+    chosen = UpdaterParameters(
+        learner='tpsr', horizons=list(SMALL.horizons), checkpoint_folder=str(folder)
+    )
+    return Checkpointing(open_checkpoints(chosen, make_head(SMALL.horizons)), MINUTE, clock)
+
+
+def saved(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob('*.npz'))
+
+
+def test_it_goes_on_where_it_was(
+    drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path
+) -> None:
+    learned.head = replace(learned.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
+    keeping = keeper(tmp_path)
+    assert keeping.kept == 'no checkpoint was written'
+    keeping.end(learned)
+    samples, path = learned.learned()['learned'], tmp_path / 'updater.000001.npz'
+    assert keeping.kept == f'checkpoint {path} at {samples} samples'
+    again = small_session()
+    back = keeper(tmp_path)
+    assert back.resume(again) == []
+    assert back.resumed_samples == samples
+    assert back.begun == f'resumed at {samples} samples from {path}'
+    assert (again.head.frame_id, again.head.origin) == ('map', learned.head.origin)
+    third = small_session()
+    third.resume(again.head, *learned.learner.saved())
+    part = slice(LEARNED, LEARNED + 400)
+    expected, found = feed(third, drive, part), feed(again, drive, part)
+    assert len(found) > 50
+    np.testing.assert_array_equal(
+        [each.positions for each in found], [each.positions for each in expected]
+    )
+
+
+def test_one_a_minute_once_there_is_something_to_keep(drive: SlotCarRun, tmp_path: Path) -> None:
+    session, now = small_session(), [0.0]
+    keeping = keeper(tmp_path, lambda: now[0])
+    assert keeping.resume(session) == []
+    now[0] = 2 * MINUTE
+    keeping.look(session)
+    assert keeping.save(session) == 'nothing was learned yet'
+    feed(session, drive, slice(0, LEARNED))
+    for now[0] in (2 * MINUTE, 2.5 * MINUTE, 3.5 * MINUTE):
+        keeping.look(session)
+        keeping.finish()
+    # Nothing was learned since.
+    assert saved(tmp_path) == ['updater.000001.npz']
+    feed(session, drive, slice(LEARNED, LEARNED + 250))
+    keeping.look(session)
+    keeping.finish()
+    assert saved(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
+    assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
+    assert keeping.values['checkpoint_samples'] == session.learned()['learned']
+
+
+@pytest.mark.parametrize(
+    ('spoil', 'why'),
+    [
+        (lambda numbers: numbers['learner'].pop('known_s'), 'do not fit together'),
+        (lambda numbers: numbers['stream'].pop('origin'), 'of the stream cannot be used'),
+        (lambda numbers: numbers.pop('learner'), 'of the stream cannot be used'),
+    ],
+)
+def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
+    learned: UpdaterSession,
+    tmp_path: Path,
+    spoil: Callable[[dict[str, Any]], object],
+    why: str,
+) -> None:
+    keeping = keeper(tmp_path)
+    keeping.save(learned)
+    keeping.end(learned)
+    older, newest = (tmp_path / name for name in saved(tmp_path))
+    header, arrays = read_container(newest)
+    spoil(header['numbers'])
+    write_container(newest, header, arrays, 'checkpoint')
+    again = small_session()
+    back = keeper(tmp_path)
+    (sentence,) = back.resume(again)
+    assert sentence.startswith(f'{newest}: skipped, because ')
+    assert why in sentence
+    assert again.learned()['learned'] == learned.learned()['learned']
+    assert back.begun.endswith(str(older))
+
+
+def test_a_disk_that_is_full_stops_nothing(
+    drive: SlotCarRun,
+    learned: UpdaterSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keeping = keeper(tmp_path)
+    keeping.save(learned)
+    keeping.finish()
+    good = saved(tmp_path)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', full)
+        keeping.save(learned)
+        keeping.finish()
+    assert 'No space left on device' in keeping.trouble
+    assert keeping.values['checkpoint_trouble'] == keeping.trouble
+    assert saved(tmp_path) == good
+    assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
+    keeping.end(learned)
+    assert keeping.trouble == ''
+    assert len(saved(tmp_path)) == 2
+
+
+def test_a_folder_that_cannot_be_made_is_told_at_once_and_stops_nothing(
+    learned: UpdaterSession, tmp_path: Path
+) -> None:
+    (tmp_path / 'file').touch()
+    keeping = keeper(tmp_path / 'file')
+    assert 'file: no checkpoint can be written here' in keeping.trouble
+    assert keeping.values['checkpoint_trouble'] == keeping.trouble
+    assert keeping.resume(learned) == []
+    (tmp_path / 'file').unlink()
+    keeping.end(learned)
+    assert keeping.trouble == ''
+    assert saved(tmp_path / 'file') == ['updater.000001.npz']
+
+
+def test_what_is_told_of_is_on_the_disk_already(
+    drive: SlotCarRun,
+    learned: UpdaterSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keeping = keeper(tmp_path)
+    going, sync = Event(), os.fsync
+
+    def slow(descriptor: int) -> None:
+        assert going.wait(10.0)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, 'fsync', slow)
+    keeping.save(learned)
+    assert keeping.save(learned) == 'the last checkpoint is still being written'
+    assert 'checkpoint' not in keeping.values
+    first = learned.learned()['learned']
+    going.set()
+    keeping.finish()
+    going.clear()
+    feed(learned, drive, slice(LEARNED, LEARNED + 100))
+    # Nobody has asked in between.
+    assert keeping.save(learned) == ''
+    assert keeping.values['checkpoint_samples'] == first
+    going.set()
+    keeping.end(learned)
+    assert keeping.values['checkpoint_samples'] > first
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def numbered(*numbers: int) -> list[str]:
+    return [f'robot.model.{number:06d}.npz' for number in numbers]
+
+
+def test_what_is_written_can_be_loaded(tmp_path: Path, tpsr_model: Model) -> None:
+    path = SnapshotFiles(tmp_path, 'robot').write(tpsr_model)
+    assert path.is_absolute()
+    assert names_in(tmp_path) == numbered(1)
+    loaded = load_model(path)
+    assert np.array_equal(loaded.tables.weights, tpsr_model.tables.weights)  # type: ignore[attr-defined]
+
+
+def test_the_newest_are_kept_and_one_in_use_as_well(tmp_path: Path, tpsr_model: Model) -> None:
+    files = SnapshotFiles(tmp_path, 'robot')
+    first = files.write(tpsr_model)
+    for _ in range(4):
+        files.write(tpsr_model, {str(first)})
+    assert names_in(tmp_path) == numbered(1, 3, 4, 5)
+    files.write(tpsr_model)
+    assert names_in(tmp_path) == numbered(4, 5, 6)
+
+
+def test_numbers_go_on_after_a_restart_and_others_files_stay(
+    tmp_path: Path, tpsr_model: Model
+) -> None:
+    others = ['robot.000001.npz', 'robot2.model.000007.npz', 'robot.model.x.npz', '.robot.lock']
+    for name in (*others, *numbered(12), '.robot.model.000013.npz.x7'):
+        (tmp_path / name).write_bytes(b'')
+    SnapshotFiles(tmp_path, 'robot').write(tpsr_model)
+    assert names_in(tmp_path) == sorted([*others, *numbered(12, 13)])
+
+
+def test_a_model_that_could_not_be_loaded_is_not_written(
+    tmp_path: Path, tpsr_model: Model
+) -> None:
+    broken = replace(tpsr_model, state_bound=np.nan)
+    with pytest.raises(InputError):
+        SnapshotFiles(tmp_path, 'robot').write(broken)
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize('name', ['', 'a/b', '../a', 'a.b', 'a*'])
+def test_what_cannot_be_a_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match='use letters'):
+        SnapshotFiles(tmp_path, name)
+
+
+def test_a_full_disk_costs_no_older_file(
+    tmp_path: Path, tpsr_model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = SnapshotFiles(tmp_path, 'robot')
+    for _ in range(3):
+        files.write(tpsr_model)
+
+    def full(_: int) -> None:
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(os, 'fsync', full)
+    with pytest.raises(InputError, match='No space left'):
+        files.write(tpsr_model)
+    assert names_in(tmp_path) == numbered(1, 2, 3)
+
+
+def test_a_folder_is_made_and_one_that_cannot_be_is_told_before_there_is_a_model(
+    tmp_path: Path,
+) -> None:
+    assert SnapshotFiles(tmp_path / 'a' / 'b', 'robot').obstacle() == ''
+    assert names_in(tmp_path / 'a' / 'b') == []
+    (tmp_path / 'file').touch()
+    told = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
+    assert told.startswith(f'{tmp_path}/file/b: no model can be written here (Not a directory)')

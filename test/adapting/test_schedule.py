@@ -10,11 +10,12 @@ import math
 
 import pytest
 
-from two_manifold_ros.adapting.schedule import FIRST_S, GROWTH, MOST_PARTS, Schedule, TURNS
+from two_manifold_ros.adapting.schedule import Schedule, ScheduleSettings
 
 STEP_NS = 100_000_000
 HOLE_NS = 1_000_000_000
 LAP_S = 8.0
+USUAL = ScheduleSettings()
 
 
 def driven(schedule: Schedule, seconds: float) -> int:
@@ -51,9 +52,9 @@ def test_what_is_not_given_positions_does_not_count() -> None:
 
 def test_looks_follow_as_the_drive_grows_as_long_as_no_lap_is_known() -> None:
     found = trainings(Schedule(), 40.0)
-    assert found[0] == pytest.approx(FIRST_S, abs=0.15)
+    assert found[0] == pytest.approx(USUAL.first_s, abs=0.15)
     ratios = [late / early for early, late in pairwise(found)]
-    assert ratios == pytest.approx([GROWTH] * len(ratios), abs=0.02)
+    assert ratios == pytest.approx([USUAL.growth] * len(ratios), abs=0.02)
 
 
 @pytest.mark.parametrize('rest_s', [0.0, 5.0])
@@ -65,7 +66,7 @@ def test_models_are_trained_at_turns_and_later_more_rarely(rest_s: float) -> Non
     schedule.count_laps(1.2, LAP_S)
     found = trainings(schedule, 25.0 * LAP_S, LAP_S)
     laps = [(each - rest_s) / LAP_S for each in found]
-    assert laps == pytest.approx([*TURNS, 10.0, 20.0], abs=0.05)
+    assert laps == pytest.approx([*USUAL.turns, 10.0, 20.0], abs=0.05)
 
 
 def test_a_training_a_little_early_is_the_one_of_its_turn() -> None:
@@ -87,7 +88,7 @@ def test_positions_end_once_and_what_was_learned_already_is_not_worth_another_tr
     schedule = Schedule()
     assert not schedule.has_stopped(10**18, HOLE_NS, math.nan)
     assert schedule.is_silent(10**18, HOLE_NS)
-    newest_ns = driven(schedule, FIRST_S + 1.0)
+    newest_ns = driven(schedule, USUAL.first_s + 1.0)
     for lap_s, silent_ns in ((math.nan, HOLE_NS), (LAP_S, round(1e9 * LAP_S))):
         assert not schedule.has_stopped(newest_ns + silent_ns, HOLE_NS, lap_s)
         assert schedule.has_stopped(newest_ns + silent_ns + 1, HOLE_NS, lap_s)
@@ -107,7 +108,7 @@ def test_positions_end_once_and_what_was_learned_already_is_not_worth_another_tr
 
 def test_too_little_is_not_worth_a_training_when_positions_end() -> None:
     schedule = Schedule()
-    driven(schedule, FIRST_S - 1.0)
+    driven(schedule, USUAL.first_s - 1.0)
     assert not schedule.has_grown
 
 
@@ -140,7 +141,7 @@ def test_after_a_rise_laps_count_from_there() -> None:
     schedule = Schedule()
     begin_ns = risen(schedule)
     assert schedule.since_ns == begin_ns
-    assert schedule.due_s == pytest.approx((5.0 + TURNS[0]) * LAP_S, abs=0.2)
+    assert schedule.due_s == pytest.approx((5.0 + USUAL.turns[0]) * LAP_S, abs=0.2)
     # Not each other within seconds.
     driven(schedule, 0.5 * LAP_S)
     assert schedule.is_due
@@ -215,13 +216,13 @@ def test_a_clock_that_is_set_back_leaves_nothing_out() -> None:
 def test_it_goes_on_after_a_restart() -> None:
     schedule = Schedule()
     risen(schedule)
-    for _ in range(2 * MOST_PARTS):
+    for _ in range(2 * USUAL.most_parts):
         schedule.judge(0.1, 0, LAP_S)
     numbers = json.loads(json.dumps(schedule.saved()))
     again = Schedule.restored(numbers)
     assert again.saved() == numbers
     assert numbers['before'] is None
-    assert len(numbers['parts']) == MOST_PARTS
+    assert len(numbers['parts']) == USUAL.most_parts
     assert trainings(again, 200.0, LAP_S) == trainings(schedule, 200.0, LAP_S)
     risen(schedule)
     numbers = json.loads(json.dumps(schedule.saved()))

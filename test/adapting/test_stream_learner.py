@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from time import sleep
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
@@ -12,15 +11,15 @@ from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting import stream_learner
-from two_manifold_ros.adapting.stream_learner import StreamLearner
-from two_manifold_ros.adapting.stream_memory import make_head, newest_part
+from two_manifold_ros.adapting.learning_report import learning_progress, learning_values
+from two_manifold_ros.adapting.stream_learner import LearnerLimits, StreamLearner
+from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -44,6 +43,19 @@ LEARNED = 700
 def run() -> SlotCarRun:
     """Drive for ten laps of nine seconds."""
     return simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=1800)
+
+
+class Recorder(Trainer):
+    """Trains in the thread that asks, after telling the test what from."""
+
+    def __init__(self, before: Callable[[Sequence[Recording]], object] = lambda _: None) -> None:
+        self.before = before
+        self.trained_on: list[list[Recording]] = []
+
+    def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        self.trained_on.append(list(recordings))
+        self.before(recordings)
+        return super().train(recordings, settings)
 
 
 def new_learner(**options: Any) -> StreamLearner:  # noqa: ANN401 - passed on
@@ -91,14 +103,9 @@ class Learned(NamedTuple):
 @pytest.fixture(scope='module')
 def learned() -> Learned:
     """Nothing may be pushed into its learner any more."""
-    trained_on = []
-
-    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
-        trained_on.append(list(recordings))
-        return train_model(recordings, settings)
-
-    learner = new_learner(train=train)
-    return Learned(learner, feed(learner, 0, LEARNED), trained_on, learner.saved())
+    trainer = Recorder()
+    learner = new_learner(trainer=trainer)
+    return Learned(learner, feed(learner, 0, LEARNED), trainer.trained_on, learner.saved())
 
 
 @pytest.fixture
@@ -113,24 +120,9 @@ def restored(kept: Saved, **options: Any) -> StreamLearner:  # noqa: ANN401
     return learner
 
 
-def test_nothing_is_told_before_the_first_map() -> None:
-    learner = new_learner()
-    lacking = learner.lacking('/fix')
-    assert lacking is not None
-    assert lacking.cause == 'no_reference'
-    assert '/fix' in lacking.why
-    assert {each.status for each in feed(learner, 0, 150)} == {Status.FILLING}
-    assert not learner.has_model
-    assert learner.model() is None
-    lacking = learner.lacking('/fix')
-    assert lacking is not None
-    assert lacking.cause == 'learning'
-
-
 def test_from_nothing_it_tells_positions_after_some_laps_and_goes_on_alone(
     learned: Learned,
 ) -> None:
-    assert learned.learner.lacking('/fix') is None
     learner = restored(learned.saved)
     alone = feed(learner, LEARNED, 1500, reference=False)
     assert np.mean([each.valid for each in alone]) > 0.95
@@ -138,22 +130,10 @@ def test_from_nothing_it_tells_positions_after_some_laps_and_goes_on_alone(
     assert np.sqrt(np.mean(errors(alone) ** 2)) < 0.1
 
 
-def test_all_that_is_known_is_learned_when_there_is_nothing_more_to_come(kept: Saved) -> None:
-    learner = restored(kept)
-    feed(learner, LEARNED, LEARNED + 100, reference=False)
-    # The two seconds until it was sure of that are samples of the drive as well.
-    assert learner.news[1] == pytest.approx(LEARNED / 20.0, abs=2.5)
-    assert learner.values()['learned_laps'] == pytest.approx(LEARNED / 20.0 / 9.2, rel=0.1)
-
-
 def test_without_references_it_learns_from_what_it_followed_until_one_comes(kept: Saved) -> None:
-    trained_on: list[list[Recording]] = []
-
-    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
-        trained_on.append(list(recordings))
-        return train_model(recordings, settings)
-
-    learner = restored(kept, train=train)
+    trainer = Recorder()
+    trained_on = trainer.trained_on
+    learner = restored(kept, trainer=trainer)
     lap = round(20.0 * learner.lap_s)
     # It is to follow for a whole lap, and then for another.
     feed(learner, LEARNED, LEARNED + lap // 2, reference=False)
@@ -168,9 +148,9 @@ def test_without_references_it_learns_from_what_it_followed_until_one_comes(kept
         assert given.imu.stamps[-1] < followed.imu.stamps[0] == followed.positions.stamps[0]
     seconds = np.ptp(followed.positions.stamps) * 1e-9
     assert seconds == pytest.approx(2.0 * learner.lap_s, rel=0.1)
-    assert f'{seconds:.0f} s of it without positions' in str(learner.values()['learning'])
+    assert f'{seconds:.0f} s of it without positions' in str(learning_values(learner)['learning'])
     again = restored(learner.saved())
-    assert f'{seconds:.0f} s of it without positions' in str(again.values()['learning'])
+    assert f'{seconds:.0f} s of it without positions' in str(learning_values(again)['learning'])
     told = feed(again, LEARNED + 5 * lap // 2, LEARNED + 3 * lap, reference=False)
     assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
     # Beside what is, what the filter told is worth nothing.
@@ -179,7 +159,7 @@ def test_without_references_it_learns_from_what_it_followed_until_one_comes(kept
     assert learner.memory.followed(HEAD) == []
     assert trained_on
     assert not any(each.positions.estimated for row in trained_on for each in row)
-    assert 'of it without' not in str(learner.values()['learning'])
+    assert 'of it without' not in str(learning_values(learner)['learning'])
 
 
 def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
@@ -216,38 +196,35 @@ def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_told_twice(
 def test_a_reference_during_a_training_of_followed_laps_makes_it_void(kept: Saved) -> None:
     drive, voided = run(), []
 
-    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+    def refer(recordings: Sequence[Recording]) -> None:
         positions = [each.positions for each in recordings if each.positions is not None]
         if any(each.estimated for each in positions):
             voided.append(learner.models)
             learner.add_reference(
                 learner.memory.newest_ns, *drive.positions[LEARNED + 2 * lap, :2].tolist()
             )
-        return train_model(recordings, settings)
 
-    learner = restored(kept, train=train)
+    learner = restored(kept, trainer=Recorder(refer))
     lap = round(20.0 * learner.lap_s)
     feed(learner, LEARNED, LEARNED + 2 * lap, reference=False)
     assert voided
     assert learner.models == voided[-1]
-    assert 'of it without' not in str(learner.values()['learning'])
+    assert 'of it without' not in str(learning_values(learner)['learning'])
     assert learner.failure == ''
 
 
-def test_its_errors_are_told_beside_those_of_the_mean_position(learned: Learned) -> None:
+def test_what_it_reports(learned: Learned) -> None:
     learner = learned.learner
-    values = learner.values()
+    values = learning_values(learner)
     assert values['error_m'] < 0.3 * values['mean_error_m']
     assert values['judged_s'] == pytest.approx(2 * learner.lap_s, abs=0.5)
-    assert 'the mean position by' in str(values['learning'])
-    assert learner.progress()['error_m'] == values['error_m']
-
-
-def test_it_is_told_that_no_positions_come_any_more(kept: Saved) -> None:
-    learner = restored(kept)
-    feed(learner, LEARNED, LEARNED + 20)
-    feed(learner, LEARNED + 20, LEARNED + 220, reference=False)
-    assert 'no positions come any more' in str(learner.values()['learning'])
+    assert values['learned_laps'] == pytest.approx(learner.news[1] / 9.2, rel=0.1)
+    assert learning_progress(learner)['error_m'] == values['error_m']
+    ended = restored(learned.saved, ellipse_m=(2.0, 3.0))
+    feed(ended, LEARNED, LEARNED + 20)
+    feed(ended, LEARNED + 20, LEARNED + 220, reference=False)
+    assert 'no positions come any more' in str(learning_values(ended)['learning'])
+    assert (ended.filter.limits.warn_m, ended.filter.limits.error_m) == (2.0, 3.0)
 
 
 def test_a_given_model_runs_until_there_is_a_map(
@@ -256,12 +233,12 @@ def test_a_given_model_runs_until_there_is_a_map(
     model = restored(kept).model()
     assert model is not None
     learner = StreamLearner(model, SETTINGS, at_once=True)
-    assert learner.lacking('/fix') is None
+    assert learner.has_model
     assert learner.model() is None
     assert learner.running is model
     told = feed(learner, LEARNED, LEARNED + 300, reference=False)
     assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
-    assert 'the given model' in str(learner.values()['learning'])
+    assert 'the given model' in str(learning_values(learner)['learning'])
 
 
 @pytest.mark.parametrize('moved', [0.0, 3.0])
@@ -284,25 +261,24 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: floa
 def test_samples_do_not_wait_for_a_training() -> None:
     began, ends = [], []
 
-    def slow(recordings: Any, settings: Any) -> Any:  # noqa: ANN401 - passed on
+    def slow(recordings: Sequence[Recording]) -> None:
         began.append(len(recordings[0].imu.stamps))
         while not ends:
             sleep(0.01)
-        return train_model(recordings, settings)
 
-    learner = new_learner(at_once=False, train=slow)
+    learner = new_learner(at_once=False, trainer=Recorder(slow))
     # It comes by the same place for the second time, and drives on.
     for first in range(0, 350, 10):
         feed(learner, first, first + 10)
         # A look at the positions alone is soon over.
-        wait_for(lambda: began or learner._coming is None or learner._coming[0].prepared)
+        wait_for(lambda: began or not learner.is_training)
     assert began
     feed(learner, 350, 600)
     assert len(began) == 1
     assert not learner.has_model
-    assert 'a model is being learned' in str(learner.lacking('/fix'))
+    assert learner.is_training
     ends.append(True)
-    wait_for(lambda: learner._coming[0].prepared)
+    wait_for(lambda: not learner.is_training)
     assert learner.failure == ''
 
 
@@ -318,15 +294,14 @@ def test_a_training_that_fails_is_told_and_the_next_one_is_tried(
 ) -> None:
     left = [raised]
 
-    def fails_once(recordings: Any, settings: Any) -> Any:  # noqa: ANN401 - passed on
+    def fail_once(_: Sequence[Recording]) -> None:
         if left:
             raise left.pop()
-        return train_model(recordings, settings)
 
-    learner = new_learner(train=fails_once)
+    learner = new_learner(trainer=Recorder(fail_once))
     feed(learner, 0, 290)
     assert words in learner.failure
-    assert words in learner.values()['learning_trouble']
+    assert words in learning_values(learner)['learning_trouble']
     assert ('Traceback' in learner.details) == is_bug
     assert learner.counters['failures'] == is_bug
     feed(learner, 290, 450)
@@ -378,7 +353,7 @@ def test_late_positions_are_put_in_step(kept: Saved) -> None:
             learner.add_reference(stamp + late_ns, *run().positions[index, :2].tolist())
     assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
     # What was told is held against where the vehicle was then.
-    assert learner.values()['error_m'] < 0.1
+    assert learning_values(learner)['error_m'] < 0.1
 
 
 def test_a_reset_forgets_the_stream_and_nothing_else(
@@ -389,23 +364,8 @@ def test_a_reset_forgets_the_stream_and_nothing_else(
     learner.reset('a test')
     assert learner.filter.status is Status.WAITING
     assert learner.has_model
-    assert not np.isfinite(learner.progress().get('error_m', np.nan))
+    assert not np.isfinite(learning_progress(learner).get('error_m', np.nan))
     assert errors(feed(learner, LEARNED + 100, LEARNED + 400, reference=False)).max() < 1.0
-
-
-def test_the_filter_of_a_map_is_made_as_asked_for(
-    kept: Saved,
-) -> None:
-    made = []
-
-    def make(model: Any) -> Filter:  # noqa: ANN401 - passed on
-        made.append(model)
-        return Filter(model, reorder_ns=20_000_000)
-
-    learner = restored(kept, make=make)
-    feed(learner, LEARNED, LEARNED + 2)
-    assert made[-1] is learner.running
-    learner.close()
 
 
 def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_left_out(
@@ -451,7 +411,7 @@ def test_stamps_are_judged_as_by_the_filter(kept: Saved) -> None:
     assert recording.positions is not None
     assert recording.positions.stamps.max() <= drive.stamps_ns[LEARNED + 200]
     assert learner.known_s == pytest.approx((LEARNED + 200) / 20.0, abs=0.6)
-    assert not learner._schedule.ended
+    assert not learner.schedule.ended
 
 
 def test_positions_without_samples_teach_nothing() -> None:
@@ -468,17 +428,12 @@ def test_positions_without_samples_teach_nothing() -> None:
 
 
 def test_later_maps_are_trained_on_the_newest_laps_with_positions(
-    kept: Saved, monkeypatch: pytest.MonkeyPatch
+    kept: Saved,
 ) -> None:
     """Time without positions counts for nothing, nor does the pause between two drives."""
-    monkeypatch.setattr(stream_learner, 'MOST_NEWEST_LAPS', 4.0)
-    trained_on: list[list[Recording]] = []
-
-    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
-        trained_on.append(list(recordings))
-        return train_model(recordings, settings)
-
-    learner = restored(kept, train=train)
+    trainer = Recorder()
+    trained_on = trainer.trained_on
+    learner = restored(kept, trainer=trainer, limits=LearnerLimits(newest_laps=4.0))
     lap_s = learner.lap_s
     lap = round(20.0 * lap_s)
     feed(learner, LEARNED, LEARNED + lap, reference=False)
@@ -486,7 +441,7 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(
     lap_s = learner.lap_s
     assert len(learner.memory.recordings(HEAD)) == 2
     trained_on.clear()
-    learner._schedule.due_s = 0.0
+    learner.schedule.due_s = 0.0
     feed(learner, 1500, 1501, later_ns=60 * 10**9)
     (one,) = trained_on[-1:]
     positions = [each.positions for each in one if each.positions is not None]
@@ -499,13 +454,9 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(
 
 def test_a_lap_that_is_like_no_other_is_not_trained_on(kept: Saved) -> None:
     """The sensor is stuck for a lap; then all is as before, and nothing has to be forgotten."""
-    trained_on: list[list[Recording]] = []
-
-    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
-        trained_on.append(list(recordings))
-        return train_model(recordings, settings)
-
-    learner, drive = restored(kept, train=train), run()
+    trainer = Recorder()
+    trained_on = trainer.trained_on
+    learner, drive = restored(kept, trainer=trainer), run()
     lap = round(20.0 * learner.lap_s)
     begin = LEARNED + lap
     feed(learner, LEARNED, begin)
@@ -515,42 +466,23 @@ def test_a_lap_that_is_like_no_other_is_not_trained_on(kept: Saved) -> None:
         learner.add_reference(int(drive.stamps_ns[index]), *drive.positions[index, :2].tolist())
     feed(learner, begin + lap, begin + 3 * lap)
     stamps = [int(each) for each in drive.stamps_ns[[begin, begin + lap]]]
-    learner._schedule.due_s = 0.0
+    learner.schedule.due_s = 0.0
     feed(learner, begin + 3 * lap, begin + 3 * lap + 1)
     (one,) = trained_on[-1]
     inside = (one.imu.stamps >= stamps[0]) & (one.imu.stamps < stamps[1])
     assert inside.sum() < 0.2 * lap
     assert one.imu.first_stamp == drive.stamps_ns[0]
-    assert learner._schedule.epoch_ns == 0
-
-
-def test_newest_laps_reach_back_over_drives_and_holes() -> None:
-    whole = run_to_recording(run())
-    early, late = whole.between(None, 40.0), whole.between(50.0, 60.0)
-    assert early.positions is not None
-    hole = (early.positions.stamps < early.imu.first_stamp + 25 * 10**9) | (
-        early.positions.stamps > early.imu.first_stamp + 35 * 10**9
-    )
-    early = replace(early, positions=early.positions.select(hole))
-    first, last = newest_part([early, late], 20.0, 10**9)
-    assert last is late
-    # Ten of the last drive, five after the hole, and five before it.
-    since_s = (int(first.imu.stamps[0]) - early.imu.first_stamp) * 1e-9
-    assert since_s == pytest.approx(20.0, abs=0.3)
-    assert newest_part([early, late], 1000.0, 10**9) == [early, late]
-    (only,) = newest_part([early, late], 3.0, 10**9)
-    seconds = (only.imu.stamps[-1] - only.imu.stamps[0]) * 1e-9
-    assert seconds == pytest.approx(3.0, abs=0.3)
+    assert learner.schedule.epoch_ns == 0
 
 
 def test_what_errs_no_less_than_the_mean_position_is_not_told(kept: Saved) -> None:
     """Positions of half a lap before, and later right ones again."""
 
-    def refuse(*_: object) -> TrainedModel:
+    def refuse(_: Sequence[Recording]) -> None:
         msg = 'nothing newer is learned'
         raise InputError(msg)
 
-    learner, drive = restored(kept, train=refuse), run()
+    learner, drive = restored(kept, trainer=Recorder(refuse)), run()
     lap = round(20.0 * learner.lap_s)
     told = []
     for index in range(LEARNED, LEARNED + 5 * lap):
@@ -561,7 +493,7 @@ def test_what_errs_no_less_than_the_mean_position_is_not_told(kept: Saved) -> No
         learner.add_reference(stamp, *place.tolist())
         if index == LEARNED + 2 * lap:
             assert (learner.filter.status, learner.filter.cause) == (Status.LOST, 'no_better')
-            assert 'so nothing is told' in str(learner.values()['learning'])
+            assert 'so nothing is published' in str(learning_values(learner)['learning'])
             assert restored(learner.saved()).filter.withheld
     before, after = (
         [each for row in told[begin : begin + lap // 2] for each in row]
@@ -580,33 +512,18 @@ def test_what_errs_no_less_than_the_mean_position_is_not_told(kept: Saved) -> No
 
 def test_a_clock_that_is_set_back_leaves_nothing_out(kept: Saved) -> None:
     learner = restored(kept)
-    learner._schedule.since_ns = learner._schedule.epoch_ns = int(run().stamps_ns[600])
+    learner.schedule.since_ns = learner.schedule.epoch_ns = int(run().stamps_ns[600])
     feed(learner, 0, 100, later_ns=-(10**12), reference=False)
-    assert learner._schedule.since_ns == learner._schedule.epoch_ns == 0
-
-
-def test_positions_that_end_before_there_is_a_model_are_learned_from() -> None:
-    trained_on = []
-
-    def train(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
-        trained_on.append(recordings[0].imu.stamps[-1])
-        return train_model(recordings, settings)
-
-    learner = new_learner(train=train)
-    feed(learner, 0, 330)
-    tried = len(trained_on)
-    feed(learner, 330, 530, reference=False)
-    assert len(trained_on) > tried
-    assert learner.has_model
+    assert learner.schedule.since_ns == learner.schedule.epoch_ns == 0
 
 
 def test_positions_that_end_for_a_while_put_no_training_off(kept: Saved) -> None:
     learner = restored(kept)
-    due_s = learner._schedule.due_s
+    due_s = learner.schedule.due_s
     feed(learner, LEARNED, LEARNED + 60)
     feed(learner, LEARNED + 60, LEARNED + 260, reference=False)
-    assert learner._schedule._last_s == pytest.approx(learner.known_s)
-    assert learner._schedule.due_s == due_s
+    assert not learner.schedule.has_grown
+    assert learner.schedule.due_s == due_s
 
 
 @pytest.mark.parametrize('restart', [False, True])
@@ -627,19 +544,3 @@ def test_a_tpsr_is_learned_in_the_same_way(restart: bool) -> None:
 def test_a_wrong_lag_is_refused_at_once() -> None:
     with pytest.raises(InputError, match='position lag'):
         new_learner(position_lag='late')
-
-
-def test_a_map_that_was_begun_before_errors_rose_again_leaves_nothing_out(kept: Saved) -> None:
-    learner = restored(kept)
-    schedule = learner._schedule
-    for meanwhile in (False, True):
-        schedule.since_ns = int(run().stamps_ns[50])
-        assert learner._learn()
-        assert learner._coming is not None
-        learner._coming[1].epoch_ns = schedule.since_ns
-        if meanwhile:
-            schedule.since_ns, schedule.epoch_ns = int(run().stamps_ns[400]), 0
-        begin = LEARNED + 200 * meanwhile
-        feed(learner, begin, begin + 100, reference=False)
-        assert learner._coming is None
-        assert schedule.epoch_ns == (0 if meanwhile else int(run().stamps_ns[50]))

@@ -13,7 +13,6 @@ import pytest
 
 from two_manifold_ros.adapting.stream_memory import (
     make_head,
-    NAMES,
     SEAM_NS,
     STEP_NS,
     StreamMemory,
@@ -153,7 +152,7 @@ def test_nothing_can_be_saved_and_restored_as_well() -> None:
     assert len(again) == 1
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', ['stamps', 'samples', 'fixes', 'places', 'followed', 'told'])
 def test_what_does_not_fit_together_is_refused_and_changes_nothing(name: str) -> None:
     memory = filled(60)
     memory.add_followed(STEP * 60, 0.0, 0.0)

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting import stream_learner, updater_session
+from two_manifold_ros.adapting import learning_report
 from two_manifold_ros.filtering import input_watch
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.filtering.state_machine import StateMachine
@@ -77,8 +77,7 @@ def test_every_cause_of_the_filter() -> None:
 
 
 def test_every_cause_of_the_updater() -> None:
-    named = set(re.findall(r"cause='(\w+)'", inspect.getsource(updater_session)))
-    named |= set(re.findall(r"Lacking\('(\w+)'", inspect.getsource(stream_learner)))
+    named = set(re.findall(r"cause='(\w+)'", inspect.getsource(learning_report)))
     assert first_cells('The updater') == named
 
 

@@ -4,22 +4,18 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from typing import TYPE_CHECKING
 
 import driven_model
 from free_domain import free_domains
 import pytest
-from updater_feed import feed, LEARNED, small_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ros_talk import NodeProcess, Talk
 
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 drive, model_path = driven_model.drive, driven_model.model_path
 
@@ -37,20 +33,6 @@ def domain() -> Iterator[str]:
     patch.setenv('TWO_MANIFOLD_NUMBA', '0')
     yield number
     patch.undo()
-
-
-@pytest.fixture(scope='session')
-def learned_session(drive: SlotCarRun) -> UpdaterSession:
-    """The session of an updater that has learned for a while; use `learned`."""
-    session = small_session()
-    feed(session, drive, slice(0, LEARNED))
-    return session
-
-
-@pytest.fixture
-def learned(learned_session: UpdaterSession) -> UpdaterSession:
-    """A copy of it, to go on with."""
-    return copy.deepcopy(learned_session)
 
 
 @pytest.fixture

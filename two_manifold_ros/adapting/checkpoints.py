@@ -1,131 +1,88 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Checkpoints in a folder: each is written whole or not at all, and the newest readable one wins.
+Numbered files in a folder, each written whole or not at all: checkpoints, and models to hand over.
 
-A file is called ``<name>.<counter>.npz``. The oldest goes only after the newest is on the disk.
+The number counts up; the oldest file is removed only after the newest is on the disk.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, replace
 import fcntl
 import json
-import os
 from pathlib import Path
 import re
 from tempfile import TemporaryFile
 from threading import Thread
+from time import monotonic
 from types import MappingProxyType
-from typing import Any, IO, TYPE_CHECKING
+from typing import Any, IO, NamedTuple, TYPE_CHECKING
 
-import numpy as np
-
+from two_manifold_ros.adapting.updater_session import learner_name
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT, save_model
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
 
+FORMAT = f'{CHECKPOINT_FORMAT} 2'
+"""Format name in the header of every checkpoint; another number is refused."""
 
-KEPT = 3
-"""Newest files that are kept."""
 
+class _NumberedFiles:
+    """Files ``<name><suffix>.<number>.npz`` of one writer in a folder."""
 
-class SnapshotFiles:
-    """
-    Files ``<name>.model.<number>.npz`` in a folder; a later one has a higher number.
-
-    Parameters
-    ----------
-    folder
-        Of the files.
-    name
-        Letters, digits, ``_`` and ``-``.
-
-    Raises
-    ------
-    InputError
-        If the name cannot be one.
-
-    """
-
-    def __init__(self, folder: str | Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, kind: str, suffix: str = '') -> None:
         if not re.fullmatch(r'[A-Za-z0-9_-]+', name):
-            msg = f'{name!r} cannot be the name of models: use letters, digits, _ and -'
+            msg = f'{name!r} cannot be the name of {kind}s: use letters, digits, _ and -'
             raise InputError(msg)
-        self._folder = Path(folder).absolute()
-        self._name = name
+        self.folder, self._stem, self._kind = folder, name + suffix, kind
+        self._pattern = rf'{name}{re.escape(suffix)}\.\d+\.npz'
         self._last = 0
 
-    def obstacle(self) -> str:
-        """Make the folder if it is not there; return why nothing can be written, if so."""
+    def paths(self) -> list[Path]:
+        """Return the files there are, the oldest first; none where the folder is missing."""
+        return sorted(self._matching(self._pattern), key=self._number)
+
+    def next_path(self) -> Path:
+        """Return the path after all that are or were there."""
+        self._last = max([self._last, *(self._number(path) for path in self.paths())]) + 1
+        return self.folder / f'{self._stem}.{self._last:06d}.npz'
+
+    def clear_half_written(self) -> None:
+        """Remove what the previous writer was writing when it died."""
+        for path in self._matching(rf'\.{self._pattern}\..+'):
+            path.unlink(missing_ok=True)
+
+    def remove(self, paths: Iterable[Path]) -> None:
+        """Remove old files."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=self._folder):
-                return ''
+            for path in paths:
+                path.unlink(missing_ok=True)
         except OSError as error:
-            return (
-                f'{self._folder}: no model can be written here ({error.strerror}); make it a '
-                'folder with room that may be written'
-            )
+            msg = f'{path}: the old {self._kind} cannot be removed ({error.strerror}); remove it'
+            raise InputError(msg) from error
 
-    def write(self, model: ModelHead, spare: Collection[str] = ()) -> Path:
-        """
-        Write a model under the next number, then remove those that are too many.
+    def obstacle(self, error: OSError) -> str:
+        """Return why nothing can be written, and the cure."""
+        return (
+            f'{self.folder}: no {self._kind} can be written here ({error.strerror}); make it a '
+            'folder with room that may be written'
+        )
 
-        May be called from any thread, from one at a time.
-
-        Parameters
-        ----------
-        model
-            Of any kind.
-        spare
-            Paths of files that stay, because somebody runs them.
-
-        Returns
-        -------
-        Path
-            Absolute.
-
-        Raises
-        ------
-        InputError
-            If the folder is missing, full or cannot be written, or if the model could not be
-            loaded again; the older files are all there.
-
-        """
-        self._clear_begun()
-        paths = self._paths()
-        self._last = max([self._last, *(self._number(path) for path in paths)]) + 1
-        target = self._folder / f'{self._name}.model.{self._last:06d}.npz'
-        save_model(model, target)
-        for path in paths[: len(paths) + 1 - KEPT]:
-            if str(path) not in spare:
-                _remove(path)
-        return target
-
-    def _clear_begun(self) -> None:
-        """Remove what somebody was writing when the power went."""
-        begun = re.compile(rf'\.{self._name}\.model\.\d+\.npz\..+')
-        for path in self._listed():
-            if begun.fullmatch(path.name):
-                _remove(path)
-
-    def _paths(self) -> list[Path]:
-        """Return the files there are, the oldest first."""
-        pattern = re.compile(rf'{self._name}\.model\.\d+\.npz')
-        found = [path for path in self._listed() if pattern.fullmatch(path.name)]
-        return sorted(found, key=self._number)
-
-    def _listed(self) -> list[Path]:
+    def _matching(self, pattern: str) -> list[Path]:
         try:
-            return list(self._folder.iterdir())
-        # Writing tells why.
+            return [path for path in self.folder.iterdir() if re.fullmatch(pattern, path.name)]
+        # Writing reports why.
         except OSError:
             return []
 
@@ -134,26 +91,87 @@ class SnapshotFiles:
         return int(path.name.split('.')[-2])
 
 
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        msg = f'{path}: the old model cannot be removed ({error.strerror}); remove it'
-        raise InputError(msg) from error
+class SnapshotFiles:
+    """
+    Models that are handed over, as files ``<name>.model.<number>.npz``.
+
+    Parameters
+    ----------
+    folder
+        Where to write them.
+    name
+        Letters, digits, ``_`` and ``-``.
+    keep
+        How many of the newest are kept.
+
+    Raises
+    ------
+    InputError
+        If the name cannot be used.
+
+    """
+
+    def __init__(self, folder: str | Path, name: str, keep: int = 3) -> None:
+        self._files = _NumberedFiles(Path(folder).absolute(), name, 'model', '.model')
+        self._keep = keep
+
+    def obstacle(self) -> str:
+        """Make the folder if it is missing; return why nothing can be written, if so."""
+        folder = self._files.folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=folder):
+                return ''
+        except OSError as error:
+            return self._files.obstacle(error)
+
+    def write(self, model: ModelHead, spare: Collection[str] = ()) -> Path:
+        """
+        Write a model under the next number, then remove the surplus ones; return its full path.
+
+        May be called from any thread, from one at a time.
+
+        Parameters
+        ----------
+        model
+            Of any kind.
+        spare
+            Paths of files that stay because a node runs them.
+
+        Raises
+        ------
+        InputError
+            If the folder is missing, full or cannot be written, or if the model could not be
+            loaded again; the older files are all there.
+
+        """
+        try:
+            self._files.clear_half_written()
+        except OSError as error:
+            raise InputError(self._files.obstacle(error)) from error
+        paths, target = self._files.paths(), self._files.next_path()
+        save_model(model, target)
+        surplus = paths[: len(paths) + 1 - self._keep]
+        self._files.remove(path for path in surplus if str(path) not in spare)
+        return target
 
 
-FORMAT = f'{CHECKPOINT_FORMAT} 2'
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that was read: its file, JSON values by name and arrays by name."""
+
+    path: Path
+    numbers: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
 
 
 class Checkpoints:
     """
-    The last few checkpoints under one name.
+    The last few checkpoints under one name, as files ``<name>.<number>.npz``.
 
-    As long as the object is not closed no other, in whatever process, can have this name in this
-    folder. That is how it knows that half-written files were left by somebody who is dead; they
-    are removed. A folder that is not there is made. One that cannot be made or written is no
-    reason to stop: there is nothing to resume from, or it can still be read; ``trouble`` says at
-    once why nothing can be written, and `write` tries again.
+    A lock file keeps every other process from this name in this folder until `close`; half-written
+    files are therefore of a dead writer and are removed. A missing folder is made. One that cannot
+    be made or written is no reason to stop: ``trouble`` says so at once, and `write` tries again.
 
     Parameters
     ----------
@@ -162,28 +180,25 @@ class Checkpoints:
     name
         Letters, digits, ``_`` and ``-``.
     identity
-        What a checkpoint must agree in to be resumed, such as settings, number of channels and a
-        hash of given feature maps: JSON values by name.
+        What a checkpoint must agree in to be resumed, such as settings and the number of channels:
+        JSON values by name.
     keep
         How many readable ones are kept.
     words
-        A sentence for names in the identity whose values would tell a reader nothing, such as a
-        hash: what it means that they differ, and what to do.
+        For names in the identity whose values mean nothing to a reader, such as a hash: a sentence
+        that says why a difference matters, and the cure.
 
     Attributes
     ----------
     skipped
-        A sentence for each checkpoint that `newest` or `readable` could not read, or that was
-        skipped.
-    path
-        Of the checkpoint that was read last, if there was one.
+        A sentence for each checkpoint that `readable` could not read, or that `skip` refused.
     trouble
         Why nothing could be written at the start; empty if it could.
 
     Raises
     ------
     InputError
-        If the name cannot be one or is in use, or if there is a checkpoint of another identity;
+        If the name cannot be used or is in use, or if there is a checkpoint of another identity;
         all files are left alone then.
 
     """
@@ -196,10 +211,7 @@ class Checkpoints:
         keep: int = 3,
         words: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        if not re.fullmatch(r'[A-Za-z0-9_-]+', name):
-            msg = f'{name!r} cannot be the name of checkpoints: use letters, digits, _ and -'
-            raise InputError(msg)
-        self._folder = Path(folder)
+        self._files = _NumberedFiles(Path(folder), name, 'checkpoint')
         self._name = name
         self._identity = json.loads(json.dumps(dict(identity), allow_nan=False))
         self._keep = keep
@@ -207,14 +219,12 @@ class Checkpoints:
         self._damaged: set[Path] = set()
         self._lock: IO[bytes] | None = None
         self.skipped: list[str] = []
-        self.path: Path | None = None
         self.trouble = ''
-        self._refuse_others()
-        # Without a lock nothing is written, and `write` tries again.
+        self._refuse_other_identities()
         try:
-            self._take()
+            self._take_lock()
         except OSError as error:
-            self.trouble = self._obstacle(error)
+            self.trouble = self._files.obstacle(error)
 
     def close(self) -> None:
         """Leave the name to others."""
@@ -222,40 +232,29 @@ class Checkpoints:
             self._lock.close()
             self._lock = None
 
-    def newest(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """
-        Return numbers and arrays of the newest checkpoint that can be read, if there is one.
-
-        Those that cannot are named in ``skipped``.
-        """
-        return next(self.readable(), None)
-
-    def readable(self) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[Any]]]]:
-        """Yield numbers and arrays of each checkpoint that can be read, the newest first."""
+    def readable(self) -> Iterator[Checkpoint]:
+        """Yield each checkpoint that can be read, the newest first; fills ``skipped``."""
         self.skipped.clear()
-        for path in reversed(self._paths()):
+        for path in reversed(self._files.paths()):
             try:
                 header, arrays = _read(path)
             except InputError:
                 self._damaged.add(path)
                 self.skipped.append(f'{path}: the checkpoint is damaged or cut off, and skipped')
                 continue
-            self.path = path
-            yield dict(header['numbers']), arrays
+            yield Checkpoint(path, dict(header['numbers']), arrays)
 
-    def skip(self, why: str) -> None:
-        """Take the one that was read last for damaged, because of what is in it."""
-        if self.path is not None:
-            self._damaged.add(self.path)
-            self.skipped.append(f'{self.path}: skipped, because {why}')
-            self.path = None
+    def skip(self, checkpoint: Checkpoint, why: str) -> None:
+        """Treat a checkpoint as damaged because of its content."""
+        self._damaged.add(checkpoint.path)
+        self.skipped.append(f'{checkpoint.path}: skipped, because {why}')
 
     def write(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
         """
-        Write a checkpoint, then remove those that are too many.
+        Write a checkpoint, then remove the surplus ones; return its path.
 
-        May be called from any thread, from one at a time; nothing may change the arrays
-        meanwhile, see `CheckpointThread`.
+        When this returns, the file outlives a power cut. May be called from any thread, from one
+        at a time; nothing may change the arrays meanwhile.
 
         Parameters
         ----------
@@ -264,11 +263,6 @@ class Checkpoints:
         arrays
             By name.
 
-        Returns
-        -------
-        Path
-            Of the new file, which outlives a power cut.
-
         Raises
         ------
         InputError
@@ -276,98 +270,63 @@ class Checkpoints:
 
         """
         try:
-            self._take()
+            self._take_lock()
         except OSError as error:
-            raise InputError(self._obstacle(error)) from error
-        paths = self._paths()
-        number = 1 + max((self._number(path) for path in paths), default=0)
-        target = self._folder / f'{self._name}.{number:06d}.npz'
+            raise InputError(self._files.obstacle(error)) from error
+        paths, target = self._files.paths(), self._files.next_path()
         header = {'format': FORMAT, 'identity': self._identity, 'numbers': dict(numbers)}
         write_container(target, header, arrays, 'checkpoint')
-        self._forget([*paths, target])
+        paths.append(target)
+        readable = [path for path in paths if path not in self._damaged]
+        oldest = readable[-self._keep] if len(readable) >= self._keep else paths[0]
+        self._files.remove(paths[: paths.index(oldest)])
         return target
 
-    def _obstacle(self, error: OSError) -> str:
-        return (
-            f'{self._folder}: no checkpoint can be written here ({error.strerror}); make it a '
-            'folder with room that may be written'
-        )
-
-    def _forget(self, paths: list[Path]) -> None:
-        """Remove all that are older than the oldest readable one to keep."""
-        readable = [path for path in paths if path not in self._damaged]
-        oldest = readable[-self._keep :][0] if len(readable) >= self._keep else paths[0]
-        try:
-            for path in paths[: paths.index(oldest)]:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            msg = f'{path}: the old checkpoint cannot be removed ({error.strerror}); remove it'
-            raise InputError(msg) from error
-
-    def _take(self) -> None:
-        """Take the name, and clear up after whoever had it when the power went."""
+    def _take_lock(self) -> None:
         if self._lock is not None:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / f'.{self._name}.lock'
-        lock = path.open('ab')
+        folder = self._files.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / f'.{self._name}.lock').open('ab')
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             lock.close()
             msg = (
-                f'{self._folder}: somebody else writes checkpoints named {self._name} here; end '
+                f'{folder}: another process writes checkpoints named {self._name} here; end '
                 'that process or choose another name or folder'
             )
             raise InputError(msg) from error
         self._lock = lock
-        begun = re.compile(rf'\.{self._name}\.\d+\.npz\..+')
-        for entry in os.scandir(self._folder):
-            if begun.fullmatch(entry.name):
-                Path(entry.path).unlink(missing_ok=True)
+        self._files.clear_half_written()
 
-    def _refuse_others(self) -> None:
-        """Refuse checkpoints that something else has written; damaged ones cannot tell."""
-        for path in self._paths():
+    def _refuse_other_identities(self) -> None:
+        for path in self._files.paths():
             try:
                 header, _ = _read(path)
             except InputError:
                 self._damaged.add(path)
                 continue
-            refusal = self._refusal(header)
-            if refusal:
+            if refusal := self._refusal(header):
                 msg = f'{path}: {refusal}'
                 raise InputError(msg)
 
     def _refusal(self, header: dict[str, Any]) -> str:
-        """Return why it cannot be resumed, or an empty string."""
+        """Return why a checkpoint cannot be resumed, or an empty string."""
         cure = 'choose another name or folder, or remove it'
         if header.get('format') != FORMAT:
             return f'this is no "{FORMAT}"; {cure}'
         found, wanted = header['identity'], self._identity
         names = [name for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)]
-        told = [self._words[name] for name in names if name in self._words]
-        if told or not names:
-            return '; '.join(told)
+        explained = [self._words[name] for name in names if name in self._words]
+        if explained or not names:
+            return '; '.join(explained)
         unlike = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in names)
         return f'this is a checkpoint of something else: it has {unlike}; {cure}'
 
-    def _paths(self) -> list[Path]:
-        """Return the checkpoints there are, the oldest first."""
-        pattern = re.compile(rf'{self._name}\.\d+\.npz')
-        try:
-            found = [path for path in self._folder.iterdir() if pattern.fullmatch(path.name)]
-        except OSError:
-            return []
-        return sorted(found, key=self._number)
-
-    @staticmethod
-    def _number(path: Path) -> int:
-        return int(path.name.split('.')[1])
-
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return header and arrays of a file, whose header has the form of all checkpoints."""
+    """Return header and arrays of a file; the header of a checkpoint has its tables."""
     header, arrays = read_container(path)
     if header.get('format') == FORMAT:
         for name in ('identity', 'numbers'):
@@ -377,71 +336,187 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-class CheckpointThread:
+def open_checkpoints(chosen: UpdaterParameters, head: ModelHead) -> Checkpoints:
+    """Return the checkpoints of what is learned from a stream, see `Checkpoints`."""
+    names = head.channels.names
+    identity = {
+        'learner': learner_name(chosen),
+        'horizons': list(chosen.horizons),
+        'channels': f'{len(names)}, {names[0]} to {names[-1]}',
+    }
+    words = {
+        'learner': (
+            'the checkpoint is of another learner, map or tpsr, or of an earlier version of this '
+            'program: choose the other learner, or another checkpoint_folder, or remove it'
+        ),
+    }
+    name, keep = chosen.checkpoint_name, chosen.checkpoints_kept
+    return Checkpoints(chosen.checkpoint_folder, name, identity, keep, words)
+
+
+class _Kept(NamedTuple):
+    """A checkpoint on the disk: its file, the samples in it, and when it was finished."""
+
+    path: Path
+    samples: int
+    finished_s: float
+
+
+class Checkpointing:
     """
-    Writes one checkpoint at a time in a thread.
+    Save a session every so often, and resume it.
 
     Parameters
     ----------
     checkpoints
-        Where to.
+        Files to write and read.
+    every_s
+        Seconds between two checkpoints.
+    clock
+        Seconds, never going back.
 
     Attributes
     ----------
-    written
-        How many were written.
-    path
-        Of the last one that was written.
+    resumed
+        The checkpoint that was resumed; ``None`` if learning began from nothing.
+    resumed_samples
+        How many samples it held.
     trouble
-        Why none can be written, or the last one could not be; empty if all is well.
+        Why no checkpoint can be written, or the last could not be; empty if all is well.
 
     """
 
-    def __init__(self, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self,
+        checkpoints: Checkpoints,
+        every_s: float,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._checkpoints = checkpoints
+        self._every_s = every_s
+        self._clock = clock
         self._thread: Thread | None = None
-        self.written = 0
-        self.path: Path | None = None
+        self._begun_s = clock()
+        # Samples and models of the last checkpoint that was begun.
+        self._samples, self._news = 0, (0, 0.0)
+        self._written = 0
+        self._kept: _Kept | None = None
+        self.resumed: Checkpoint | None = None
+        self.resumed_samples = 0
         self.trouble = checkpoints.trouble
 
     @property
-    def busy(self) -> bool:
-        """Whether one is being written."""
-        return self._thread is not None and self._thread.is_alive()
+    def values(self) -> dict[str, float | str]:
+        """Numbers and words for the diagnostics."""
+        values: dict[str, float | str] = {'checkpoints_written': self._written}
+        if (kept := self._kept) is not None:
+            values['checkpoint'] = str(kept.path)
+            values['checkpoint_samples'] = kept.samples
+            values['checkpoint_age_s'] = round(self._clock() - kept.finished_s, 1)
+        if self.trouble:
+            values['checkpoint_trouble'] = self.trouble
+        return values
 
-    def begin(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
+    @property
+    def begun(self) -> str:
+        """How it began, in words."""
+        if self.resumed is None:
+            return 'begins with nothing learned'
+        return f'resumed at {self.resumed_samples} samples from {self.resumed.path}'
+
+    @property
+    def kept(self) -> str:
+        """What outlives the process, in words."""
+        if (kept := self._kept) is None:
+            return 'no checkpoint was written'
+        return f'checkpoint {kept.path} at {kept.samples} samples'
+
+    def resume(self, session: UpdaterSession) -> list[str]:
         """
-        Copy numbers and arrays and begin to write them.
-
-        The caller may change the arrays as soon as this returns: after the time of a copy.
+        Resume from the newest checkpoint that can be used, if there is one.
 
         Returns
         -------
-        bool
-            False if the one before is still being written; nothing is done then.
+        list of str
+            A sentence for each newer one that cannot.
 
         """
-        if self.busy:
-            return False
-        copies = {name: np.array(array) for name, array in arrays.items()}
+        for checkpoint in self._checkpoints.readable():
+            why = _resume(session, checkpoint)
+            if not why:
+                self.resumed, self.resumed_samples = checkpoint, session.learned()['learned']
+                break
+            self._checkpoints.skip(checkpoint, why)
+        return list(self._checkpoints.skipped)
+
+    def look(self, session: UpdaterSession) -> None:
+        """Begin a checkpoint if it is time, and a model or a tenth more samples were learned."""
+        if self._clock() - self._begun_s < self._every_s:
+            return
+        samples = session.learned()['learned']
+        has_grown = samples < self._samples or samples > 1.1 * self._samples
+        if has_grown or session.learner.news != self._news:
+            self.save(session)
+
+    def save(self, session: UpdaterSession) -> str:
+        """Begin a checkpoint now; return why not, or an empty string."""
+        if self._thread is not None and self._thread.is_alive():
+            return 'the last checkpoint is still being written'
+        samples = session.learned()['learned']
+        if not samples:
+            return 'nothing was learned yet'
+        head = session.head
+        stream = {
+            'frame_id': head.frame_id,
+            'imu_frame_id': head.imu_frame_id,
+            'origin': None if head.origin is None else asdict(head.origin),
+        }
+        learner, arrays = session.learner.saved()
+        numbers = {'stream': stream, 'learner': learner}
+        self._begun_s, self._samples, self._news = self._clock(), samples, session.learner.news
         # No daemon: a process that ends lets it write to the end.
-        self._thread = Thread(target=self._write, args=(dict(numbers), copies))
+        self._thread = Thread(target=self._write, args=(numbers, arrays, samples))
         self._thread.start()
-        return True
+        return ''
 
     def finish(self) -> None:
         """Wait until nothing is being written."""
         if self._thread is not None:
             self._thread.join()
 
-    def _write(self, numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def end(self, session: UpdaterSession) -> None:
+        """Write the last checkpoint, wait for it, and leave the name to others."""
+        self.finish()
+        self.save(session)
+        self.finish()
+        self._checkpoints.close()
+
+    def _write(
+        self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], samples: int
+    ) -> None:
         try:
-            self.path = self._checkpoints.write(numbers, arrays)
+            path = self._checkpoints.write(numbers, arrays)
         except InputError as error:
             self.trouble = str(error)
-        # A bug must not end in a thread where nobody hears of it.
-        except Exception as error:  # noqa: BLE001 - told where the other troubles are
+        # A bug must not end unseen in a thread.
+        except Exception as error:  # noqa: BLE001 - reported in the diagnostics
             self.trouble = f'{type(error).__name__} in a checkpoint, please report it: {error}'
         else:
-            self.written += 1
+            self._kept = _Kept(path, samples, self._clock())
+            self._written += 1
             self.trouble = ''
+
+
+def _resume(session: UpdaterSession, checkpoint: Checkpoint) -> str:
+    """Put a session where a checkpoint left off; return why not, or an empty string."""
+    try:
+        stream = dict(checkpoint.numbers['stream'])
+        if stream['origin'] is not None:
+            stream['origin'] = GeodeticOrigin(**stream['origin'])
+        head = replace(session.head, **stream)
+        session.resume(head, checkpoint.numbers['learner'], checkpoint.arrays)
+    except InputError as error:
+        return str(error)
+    except (KeyError, TypeError, ValueError) as error:
+        return f'what it says of the stream cannot be used ({error!r})'
+    return ''

@@ -1,13 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Prequential errors against reference positions with stamps."""
+"""Reference positions that can be trusted, and prequential errors against them."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 import math
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -19,235 +19,234 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
 
 
-KEPT_NS = 2_000_000_000
-"""For how long a position is remembered; predictions for a time before that come too late."""
+class Fix(NamedTuple):
+    """A reference position, metres."""
 
-_MOST = 4096
+    stamp_ns: int
+    x: float
+    y: float
+
+    def distance(self, other: Fix) -> float:
+        """Return the distance to another one, metres."""
+        return math.dist(self[1:], other[1:])
+
+    def speed(self, later: Fix) -> float:
+        """Return the speed on the way to a later one, m/s."""
+        return self.distance(later) * 1e9 / (later.stamp_ns - self.stamp_ns)
 
 
-class Truth:
+class ReferenceBuffer:
     """
-    The newest reference positions.
+    The newest reference positions, interpolated.
 
     Parameters
     ----------
     max_gap_ns
         Longest step between two of them that is interpolated across.
+    kept_ns
+        How long a position is kept; no prediction comes later than that.
+    most
+        How many are kept, at any rate.
 
     """
 
-    def __init__(self, max_gap_ns: int) -> None:
-        self._max_gap_ns = max_gap_ns
-        self._fixes: deque[tuple[int, float, float]] = deque(maxlen=_MOST)
+    def __init__(self, max_gap_ns: int, kept_ns: int = 2_000_000_000, most: int = 4096) -> None:
+        self._max_gap_ns, self._kept_ns = max_gap_ns, kept_ns
+        self._fixes: deque[Fix] = deque(maxlen=most)
 
     @property
     def newest_ns(self) -> int | None:
-        """Stamp of the newest one."""
-        return self._fixes[-1][0] if self._fixes else None
+        """Stamp of the newest position."""
+        return self._fixes[-1].stamp_ns if self._fixes else None
 
     def add(self, stamp_ns: int, x: float, y: float) -> None:
         """Take a position that is newer than the ones before."""
         fixes = self._fixes
-        fixes.append((stamp_ns, x, y))
-        while len(fixes) > 2 and fixes[1][0] < stamp_ns - KEPT_NS:
+        fixes.append(Fix(stamp_ns, x, y))
+        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - self._kept_ns:
             fixes.popleft()
 
     def at(self, stamp_ns: int) -> tuple[float, float] | None:
-        """Return x and y at a time not after the newest one, ``None`` where they are not known."""
+        """Return x and y at a time not after the newest position; ``None`` where unknown."""
         later = None
-        for earlier in reversed(self._fixes):
-            if earlier[0] == stamp_ns:
-                return earlier[1:]
-            if earlier[0] < stamp_ns:
-                return self._between(earlier, later, stamp_ns) if later else None
-            later = earlier
-        return None
-
-    def _between(
-        self, earlier: tuple[int, float, float], later: tuple[int, float, float], stamp_ns: int
-    ) -> tuple[float, float] | None:
-        step_ns = later[0] - earlier[0]
-        if step_ns > self._max_gap_ns:
+        for fix in reversed(self._fixes):
+            if fix.stamp_ns == stamp_ns:
+                return fix.x, fix.y
+            if fix.stamp_ns < stamp_ns:
+                break
+            later = fix
+        else:
             return None
-        share = (stamp_ns - earlier[0]) / step_ns
-        x, y = (earlier[axis] + share * (later[axis] - earlier[axis]) for axis in (1, 2))
-        return x, y
+        if later is None or later.stamp_ns - fix.stamp_ns > self._max_gap_ns:
+            return None
+        share = (stamp_ns - fix.stamp_ns) / (later.stamp_ns - fix.stamp_ns)
+        return fix.x + share * (later.x - fix.x), fix.y + share * (later.y - fix.y)
 
     def clear(self) -> None:
         """Forget all."""
         self._fixes.clear()
 
 
-HOLE_NS = 250_000_000
-"""Step between two positions that is interpolated across; at low rates three usual steps are."""
-
-LEAST_SPEEDS = 20
-"""Speeds that have to be seen before one may be too high."""
-
-TOO_FAST = 4.0
-"""Times the highest usual speed that is a jump."""
-
-PERSISTS_S = 1.0
-"""For how long the positions after a jump have to agree before the reference was really moved."""
-
-FADING = 0.999
-"""By what the highest speed fades with each position."""
-
-FARTHEST_M = 1e8
-"""Distance from the origin beyond which no vehicle is."""
-
-TREMBLE_M = 0.05
-"""Distance that is never a jump."""
-
-
-class Reference:
+class ReferenceMonitor:
     """
-    A gate for positions.
+    Refuse reference positions that cannot be right.
 
-    A stamp that is zero, double or late is refused, and one that goes back by more than the
-    stamps of samples may starts the gate anew. A position that is not finite is refused, and so
-    is one that is farther away than the earth is large. One that could only be reached at more
-    than ``TOO_FAST`` times the highest speed seen is a jump: it and all that follow it are
-    refused until they have agreed among themselves for ``PERSISTS_S``; then the reference was
-    moved, and positions are taken from there.
+    Refused are stamps that are zero, double or late, and positions that are not finite, farther
+    away than the earth is large, or jumped: only reachable at more than ``too_fast`` times the
+    highest speed seen. All that follow a jump are refused until they have agreed among themselves
+    for ``persists_s``; then the reference was moved, and positions are used from there. A stamp
+    that goes back by more than those of samples may restarts the monitor.
+
+    Parameters
+    ----------
+    gap_ns
+        Step between two positions that is interpolated across; of a slow reference three usual
+        steps are.
+    least_speeds
+        Steps that have to be seen before the next one may be too fast.
+    too_fast
+        Times the highest usual speed that is a jump.
+    persists_s
+        How long positions have to agree after a jump.
 
     Attributes
     ----------
     counters
         Positions ``used``, and refused by cause: ``non_finite``, ``out_of_range``, ``jumped``, and
         the names of `Verdict`; ``moved`` counts how often the reference was moved.
+    gap_ns
+        Step between two positions above which nothing is known between them.
 
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        gap_ns: int = 250_000_000,
+        least_speeds: int = 20,
+        too_fast: float = 4.0,
+        persists_s: float = 1.0,
+    ) -> None:
         self.counters: Counter[str] = Counter()
+        self.gap_ns = gap_ns
+        self._least_speeds, self._too_fast = least_speeds, too_fast
+        self._persists_ns = persists_s * 1e9
         self._rule = StampRule(JUMP_BACK_NS)
-        self._hole_ns = HOLE_NS
-        self._truth = Truth(HOLE_NS)
-        self._last: tuple[int, float, float] | None = None
-        self._apart: list[tuple[int, float, float]] = []
+        self._buffer = ReferenceBuffer(gap_ns)
+        self._last: Fix | None = None
+        self._jumped: list[Fix] = []
         self._fastest = 0.0
         self._steps: list[int] = []
 
     @property
-    def hole_ns(self) -> int:
-        """Step between two positions above which nothing is known between them."""
-        return self._hole_ns
-
-    @property
     def newest_ns(self) -> int:
         """Up to when positions are known; 0 before the first."""
-        return self._truth.newest_ns or 0
+        return self._buffer.newest_ns or 0
 
     def add(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a position in metres; return whether it is used."""
+        farthest_m = 1e8
         if not (math.isfinite(x) and math.isfinite(y)):
             self.counters['non_finite'] += 1
             return False
-        if max(abs(x), abs(y)) > FARTHEST_M:
+        if max(abs(x), abs(y)) > farthest_m:
             self.counters['out_of_range'] += 1
             return False
         verdict = self._rule.judge(stamp_ns)
         if verdict in {Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}:
             self.counters[verdict.value] += 1
             return False
-        fix = (stamp_ns, x, y)
+        fix = Fix(stamp_ns, x, y)
         if verdict is Verdict.JUMP_BACK:
             self.counters[verdict.value] += 1
             self._restart(fix)
         elif verdict is Verdict.ACCEPT and not self._reachable(fix):
-            return self._wait(fix)
-        self._take(fix)
+            self.counters['jumped'] += 1
+            if not self._persists(fix):
+                return False
+            self.counters['moved'] += 1
+            self._restart(fix)
+        self._use(fix)
         return True
 
     def at(self, stamp_ns: int) -> tuple[float, float] | None:
-        """Return x and y at a time not after the newest position, ``None`` where unknown."""
-        return self._truth.at(stamp_ns)
+        """Return x and y at a time not after the newest position; ``None`` where unknown."""
+        return self._buffer.at(stamp_ns)
 
-    def _take(self, fix: tuple[int, float, float]) -> None:
+    def _use(self, fix: Fix) -> None:
         self.counters['used'] += 1
-        if self._last is not None and fix[0] > self._last[0]:
-            self._fastest = max(FADING * self._fastest, _speed(self._last, fix))
-            self._measure(fix[0] - self._last[0])
+        last, fading = self._last, 0.999
+        if last is not None and fix.stamp_ns > last.stamp_ns:
+            self._fastest = max(fading * self._fastest, last.speed(fix))
+            self._learn_gap(fix.stamp_ns - last.stamp_ns)
         self._last = fix
-        self._apart.clear()
-        self._truth.add(*fix)
+        self._jumped.clear()
+        self._buffer.add(*fix)
 
-    def _measure(self, step_ns: int) -> None:
+    def _learn_gap(self, step_ns: int) -> None:
         """Learn from the first steps how far apart positions usually are."""
-        if len(self._steps) < LEAST_SPEEDS:
+        if len(self._steps) < self._least_speeds:
             self._steps.append(step_ns)
-            if len(self._steps) == LEAST_SPEEDS:
-                self._hole_ns = max(HOLE_NS, 3 * int(median(self._steps)))
-                self._truth = Truth(self._hole_ns)
+            if len(self._steps) == self._least_speeds:
+                self.gap_ns = max(self.gap_ns, 3 * int(median(self._steps)))
+                self._buffer = ReferenceBuffer(self.gap_ns)
 
-    def _reachable(self, fix: tuple[int, float, float]) -> bool:
-        last = self._last
-        if last is None or len(self._steps) < LEAST_SPEEDS:
+    def _reachable(self, fix: Fix) -> bool:
+        last, tremble_m = self._last, 0.05
+        if last is None or len(self._steps) < self._least_speeds:
             return True
-        if math.dist(last[1:], fix[1:]) <= TREMBLE_M:
+        distance = last.distance(fix)
+        if distance <= tremble_m:
             return True
-        # The longer the way could have taken, the more positions would pass: so not for ever.
-        seconds = min(fix[0] - last[0], self._hole_ns) * 1e-9
-        return math.dist(last[1:], fix[1:]) <= TOO_FAST * self._fastest * seconds
+        # Capped: the longer a way could have taken, the more wrong positions would pass.
+        seconds = min(fix.stamp_ns - last.stamp_ns, self.gap_ns) * 1e-9
+        return distance <= self._too_fast * self._fastest * seconds
 
-    def _wait(self, fix: tuple[int, float, float]) -> bool:
-        """Keep a position that is apart from the others; take it if it has company for long."""
-        self.counters['jumped'] += 1
-        apart = self._apart
-        if apart and _speed(apart[-1], fix) > TOO_FAST * self._fastest:
-            apart.clear()
-        apart.append(fix)
-        if fix[0] - apart[0][0] < PERSISTS_S * 1e9:
-            return False
-        self.counters['moved'] += 1
-        self._restart(fix)
-        self._take(fix)
-        return True
+    def _persists(self, fix: Fix) -> bool:
+        """Return whether positions after a jump have agreed for long enough."""
+        jumped = self._jumped
+        if jumped and jumped[-1].speed(fix) > self._too_fast * self._fastest:
+            jumped.clear()
+        jumped.append(fix)
+        return fix.stamp_ns - jumped[0].stamp_ns >= self._persists_ns
 
-    def _restart(self, fix: tuple[int, float, float]) -> None:
-        self._truth.clear()
+    def _restart(self, fix: Fix) -> None:
+        self._buffer.clear()
         self._last = fix
-        self._apart = []
+        self._jumped = []
 
 
-def _speed(first: tuple[int, float, float], second: tuple[int, float, float]) -> float:
-    return math.dist(first[1:], second[1:]) * 1e9 / (second[0] - first[0])
+class _Scored(NamedTuple):
+    """A judged tick: squared errors of the estimate and of the mean position, metres squared."""
 
-
-MOST_WAITING = 4096
-"""Estimates that wait for the position of their time; older ones are forgotten."""
-
-MOST_SCORED = 20_000
-"""Ticks that count at the most, whatever the span: at 20 Hz those of 17 minutes."""
-
-GAP_NS = 2_000_000_000
-"""A longer step between two ticks is no time of which anything is known."""
+    stamp_ns: int
+    error: float
+    usual: float
+    known: bool
 
 
 class Prequential:
     """
-    Errors of what was told, each judged by the position that came afterwards.
+    Errors of estimates, each judged by the reference position that came afterwards.
 
-    All ticks count. One of which nothing was told counts as much as the mean of all positions
-    until then would have erred. What was withheld because it was no better counts as told.
+    All ticks count. One without an estimate counts as much as the mean of all positions until then
+    would have erred; an estimate that was withheld because it was no better counts as given.
 
     Parameters
     ----------
     span_s
         Seconds of positions that count; may be changed at any time.
-
-    Attributes
-    ----------
-    span_s
-        As given.
+    most
+        Ticks that count at the most, and that wait for their position: at 20 Hz of 17 minutes.
+    gap_ns
+        A longer step between two ticks does not count as judged time.
 
     """
 
-    def __init__(self, span_s: float) -> None:
+    def __init__(self, span_s: float, most: int = 20_000, gap_ns: int = 2_000_000_000) -> None:
         self.span_s = span_s
-        self._waiting: deque[tuple[int, float, float]] = deque(maxlen=MOST_WAITING)
-        self._scored: deque[tuple[int, float, float, bool]] = deque()
+        self._most, self._gap_ns = most, gap_ns
+        self._waiting: deque[Fix] = deque(maxlen=4096)
+        self._scored: deque[_Scored] = deque()
         self._covered_ns = 0
         self._mean = (0.0, 0.0)
         self._known = 0
@@ -255,12 +254,12 @@ class Prequential:
     @property
     def rmse_m(self) -> float:
         """Root mean square error, metres; NaN before the first."""
-        return math.sqrt(self._mean_of(1))
+        return math.sqrt(self._mean_of([each.error for each in self._scored]))
 
     @property
     def mean_rmse_m(self) -> float:
-        """The same of who always says the mean position."""
-        return math.sqrt(self._mean_of(2))
+        """Root mean square error of the mean position, metres; NaN before the first."""
+        return math.sqrt(self._mean_of([each.usual for each in self._scored]))
 
     def capped_mean_m(self, share: float, newest_s: float) -> float:
         """
@@ -269,23 +268,26 @@ class Prequential:
         Parameters
         ----------
         share
-            What somebody errs at most who is lost.
+            Error of a lost filter.
         newest_s
             Newest seconds that count; NaN for all.
 
         """
         if not self._scored:
             return math.nan
-        most_m, since_ns = share * self.mean_rmse_m, self._scored[-1][0] - 1e9 * newest_s
-        errors = [
-            min(math.sqrt(each[1]), most_m) for each in self._scored if not each[0] < since_ns
-        ]
-        return math.fsum(errors) / len(errors)
+        most_m, since_ns = share * self.mean_rmse_m, self._scored[-1].stamp_ns - 1e9 * newest_s
+        return self._mean_of(
+            [
+                min(math.sqrt(each.error), most_m)
+                for each in self._scored
+                if not each.stamp_ns < since_ns
+            ]
+        )
 
     @property
     def told(self) -> float:
-        """Share of ticks of which a position was told; NaN before the first."""
-        return self._mean_of(3)
+        """Share of ticks with an estimate; NaN before the first."""
+        return self._mean_of([each.known for each in self._scored])
 
     @property
     def seconds(self) -> float:
@@ -296,33 +298,35 @@ class Prequential:
         """Return the number of ticks that count."""
         return len(self._scored)
 
-    def tell(self, estimate: Estimate) -> None:
-        """Take what is told of a tick."""
+    def add(self, estimate: Estimate) -> None:
+        """Take the estimate of a tick."""
         known = estimate.valid or estimate.cause == 'no_better'
         x, y = estimate.positions[0].tolist() if known else (math.nan, math.nan)
-        # A clock that was set back begins anew.
-        if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:
+        # The clock was set back.
+        if self._waiting and estimate.stamp_ns < self._waiting[-1].stamp_ns:
             self._waiting.clear()
-        self._waiting.append((estimate.stamp_ns, x, y))
+        self._waiting.append(Fix(estimate.stamp_ns, x, y))
 
-    def settle(self, until_ns: int, place_at: Callable[[int], tuple[float, float] | None]) -> None:
+    def settle(
+        self, until_ns: int, position_at: Callable[[int], tuple[float, float] | None]
+    ) -> None:
         """
-        Judge all that was told of the time up to the newest position.
+        Judge all estimates up to the newest position.
 
         Parameters
         ----------
         until_ns
             Stamp of the newest position.
-        place_at
+        position_at
             Returns x and y at a stamp, ``None`` where they are not known.
 
         """
         waiting = self._waiting
-        while waiting and waiting[0][0] <= until_ns:
-            stamp_ns, x, y = waiting.popleft()
-            place = place_at(stamp_ns)
-            if place is not None:
-                self._score(stamp_ns, (x, y), place)
+        while waiting and waiting[0].stamp_ns <= until_ns:
+            estimate = waiting.popleft()
+            position = position_at(estimate.stamp_ns)
+            if position is not None:
+                self._score(estimate, position)
 
     def rise_ns(self) -> int:
         """
@@ -333,44 +337,41 @@ class Prequential:
         """
         if not self._scored:
             return 0
-        errors = np.sqrt([error for _, error, _, _ in self._scored])
+        errors = np.sqrt([each.error for each in self._scored])
         before = np.cumsum(errors - errors.mean())
         lowest = int(np.argmin(before[:-1])) + 1 if before.min() < 0.0 and len(before) > 1 else 0
-        return self._scored[lowest][0]
+        return self._scored[lowest].stamp_ns
 
     def forget(self) -> None:
-        """Forget what was told, but not where the vehicle usually is."""
+        """Forget all estimates, but not where the vehicle usually is."""
         self._waiting.clear()
-        self._begin()
+        self._restart()
 
-    def _begin(self) -> None:
+    def _restart(self) -> None:
         self._scored.clear()
         self._covered_ns = 0
 
-    def _mean_of(self, column: int) -> float:
-        if not self._scored:
-            return math.nan
-        return math.fsum(each[column] for each in self._scored) / len(self._scored)
+    @staticmethod
+    def _mean_of(numbers: list[float]) -> float:
+        return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
-    def _score(self, stamp_ns: int, told: tuple[float, float], place: tuple[float, float]) -> None:
-        usual = math.dist(self._mean, place) ** 2 if self._known else 0.0
+    def _score(self, estimate: Fix, position: tuple[float, float]) -> None:
+        usual = math.dist(self._mean, position) ** 2 if self._known else 0.0
         self._known += 1
         self._mean = (
-            self._mean[0] + (place[0] - self._mean[0]) / self._known,
-            self._mean[1] + (place[1] - self._mean[1]) / self._known,
+            self._mean[0] + (position[0] - self._mean[0]) / self._known,
+            self._mean[1] + (position[1] - self._mean[1]) / self._known,
         )
-        valid = math.isfinite(told[0])
-        error = math.dist(told, place) ** 2 if valid else usual
-        scored = self._scored
-        if scored and stamp_ns < scored[-1][0]:
-            self._begin()
+        known, stamp_ns, scored = math.isfinite(estimate.x), estimate.stamp_ns, self._scored
+        error = math.dist(estimate[1:], position) ** 2 if known else usual
+        if scored and stamp_ns < scored[-1].stamp_ns:
+            self._restart()
         if scored:
-            self._covered_ns += _step(stamp_ns - scored[-1][0])
-        scored.append((stamp_ns, error, usual, valid))
-        while stamp_ns - scored[0][0] > 1e9 * self.span_s or len(scored) > MOST_SCORED:
-            oldest_ns = scored.popleft()[0]
-            self._covered_ns -= _step(scored[0][0] - oldest_ns)
+            self._covered_ns += self._counted(stamp_ns - scored[-1].stamp_ns)
+        scored.append(_Scored(stamp_ns, error, usual, known))
+        while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > self._most:
+            oldest_ns = scored.popleft().stamp_ns
+            self._covered_ns -= self._counted(scored[0].stamp_ns - oldest_ns)
 
-
-def _step(step_ns: int) -> int:
-    return step_ns if step_ns <= GAP_NS else 0
+    def _counted(self, step_ns: int) -> int:
+        return step_ns if step_ns <= self._gap_ns else 0

@@ -5,105 +5,94 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from statistics import median
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FIRST_S = 10.0
-"""Seconds with positions before the first attempt; one that fails takes a tenth of a second."""
 
-GROWTH = 1.3
-"""
-Times that the drive has become as long at each look at it as long as no lap is known.
+@dataclass(frozen=True)
+class ScheduleSettings:
+    """
+    When to train, in laps where a lap is known.
 
-A route that closes right after a look is then known to be closed at 1.3 laps, before the first
-training is due; a look takes some milliseconds.
-"""
+    Parameters
+    ----------
+    first_s
+        Seconds with positions before the first attempt; one that fails takes a tenth of a second.
+    growth
+        Growth of the drive between two attempts while no lap is known, which take milliseconds.
+        A route that closes right after one is known to be closed at 1.3 laps, before the first
+        training is due.
+    turns
+        Laps after which a model is trained while there are few. At 1.5 half of the route was met
+        twice, the least to judge a model by; at 2 all of it was. From 5 on more laps hardly make a
+        model better.
+    near_laps
+        Laps before a turn from which on a training is the one of that turn: laps vary by a tenth.
+        At 0 two trainings would follow each other; at .5 that of two laps might be of 1.5.
+    later_growth
+        Growth of the drive between trainings after these turns. All later trainings together take
+        twice as long as the last one.
+    part_laps
+        Laps whose error is judged together.
+    rise, least_parts, most_parts
+        Error of two parts in a row over the median of the newest parts that restarts the
+        trainings, and how many have to be known and are remembered. After one part a filter was
+        mostly lost for a moment: restarting then cost the map of rc_car 13 % of a core. With four
+        parts the slot car was back five laps after a sign had turned, with two after three.
+    quiet_parts
+        Parts in a row with the usual error after which a rise is over. As many as begin one: after
+        one, a filter that is lost in half of each lap would never have its model trained soon.
+    lately_laps
+        Laps since a rise from which a model of them alone is tried. With less nothing was met
+        twice; each lap more is a lap longer until what changed is learned.
+    worth
+        Growth of the drive since the last training for one to be worth it when positions end: what
+        was not learned by then never would be.
+    ended_laps
+        Laps without a position after which positions have ended. On the slot car, where they fail
+        every minute, trainings after each such time took a third of all.
 
-TURNS = (1.5, 2.0, 3.0, 4.0, 5.0)
-"""
-Laps after which a model is trained, as long as there are few.
+    """
 
-At the first one half of the route was met twice, which is the least to judge a model by. At the
-second all of it was: before, a filter is mostly lost where it was met once. From the last one on
-more laps hardly make a model better, see the gauntlet.
-"""
+    first_s: float = 10.0
+    growth: float = 1.3
+    turns: tuple[float, ...] = (1.5, 2.0, 3.0, 4.0, 5.0)
+    near_laps: float = 0.25
+    later_growth: float = 2.0
+    part_laps: float = 0.5
+    rise: float = 1.5
+    least_parts: int = 4
+    most_parts: int = 16
+    quiet_parts: int = 2
+    lately_laps: float = 2.0
+    worth: float = 1.02
+    ended_laps: float = 1.0
 
-NEAR = 0.25
-"""
-Laps before a turn from which on a training is the one of that turn.
-
-The time of a lap is known from one or two of them, and laps of a drive vary by a tenth. At 0 two
-trainings would follow each other where the first came just before its turn; at .5 that of two laps
-might be one of one and a half.
-"""
-
-LATER_GROWTH = 2.0
-"""
-Times that the drive has become as long when its model is learned again, after these turns.
-
-All later trainings together take twice as long as the last one. What is not learned yet is learned
-when positions end.
-"""
-
-PART_LAPS = 0.5
-"""Laps of which the error is judged together."""
-
-RISE, LEAST_PARTS, MOST_PARTS = 1.5, 4, 16
-"""
-Error of two halves of a lap in a row over the median of the newest ones that begins the trainings
-anew, and how many have to be known and are remembered.
-
-After one half a filter was mostly lost for a moment: to begin anew then cost the map of rc_car
-13 % of a core. With two whole laps the slot car was back five laps after a sign had turned, and so
-after three.
-"""
-
-WORTH = 1.02
-"""
-Times that the drive has become as long since the last training for one to be worth it when
-positions end: what was not learned by then would never be.
-"""
-
-ENDED_LAPS = 1.0
-"""
-Laps without a position after which positions have ended.
-
-In a tunnel, or where a camera does not see, they fail on each lap: on the slot car, where they
-fail every minute, trainings after each such time took a third of all.
-"""
-
-QUIET_PARTS = 2
-"""
-Halves of a lap in a row of which the error is as usual again after which a rise is over.
-
-As many as begin one: after one half, a filter that is lost in the other half of each lap would
-never have its model trained soon.
-"""
-
-LATELY_LAPS = 2.0
-"""
-Laps since a rise from which a model of them alone is tried.
-
-With less nothing could be judged, as all of it was met once; each lap more is a lap longer until
-what changed is learned.
-"""
+    def left_s(self, driven_s: float, lap_s: float) -> float:
+        """Return how much longer a drive is to become until its model is trained again."""
+        for turn in self.turns:
+            if turn * lap_s > driven_s + self.near_laps * lap_s:
+                return turn * lap_s - driven_s
+        growth = self.later_growth if lap_s > 0.0 else self.growth
+        return (growth - 1.0) * driven_s
 
 
 class _Usual(NamedTuple):
     """
-    What was usual before errors had risen.
+    What was usual before errors rose.
 
     Parameters
     ----------
     error_m
-        Of a part.
+        Error of a part.
     since_s
-        Of the seconds with positions, where laps began to count.
+        Seconds with positions at which laps began to count.
     since_ns, epoch_ns
-        As of `Schedule`.
+        See `Schedule`.
     left_s
         From the training before until the next one that was planned.
 
@@ -120,20 +109,20 @@ class Schedule:
     """
     When a model is trained from a stream, and from when on the stream is learned.
 
-    The drive is as long as positions were given on it. A training is due when it has become longer
-    by a part of what it was, and once more when positions end. Where errors have risen for a lap,
-    the drive begins there: what has changed is learned as soon as a new route would be. Where they
-    are as usual again, be it by a new model or because a filter was just lost for a while, it goes
-    on as if they had not risen.
+    The length of the drive is the time with positions. A training is due when the drive has grown
+    by a share, and once more when positions end. Where errors have risen for a lap, the drive
+    begins there: what has changed is learned as soon as a new route would be. Where they are as
+    usual again, by a new model or because a filter was just lost for a while, it goes on as if
+    they had not risen.
 
     Attributes
     ----------
     known_s
         Seconds with positions.
     due_s
-        Of them, when a training is due.
+        At how many of them a training is due.
     since_ns
-        Stamp since when the stream was as it is now, 0 for all of it.
+        Stamp since when the stream is as it is now, 0 for all of it.
     epoch_ns
         Stamp from which on the stream is learned, 0 for all of it.
     newest_ns
@@ -143,15 +132,16 @@ class Schedule:
 
     """
 
-    def __init__(self) -> None:
-        self.known_s, self.due_s = 0.0, FIRST_S
+    def __init__(self, settings: ScheduleSettings | None = None) -> None:
+        self.settings = settings or ScheduleSettings()
+        self.known_s, self.due_s = 0.0, self.settings.first_s
         self.since_ns = self.epoch_ns = 0
         self.newest_ns: int | None = None
         self.ended = False
-        # Of the seconds with positions: where laps begin to count, and when training began last.
+        # Seconds with positions at which laps began to count, and at the newest training.
         self._since_s = self._last_s = 0.0
-        self._parts: deque[float] = deque(maxlen=MOST_PARTS)
-        # Begin of a part of which the error had risen, if the newest was one.
+        self._parts: deque[float] = deque(maxlen=self.settings.most_parts)
+        # Begin of the newest part, if its error had risen.
         self._risen_ns: int | None = None
         # Before a rise that is not over, and how many parts in a row were as usual since.
         self._before: _Usual | None = None
@@ -165,20 +155,11 @@ class Schedule:
     @property
     def has_grown(self) -> bool:
         """Whether it has become long enough for a training that may be the last."""
-        return self.known_s >= FIRST_S and self.known_s > WORTH * self._last_s
+        settings = self.settings
+        return self.known_s >= settings.first_s and self.known_s > settings.worth * self._last_s
 
     def count(self, stamp_ns: int, longest_step_ns: int) -> None:
-        """
-        Count the time since the position before.
-
-        Parameters
-        ----------
-        stamp_ns
-            Of a position.
-        longest_step_ns
-            Between two positions, above which there are none.
-
-        """
+        """Count the time since the position before, unless the step between is longer."""
         if self.newest_ns is not None:
             step_ns = stamp_ns - self.newest_ns
             if 0 < step_ns <= longest_step_ns:
@@ -193,7 +174,7 @@ class Schedule:
         """Return whether positions have just ended, which is to be noted in ``ended``."""
         if self.ended or self.newest_ns is None:
             return False
-        lap_ns = round(1e9 * ENDED_LAPS * lap_s) if lap_s > 0.0 else 0
+        lap_ns = round(1e9 * self.settings.ended_laps * lap_s) if lap_s > 0.0 else 0
         return self.is_silent(stamp_ns, max(longest_step_ns, lap_ns))
 
     def begin_training(self, lap_s: float, kept_s: float) -> bool:
@@ -209,9 +190,9 @@ class Schedule:
 
         """
         grown_s = min(self.known_s - self._since_s, kept_s)
-        self.due_s = self.known_s + _left_s(grown_s, lap_s)
+        self.due_s = self.known_s + self.settings.left_s(grown_s, lap_s)
         self._last_s = self.known_s
-        return self.since_ns > self.epoch_ns and grown_s >= LATELY_LAPS * lap_s
+        return self.since_ns > self.epoch_ns and grown_s >= self.settings.lately_laps * lap_s
 
     def count_laps(self, laps: float, lap_s: float) -> None:
         """
@@ -221,20 +202,10 @@ class Schedule:
         """
         driven_s = laps * lap_s
         self._since_s = self._last_s - driven_s
-        self.due_s = self._last_s + _left_s(driven_s, lap_s)
+        self.due_s = self._last_s + self.settings.left_s(driven_s, lap_s)
 
     def end_training(self, since_ns: int, epoch_ns: int) -> None:
-        """
-        Note that a model runs.
-
-        Parameters
-        ----------
-        since_ns
-            As it was when its training began.
-        epoch_ns
-            From when on it was trained.
-
-        """
+        """Note that a model runs: ``since_ns`` as its training began, and its own ``epoch_ns``."""
         self._risen_ns = None
         # Where errors have risen again meanwhile, all is learned from once more.
         if since_ns == self.since_ns:
@@ -242,20 +213,22 @@ class Schedule:
 
     def judge(self, error_m: float, rise_ns: int, lap_s: float) -> None:
         """
-        Begin the drive anew if errors have risen over two parts in a row.
+        Restart the drive if errors have risen over two parts in a row.
 
         Parameters
         ----------
         error_m
-            Of the newest part.
+            Error of the newest part.
         rise_ns
             Since when it was as large, if it has risen.
         lap_s
             How long a lap takes.
 
         """
-        self._look_for_calm(error_m, lap_s)
-        if len(self._parts) < LEAST_PARTS or error_m <= RISE * median(self._parts):
+        settings = self.settings
+        self._judge_calm(error_m, lap_s)
+        few = len(self._parts) < settings.least_parts
+        if few or error_m <= settings.rise * median(self._parts):
             self._parts.append(error_m)
             self._risen_ns = None
         elif self._risen_ns is None:
@@ -269,27 +242,27 @@ class Schedule:
             self.since_ns, self.epoch_ns = rise_ns, 0
             ago_s = ((self.newest_ns or rise_ns) - rise_ns) * 1e-9
             self._since_s = self.known_s - max(ago_s, 0.0)
-            self.due_s = min(self.due_s, self._since_s + TURNS[0] * lap_s)
+            self.due_s = min(self.due_s, self._since_s + settings.turns[0] * lap_s)
 
     def _usual(self, error_m: float) -> _Usual:
-        """Return what was usual before errors have risen now."""
+        """Return what was usual until errors rose now."""
         if self._before is not None and self.epoch_ns != self.since_ns:
-            # Not yet as before the last rise, but that is where it is to go on.
+            # The last rise is not over: what was before it is what to go back to.
             return self._before._replace(error_m=error_m)
         left_s = self.due_s - self._last_s
         return _Usual(error_m, self._since_s, self.since_ns, self.epoch_ns, left_s)
 
-    def _look_for_calm(self, error_m: float, lap_s: float) -> None:
+    def _judge_calm(self, error_m: float, lap_s: float) -> None:
         """Go on as before a rise if the newest parts err no more than those before it."""
-        before = self._before
+        before, settings = self._before, self.settings
         if before is None:
             return
-        self._quiet = self._quiet + 1 if error_m <= RISE * before.error_m else 0
+        self._quiet = self._quiet + 1 if error_m <= settings.rise * before.error_m else 0
         if not self._quiet:
             return
-        if self._quiet < QUIET_PARTS:
+        if self._quiet < settings.quiet_parts:
             # No training before it is known whether one is wanted.
-            self.due_s = max(self.due_s, self.known_s + PART_LAPS * lap_s)
+            self.due_s = max(self.due_s, self.known_s + settings.part_laps * lap_s)
             return
         self._since_s, self._before = before.since_s, None
         self.due_s = self._last_s + before.left_s
@@ -298,11 +271,11 @@ class Schedule:
             self.since_ns, self.epoch_ns = before.since_ns, before.epoch_ns
 
     def interrupt(self) -> None:
-        """Forget a part of which the error had risen: what follows is not the next one."""
+        """Forget that the newest part had a risen error: what follows is not the next one."""
         self._risen_ns = None
 
     def set_back(self) -> None:
-        """Take all of the stream for as it is now: stamps of before say nothing any more."""
+        """Treat all of the stream as it is now: earlier stamps mean nothing any more."""
         self.since_ns = self.epoch_ns = 0
         self.newest_ns = None
         self._before = None
@@ -334,12 +307,9 @@ class Schedule:
 
         """
         schedule = cls()
-        schedule.known_s, schedule.due_s, schedule._last_s, schedule._since_s = (
-            float(numbers[name]) for name in ('known_s', 'due_s', 'last_s', 'since_s')
-        )
-        schedule.since_ns, schedule.epoch_ns = (
-            int(numbers[name]) for name in ('since_ns', 'epoch_ns')
-        )
+        schedule.known_s, schedule.due_s = float(numbers['known_s']), float(numbers['due_s'])
+        schedule._last_s, schedule._since_s = float(numbers['last_s']), float(numbers['since_s'])
+        schedule.since_ns, schedule.epoch_ns = int(numbers['since_ns']), int(numbers['epoch_ns'])
         if numbers['before'] is not None:
             error_m, since_s, since_ns, epoch_ns, left_s = numbers['before']
             schedule._before = _Usual(
@@ -348,12 +318,3 @@ class Schedule:
         schedule._quiet = int(numbers['quiet'])
         schedule._parts.extend(float(each) for each in numbers['parts'])
         return schedule
-
-
-def _left_s(driven_s: float, lap_s: float) -> float:
-    """Return how much longer a drive is to become until its model is learned again."""
-    for turn in TURNS:
-        if turn * lap_s > driven_s + NEAR * lap_s:
-            return turn * lap_s - driven_s
-    growth = LATER_GROWTH if lap_s > 0.0 else GROWTH
-    return (growth - 1.0) * driven_s

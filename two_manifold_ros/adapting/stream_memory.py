@@ -7,9 +7,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -32,17 +32,19 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Floats, Ints
 
+SEAM_NS = 10_000_000_000
+"""Step between samples after which another drive begins."""
 
-LARGEST = 1e9
-"""A sample beyond this is refused even before the range of the stream is known."""
-
-LONGEST_GAP_NS = 250_000_000
-"""Step between samples that is no gap, as long as nothing is known of the stream."""
+STEP_NS = 4_000_000
+"""
+Time in which samples are kept as their mean: up to 250 Hz they are kept as they are, and of 1 kHz
+four are one. No tick of a model is shorter than many of these.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamHead(ModelHead):
-    """The head of a model that is yet to be learned."""
+    """Head of a model that is yet to be learned."""
 
     @property
     def states(self) -> int:
@@ -62,11 +64,11 @@ def make_head(
     Parameters
     ----------
     horizons
-        Ticks ahead at which positions will be told, 0 first.
+        Ticks ahead at which positions will be estimated, 0 first.
     names
-        Of the channels.
+        Channels of a sample.
     imu_topic
-        What is learned from.
+        Topic of the samples.
 
     Raises
     ------
@@ -74,14 +76,13 @@ def make_head(
         If the horizons make no sense.
 
     """
-    horizons = TrainingSettings(horizons=horizons).horizons
-    size = len(names)
+    size, largest = len(names), 1e9
     return StreamHead(
         rate_hz=USUAL_RATE_HZ,
         period_ns=round(1e9 / USUAL_RATE_HZ),
-        max_gap_ns=LONGEST_GAP_NS,
+        max_gap_ns=250_000_000,
         window=LEAST_WINDOW,
-        horizons=horizons,
+        horizons=TrainingSettings(horizons=horizons).horizons,
         imu_topic=imu_topic,
         imu_frame_id='',
         position_topic='',
@@ -90,7 +91,7 @@ def make_head(
         channels=Channels(
             mean=np.zeros(size),
             scale=np.ones(size),
-            limit=np.full(size, LARGEST),
+            limit=np.full(size, largest),
             live=np.ones(size, dtype=np.bool_),
             names=names,
         ),
@@ -100,15 +101,7 @@ def make_head(
 
 
 class NothingLearned:
-    """
-    A `TickFilter` that tells nothing, for a stream of which nothing was learned yet.
-
-    Parameters
-    ----------
-    head
-        Of the stream.
-
-    """
+    """A `TickFilter` without estimates, for a stream of which nothing was learned yet."""
 
     def __init__(self, head: StreamHead) -> None:
         self.state = np.zeros(head.states)
@@ -120,45 +113,22 @@ class NothingLearned:
         """There is nothing to forget."""
 
     def coast(self, ticks: int) -> None:
-        """There is nothing to move on."""
+        """There is nothing to predict."""
 
     def update(self, values: Floats) -> UpdateResult:  # noqa: ARG002 - as every tick filter
         """Take the (c,) means of one tick."""
         return UpdateResult(0.0, accepted=True, familiarity=math.nan, restarted=False)
 
     def read(self) -> tuple[Floats, Floats]:
-        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) that are not known."""
+        """Return means (H + 1, 2) and covariances (H + 1, 2, 2), all NaN."""
         return np.full((self._columns, 2), math.nan), np.full((self._columns, 2, 2), math.nan)
 
     def places(self) -> None:
         """Return ``None``: there are no places."""
 
 
-MOST_NUMBERS = 3_000_000
-"""
-Numbers of samples that are kept: of an IMU 83 minutes at 100 Hz, in 28 MB.
-
-On the recordings and worlds of the gauntlet a map errs as little after eight to twelve laps as it
-does after all; the longest of these laps take four minutes.
-"""
-
-STEP_NS = 4_000_000
-"""
-Time in which samples are kept as their mean: those of a stream at up to 250 Hz are kept as they
-are, and of one at 1 kHz four are one. No tick of a model is shorter than many of these.
-"""
-
-SEAM_NS = 10_000_000_000
-"""Step between samples over which nothing is one drive any more, see `StreamMemory`."""
-
-NAMES = ('stamps', 'samples', 'fixes', 'places', 'followed', 'told')
-"""Of the arrays in which the stream is saved."""
-
-POSE = 'geometry_msgs/msg/PoseStamped'
-
-
 @dataclass
-class _Stretch:
+class _Drive:
     """
     Samples without a seam, and the positions on the way, as flat arrays that grow.
 
@@ -167,9 +137,9 @@ class _Stretch:
     newest
         Stamp of the last sample that came, also of one that is part of a mean.
     stamps, samples, fixes, places
-        Stamps and values of the samples, six each, and of the positions, two each.
+        Stamps and values of the samples, and of the reference positions, two each.
     followed, told
-        The same of positions that the filter told by itself, see `FollowedLaps`.
+        The same of positions that the filter estimated, see `FollowedLaps`.
 
     """
 
@@ -190,38 +160,75 @@ class _Stretch:
             gone = bisect_left(times, self.stamps[0])
             del times[:gone], places[: 2 * gone]
 
+    def arrays(self, width: int) -> _Arrays:
+        """Return copies: a view would keep the arrays from growing."""
+        copies = [np.frombuffer(each, each.typecode).copy() for each in self._columns()]
+        widths = (0, width, 0, 2, 0, 2)
+        return _Arrays(
+            *(
+                each.reshape(-1, width) if width else each
+                for each, width in zip(copies, widths, strict=True)
+            )
+        )
+
+    def extend(self, arrays: Sequence[NDArray[Any]]) -> None:
+        """Take arrays of the same order."""
+        for column, new in zip(self._columns(), arrays, strict=True):
+            column.frombytes(new.astype(column.typecode).tobytes())
+
+    def _columns(self) -> list[array[Any]]:
+        return [getattr(self, each.name) for each in fields(self)[1:]]
+
+
+class _Arrays(NamedTuple):
+    """The arrays of a drive, see `_Drive`: (T,), (T, c), (P,), (P, 2), (F,) and (F, 2)."""
+
+    stamps: Ints
+    samples: Floats
+    fixes: Ints
+    places: Floats
+    followed: Ints
+    told: Floats
+
+    @property
+    def lengths(self) -> list[int]:
+        """Return how many samples, positions and followed positions there are."""
+        return [len(self.stamps), len(self.fixes), len(self.followed)]
+
 
 class StreamMemory:
     """
-    Keep what came last of a stream, at most so many numbers.
+    Keep the newest part of a stream, at most so many numbers.
 
-    The stream falls into drives where stamps go back or nothing came for `SEAM_NS`: each is a
-    recording of its own, as bags are.
+    Another drive begins where stamps go back or nothing came for `SEAM_NS`; each is a recording of
+    its own, as bags are.
 
     Parameters
     ----------
     width
         Numbers in a sample.
     most
-        Numbers that are kept; what is older is forgotten an eighth at a time.
+        Numbers that are kept: by default of an IMU 83 minutes at 100 Hz, in 28 MB. On recordings
+        and worlds a map errs as little after eight to twelve laps as after all; the longest of
+        these laps take four minutes. The oldest are forgotten an eighth at a time.
 
     """
 
-    def __init__(self, width: int = len(IMU_CHANNELS), most: int = MOST_NUMBERS) -> None:
+    def __init__(self, width: int = len(IMU_CHANNELS), most: int = 3_000_000) -> None:
         self._width, self._most = width, max(most // width, 1)
-        self._together = 0
-        self._stretches: deque[_Stretch] = deque()
-        self._count = 0
+        # Samples in the mean that is kept last, and in all drives.
+        self._joined = self._count = 0
+        self._drives: deque[_Drive] = deque()
 
     @property
     def seconds(self) -> float:
         """How long the drives that are kept lasted, together."""
-        return sum(each.newest - each.stamps[0] for each in self._stretches) * 1e-9
+        return sum(each.newest - each.stamps[0] for each in self._drives) * 1e-9
 
     @property
     def newest_ns(self) -> int:
         """Stamp of the sample that came last; 0 before the first."""
-        return self._stretches[-1].newest if self._stretches else 0
+        return self._drives[-1].newest if self._drives else 0
 
     def __len__(self) -> int:
         """Return the number of samples that are kept."""
@@ -233,106 +240,94 @@ class StreamMemory:
 
         One that is not finite, or no newer than the last one and not far older, is left out.
         """
-        # A sum is not finite if anything in it is not, or if it is beyond all that can be used.
+        # A sum is not finite if anything in it is not, or if it is too large to be used.
         if not math.isfinite(sum(sample)):
             return
-        stretches = self._stretches
-        if stretches:
-            stretch = stretches[-1]
-            step = stamp_ns - stretch.newest
-            if -SEAM_NS < step <= 0:
+        drives, step = self._drives, stamp_ns - self.newest_ns
+        if drives and -SEAM_NS < step <= 0:
+            return
+        if drives and 0 < step <= SEAM_NS:
+            drives[-1].newest = stamp_ns
+            if stamp_ns - drives[-1].stamps[-1] < STEP_NS:
+                self._join(drives[-1].samples, sample)
                 return
-            if 0 < step <= SEAM_NS:
-                stretch.newest = stamp_ns
-                if stamp_ns - stretch.stamps[-1] < STEP_NS:
-                    self._join(stretch.samples, sample)
-                    return
-            else:
-                stretches.append(_Stretch(stamp_ns))
         else:
-            stretches.append(_Stretch(stamp_ns))
-        stretches[-1].stamps.append(stamp_ns)
-        stretches[-1].samples.extend(sample)
-        self._together = 1
+            drives.append(_Drive(stamp_ns))
+        drives[-1].stamps.append(stamp_ns)
+        drives[-1].samples.extend(sample)
+        self._joined = 1
         self._count += 1
         if self._count > self._most:
             self._forget(self._most // 8)
 
     def add_position(self, stamp_ns: int, x: float, y: float) -> bool:
         """
-        Keep a position of the drive that goes on; return whether it is of use.
+        Keep a reference position of the newest drive; return whether it is of use.
 
         One before the first sample, far from the newest one, or not well after the position before
         is not: no training could use it.
         """
-        if not self._stretches:
+        if not self._drives:
             return False
-        stretch = self._stretches[-1]
-        if abs(stamp_ns - stretch.newest) > SEAM_NS:
+        drive = self._drives[-1]
+        if abs(stamp_ns - drive.newest) > SEAM_NS:
             return False
-        if not stretch.fixes or stamp_ns - stretch.fixes[-1] >= STEP_NS:
-            stretch.fixes.append(stamp_ns)
-            stretch.places.extend((x, y))
+        if not drive.fixes or stamp_ns - drive.fixes[-1] >= STEP_NS:
+            drive.fixes.append(stamp_ns)
+            drive.places.extend((x, y))
             return True
         # Close together they are one; back, they are of another clock.
-        return stamp_ns > stretch.fixes[-1]
+        return stamp_ns > drive.fixes[-1]
 
     def add_followed(self, stamp_ns: int, x: float, y: float) -> None:
-        """Keep a position that the filter told; none that is not of the drive that goes on."""
-        if not self._stretches:
+        """Keep a position that the filter estimated, if it is of the newest drive."""
+        if not self._drives:
             return
-        stretch = self._stretches[-1]
-        newest = stretch.followed[-1] if stretch.followed else stretch.stamps[0] - 1
-        if newest < stamp_ns <= stretch.newest + SEAM_NS:
-            stretch.followed.append(stamp_ns)
-            stretch.told.extend((x, y))
+        drive = self._drives[-1]
+        newest = drive.followed[-1] if drive.followed else drive.stamps[0] - 1
+        if newest < stamp_ns <= drive.newest + SEAM_NS:
+            drive.followed.append(stamp_ns)
+            drive.told.extend((x, y))
 
     def forget_followed(self) -> None:
-        """Forget all positions that the filter told."""
-        for each in self._stretches:
+        """Forget all positions that the filter estimated."""
+        for each in self._drives:
             del each.followed[:], each.told[:]
 
     def recordings(self, head: ModelHead) -> list[Recording]:
         """
-        Return copies of all drives that have positions, oldest first.
+        Return copies of all drives that have reference positions, oldest first.
 
-        Each ends where positions that the filter told begin, if there are such.
-
-        Parameters
-        ----------
-        head
-            Topics, frames and origin of the stream.
-
+        Each ends where positions that the filter estimated begin, if there are such; the head
+        gives topics, frames and origin.
         """
-        drives = []
-        for stretch in self._stretches:
-            stamps, samples, fixes, places, followed, _ = _arrays(stretch, self._width)
-            count = len(stamps)
-            if len(followed):
-                count = int(np.searchsorted(stamps, followed[0]))
-            if len(fixes) > 1 and count:
-                drives.append(_recording(head, stamps[:count], samples[:count], fixes, places))
-        return drives
+        found = []
+        for drive in self._arrays():
+            count = len(drive.stamps)
+            if len(drive.followed):
+                count = int(np.searchsorted(drive.stamps, drive.followed[0]))
+            if len(drive.fixes) > 1 and count:
+                imu = drive.stamps[:count], drive.samples[:count]
+                found.append(_recording(head, *imu, drive.fixes, drive.places))
+        return found
 
     def followed(self, head: ModelHead) -> list[Recording]:
-        """Return copies of the drives with positions that the filter told, and of these."""
-        drives = []
-        for stretch in self._stretches:
-            stamps, samples, _, _, followed, told = _arrays(stretch, self._width)
+        """Return copies of the parts of drives with positions that the filter estimated."""
+        found = []
+        for drive in self._arrays():
+            stamps, followed = drive.stamps, drive.followed
             if len(followed) > 1:
                 here = (stamps >= followed[0]) & (stamps <= followed[-1])
-                imu = stamps[here], samples[here]
-                drives.append(_recording(head, *imu, followed, told, estimated=True))
-        return drives
+                imu = stamps[here], drive.samples[here]
+                found.append(_recording(head, *imu, followed, drive.told, estimated=True))
+        return found
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
-        parts = [_arrays(each, self._width) for each in self._stretches]
-        lengths = [[len(each[kind]) for kind in (0, 2, 4)] for each in parts]
-        parts = parts or [_arrays(_Stretch(0), self._width)]
-        columns = zip(*parts, strict=True)
+        parts = self._arrays()
+        columns = zip(*(parts or [_Drive(0).arrays(self._width)]), strict=True)
         joined = [np.concatenate(each) for each in columns]
-        return lengths, dict(zip(NAMES, joined, strict=True))
+        return [each.lengths for each in parts], dict(zip(_Arrays._fields, joined, strict=True))
 
     def restore(
         self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]
@@ -346,107 +341,46 @@ class StreamMemory:
             If it does not fit together.
 
         """
-        columns = [arrays[name] for name in NAMES]
-        sums = np.array(lengths, dtype=np.int64).reshape(-1, len(NAMES) // 2).sum(axis=0)
-        widths = (self._width, 2, 2)
-        wanted = [
-            shape
-            for count, width in zip(sums.tolist(), widths, strict=True)
-            for shape in ((count,), (count, width))
-        ]
-        if [each.shape for each in columns] != wanted:
+        columns = [arrays[name] for name in _Arrays._fields]
+        sums = np.array(lengths, dtype=np.int64).reshape(-1, 3).sum(axis=0)
+        samples, fixes, followed = sums.tolist()
+        wanted = [(samples,), (samples, self._width), (fixes,), (fixes, 2)]
+        if [each.shape for each in columns] != [*wanted, (followed,), (followed, 2)]:
             msg = f'a stream of {sums} samples and positions does not fit its arrays'
             raise ValueError(msg)
-        self._stretches.clear()
-        begins = np.zeros(len(widths), dtype=np.int64)
+        self._drives.clear()
+        begins = np.zeros(3, dtype=np.int64)
         for row in lengths:
             ends = begins + row
             parts = [
                 each[begins[index // 2] : ends[index // 2]] for index, each in enumerate(columns)
             ]
-            stretch = _Stretch(int(parts[0][-1]))
-            for name, part in zip(NAMES, parts, strict=True):
-                kind = np.int64 if part.ndim == 1 else np.float64
-                getattr(stretch, name).frombytes(part.astype(kind).tobytes())
-            self._stretches.append(stretch)
+            drive = _Drive(int(parts[0][-1]))
+            drive.extend(parts)
+            self._drives.append(drive)
             begins = ends
         self._count = int(begins[0])
 
+    def _arrays(self) -> list[_Arrays]:
+        return [each.arrays(self._width) for each in self._drives]
+
     def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
         """Make a sample part of the mean that is kept last."""
-        self._together += 1
+        self._joined += 1
         begin = len(samples) - self._width
         for index, value in enumerate(sample):
-            samples[begin + index] += (value - samples[begin + index]) / self._together
+            samples[begin + index] += (value - samples[begin + index]) / self._joined
 
     def _forget(self, count: int) -> None:
         while count > 0:
-            oldest = self._stretches[0]
+            oldest = self._drives[0]
             if len(oldest.stamps) > count:
                 oldest.trim(count)
                 self._count -= count
                 return
             count -= len(oldest.stamps)
             self._count -= len(oldest.stamps)
-            self._stretches.popleft()
-
-
-def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
-    """Return what came from a time on, of recordings that have positions."""
-    parts = [
-        replace(
-            each,
-            imu=each.imu.select(each.imu.stamps >= stamp_ns),
-            positions=each.positions.select(each.positions.stamps >= stamp_ns),
-        )
-        for each in recordings
-        if each.positions is not None
-    ]
-    return [
-        each
-        for each in parts
-        if each.positions is not None and len(each.positions.stamps) and len(each.imu.stamps)
-    ]
-
-
-def known_seconds(recording: Recording, longest_step_ns: int) -> float:
-    """Return for how long positions were known, without steps that are longer, s."""
-    if recording.positions is None:
-        return 0.0
-    steps = np.diff(recording.positions.stamps)
-    return float(steps[steps <= longest_step_ns].sum()) * 1e-9
-
-
-def newest_part(
-    recordings: Sequence[Recording], most_s: float, longest_step_ns: int
-) -> list[Recording]:
-    """
-    Return the newest parts of recordings, oldest first, with so many seconds of positions.
-
-    Parameters
-    ----------
-    recordings
-        With positions.
-    most_s
-        Time without positions does not count: it teaches nothing.
-    longest_step_ns
-        Between two positions, above which there are none.
-
-    """
-    newest: list[Recording] = []
-    for each in reversed(recordings):
-        if each.positions is None:
-            continue
-        stamps = each.positions.stamps
-        steps = np.diff(stamps)
-        back = np.cumsum(np.where(steps <= longest_step_ns, steps, 0)[::-1]) * 1e-9
-        if not len(back) or back[-1] < most_s:
-            newest.insert(0, each)
-            most_s -= float(back[-1]) if len(back) else 0.0
-            continue
-        first = len(stamps) - 2 - int(np.searchsorted(back, most_s))
-        return since([each], int(stamps[first])) + newest
-    return newest
+            self._drives.popleft()
 
 
 def _recording(
@@ -458,27 +392,10 @@ def _recording(
     *,
     estimated: bool = False,
 ) -> Recording:
-    names, frame = head.channels.names, head.frame_id
+    names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
+    topic, frame, origin = head.position_topic, head.frame_id, head.origin
     return Recording(
         'live',
         ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names),
-        PositionStream(
-            head.position_topic, frame, POSE, fixes, places, head.origin, estimated=estimated
-        ),
+        PositionStream(topic, frame, pose, fixes, places, origin, estimated=estimated),
     )
-
-
-def _arrays(stretch: _Stretch, width: int) -> tuple[Ints, Floats, Ints, Floats, Ints, Floats]:
-    return (
-        _copy(stretch.stamps),
-        _copy(stretch.samples).reshape(-1, width),
-        _copy(stretch.fixes),
-        _copy(stretch.places).reshape(-1, 2),
-        _copy(stretch.followed),
-        _copy(stretch.told).reshape(-1, 2),
-    )
-
-
-def _copy(numbers: array[Any]) -> Any:  # noqa: ANN401 - of the kind of the numbers
-    # A view would keep the array from growing.
-    return np.frombuffer(numbers, dtype=numbers.typecode).copy()

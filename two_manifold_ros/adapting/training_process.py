@@ -24,14 +24,21 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
 
-NICE = 10
-"""Nicer by so much than who filters: on a busy robot training takes what is left."""
 
-PATIENCE_S = 2.0
-"""For how long a process that was told to end may go on before it is killed."""
+class Trainer:
+    """Train models in this process, in the thread that asks."""
+
+    def train(self, recordings: Sequence[Recording], settings: TrainingSettings) -> TrainedModel:
+        """Return what ``train_model`` returns, and raise what it raises."""
+        from two_manifold_ros.training.train import train_model  # noqa: PLC0415 - see `_work`
+
+        return train_model(recordings, settings)
+
+    def close(self) -> None:
+        """End the training that runs; there is none."""
 
 
-class TrainingProcess:
+class TrainingProcess(Trainer):
     """
     Train models in another process, which is started for the first one and stays.
 
@@ -41,18 +48,23 @@ class TrainingProcess:
     Parameters
     ----------
     method
-        Of the trainings, for which loops are compiled at the start; others are as good.
+        Training method whose loops are compiled at the start; any other can be trained as well.
 
     """
 
     def __init__(self, method: str = 'route') -> None:
         self._method = method
         self._one_at_a_time = Lock()
-        # Of what follows: a service may close it while a thread trains.
+        # Guards what follows: a service may close it while a thread trains.
         self._lock = Lock()
         self._closed = False
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process, if there is one."""
+        return self._process.pid if self._process is not None else None
 
     def begin(self) -> None:
         """Start the process, which compiles what it needs while nobody waits for it."""
@@ -84,22 +96,21 @@ class TrainingProcess:
             raise RuntimeError(bug)
         return model  # type: ignore[no-any-return]
 
-    def close(self) -> None:
-        """End the process, whatever it does; nothing can be trained any more."""
+    def close(self, patience_s: float = 2.0) -> None:
+        """End the process, by force after some seconds; nothing can be trained any more."""
         with self._lock:
             self._closed = True
             process, self._process = self._process, None
         if process is not None:
             process.terminate()
-            process.join(PATIENCE_S)
+            process.join(patience_s)
             process.kill()
             process.join()
 
     def _ready(self) -> Connection:
         """Return the pipe to a process that is there."""
         with self._lock:
-            if self._closed:
-                raise InputError(_NOT_NEEDED)
+            self._refuse_if_closed()
             if self._process is None or self._pipe is None or not self._process.is_alive():
                 # Not forked: a copy of a process with threads of a middleware may hang.
                 context = multiprocessing.get_context('spawn')
@@ -113,14 +124,18 @@ class TrainingProcess:
                 self._process, self._pipe = process, ours
             return self._pipe
 
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            msg = 'the model is not needed any more'
+            raise InputError(msg)
+
     def _why_gone(self) -> str:
         with self._lock:
-            if self._closed:
-                return _NOT_NEEDED
+            self._refuse_if_closed()
             process, self._process = self._process, None
         code = None
         if process is not None:
-            process.join(PATIENCE_S)
+            process.join(2.0)
             code = process.exitcode
         return (
             f'the process that trains has ended with status {code} (-9 is mostly for want '
@@ -128,16 +143,14 @@ class TrainingProcess:
         )
 
 
-_NOT_NEEDED = 'the model is not needed any more'
-
-
 def _work(pipe: Connection, method: str) -> None:
-    # Ctrl-C goes to the whole group, and who started this process ends it.
+    """Train what comes through the pipe, after compiling the loops of a method."""
+    # Ctrl-C goes to the whole group, and the parent ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError):
-        os.nice(NICE)
-    # All this takes a second, and compiling half a minute: as nice as the rest.
+        # Importing, compiling and training take what the filters leave of a busy robot.
+        os.nice(10)
     from two_manifold_ros.acceleration import HAVE_NUMBA  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
@@ -153,18 +166,19 @@ def _work(pipe: Connection, method: str) -> None:
     with suppress(EOFError, OSError):
         while True:
             recordings, settings = pipe.recv()
+            model, refusal, bug = None, '', ''
             try:
-                answer = train_model(recordings, settings), '', ''
+                model = train_model(recordings, settings)
             except InputError as error:
-                answer = None, str(error), ''  # type: ignore[assignment]
+                refusal = str(error)
             # It must not end the process without a word.
-            except Exception:  # noqa: BLE001 - told where the training was asked for
-                answer = None, '', traceback.format_exc()  # type: ignore[assignment]
-            pipe.send(answer)
+            except Exception:  # noqa: BLE001 - raised where the training was asked for
+                bug = traceback.format_exc()
+            pipe.send((model, refusal, bug))
 
 
 def _end_with_parent() -> None:
-    """End at once, also in the middle of a training, when who started this process is gone."""
+    """End at once, also in the middle of a training, when the parent is gone."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

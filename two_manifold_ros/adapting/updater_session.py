@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A learner being fed with serialised messages, and what there is to report about it."""
+"""A learner fed with serialised messages, and how the updater's parameters make it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.adapting.stream_learner import LEARNERS, StreamLearner
+from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.log import capitalised
+from two_manifold_ros.filtering.tick_estimator import limits_of
+from two_manifold_ros.inspection.lag import parse_position_lag
+from two_manifold_ros.interface.image_values import channel_names
+from two_manifold_ros.interface.model_swap import check_input
 from two_manifold_ros.interface.session import Arrivals, Durations
-from two_manifold_ros.interface.status import Level
+from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,48 +27,43 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
     Values: TypeAlias = Sequence[float] | Floats
     Decode: TypeAlias = Callable[[bytes], tuple[int, str, Values]]
-    from two_manifold_ros.interface.assessment import Assessment
 
 
 class UpdaterSession:
     """
-    A learner, its two inputs and its counters; knows nothing of ROS.
+    A learner, its two inputs and its counters, without ROS.
 
     Parameters
     ----------
     head
-        Of the stream.
+        What is known of the stream.
     make
-        Makes a learner of a stream that knows nothing yet.
+        Makes a learner that knows nothing yet.
     decode
-        From the bytes of a message to its stamp in nanoseconds, its frame and the values of a
-        sample.
+        From the bytes of a message to its stamp in nanoseconds, its frame and the sample.
     clock_ns
-        Gives the stamp of each message on arrival instead of its header, where that is asked
-        for.
+        Stamps each message on arrival, where that is asked for.
 
     Attributes
     ----------
-    head
-        As given, with the frames that the first messages named.
     learner
-        What filters and learns; another one after `forget`.
+        Filters and learns; another one after `forget`.
     arrivals
         When messages came, and what their headers say.
     last_raw
         Newest message of the sensor.
     fault
-        Why the newest message that could not be used was none, where its decoder has said so.
+        Why the newest message that could not be used was none, where its decoder says so.
     durations
-        Of taking one sample, learning included.
+        Times to take one sample, learning included.
     on_sample
         Called with stamp and values of every sample, before the filter takes it.
     on_position
@@ -77,7 +79,7 @@ class UpdaterSession:
         clock_ns: Callable[[], int] | None = None,
     ) -> None:
         self._head = head
-        self._make = make
+        self._make, self._decode, self._clock_ns = make, decode, clock_ns
         self.learner = make()
         self.arrivals = Arrivals()
         self.last_raw = b''
@@ -86,12 +88,10 @@ class UpdaterSession:
         self.on_sample: list[Callable[[int, Values], object]] = []
         self.on_position: list[Callable[[int, float, float], object]] = []
         self._counters: Counter[str] = Counter()
-        self._decode = decode
-        self._clock_ns = clock_ns
 
     @property
     def head(self) -> ModelHead:
-        """What is known of the stream."""
+        """What is known of the stream, with the frames that the first messages named."""
         return self._head
 
     @head.setter
@@ -119,13 +119,13 @@ class UpdaterSession:
         """Take one reference position in metres; return whether it is used."""
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
-        used = self.learner.add_reference(stamp_ns, x, y)
-        if used:
-            if not self.head.frame_id:
-                self.head = replace(self.head, frame_id=frame_id)
-            for listener in self.on_position:
-                listener(stamp_ns, x, y)
-        return used
+        if not self.learner.add_reference(stamp_ns, x, y):
+            return False
+        if not self.head.frame_id:
+            self.head = replace(self.head, frame_id=frame_id)
+        for listener in self.on_position:
+            listener(stamp_ns, x, y)
+        return True
 
     def reset(self, cause: str) -> None:
         """Forget the stream, but nothing that was learned."""
@@ -133,8 +133,8 @@ class UpdaterSession:
         self.arrivals.reset()
 
     def forget(self) -> None:
-        """Forget everything that was learned and begin with the next sample."""
-        self._go_on_with(self._make())
+        """Forget everything that was learned and restart with the next sample."""
+        self._replace_learner(self._make())
 
     def resume(
         self, head: ModelHead, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
@@ -145,13 +145,12 @@ class UpdaterSession:
         try:
             learner.restore(numbers, arrays)
         except InputError:
-            # What trains for it would stay.
             learner.close()
             raise
         self._head = head
-        self._go_on_with(learner)
+        self._replace_learner(learner)
 
-    def _go_on_with(self, learner: StreamLearner) -> None:
+    def _replace_learner(self, learner: StreamLearner) -> None:
         before, self.learner = self.learner, learner
         learner.head = self._head
         counters = learner.filter.counters = before.filter.counters
@@ -178,7 +177,7 @@ class UpdaterSession:
         try:
             stamp_ns, frame_id, values = self._decode(raw)
         # Bytes that are no message of this type make a decoder raise almost anything.
-        except Exception as error:  # noqa: BLE001 - counted, and told in the diagnostics
+        except Exception as error:  # noqa: BLE001 - counted, and reported in the diagnostics
             self.fault = str(error) if isinstance(error, InputError) else self.fault
             self._counters['malformed'] += 1
             self.arrivals.refuse()
@@ -189,11 +188,6 @@ class UpdaterSession:
             self.head = replace(self.head, imu_frame_id=frame_id)
         for listener in self.on_sample:
             listener(stamp_ns, values)
-        return self._filter(stamp_ns, frame_id, values, arrived_ns)
-
-    def _filter(
-        self, stamp_ns: int, frame_id: str, values: Values, arrived_ns: int
-    ) -> list[Estimate]:
         estimates = self.learner.push(stamp_ns, values)
         live = self.filter
         self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
@@ -204,76 +198,78 @@ class UpdaterSession:
         return valid
 
 
-_UNUSED = (
-    'malformed',
-    'non_finite',
-    'out_of_range',
-    'no_fix',
-    'zero_stamp',
-    'out_of_order',
-    'jumps_back',
-)
-
-
-def judge_learning(
-    judgement: Assessment, session: UpdaterSession, reference_topic: str
-) -> Assessment:
+def learner_name(chosen: UpdaterParameters) -> str:
     """
-    Return a reason that is nearer to the root than that of a filter whose model is ready.
+    Return what learns: the ``learner`` that was chosen, or the usual one of the input.
 
-    Parameters
-    ----------
-    judgement
-        That of ``judge``.
-    session
-        That learns.
-    reference_topic
-        Full name.
+    Raises
+    ------
+    InputError
+        If a map is to be learned from images.
 
     """
-    if judgement.cause != 'filling':
-        return judgement
-    lacking = session.learner.lacking(reference_topic)
-    return judgement if lacking is None else judgement._replace(**lacking._asdict())
+    sees = chosen.input == 'image'
+    if sees and chosen.learner == 'map':
+        msg = 'a map is learned from an IMU: leave learner empty where images are learned'
+        raise InputError(msg)
+    return chosen.learner or ('tpsr' if sees else 'map')
 
 
-def judge_keeping(judgement: Assessment, trouble: str) -> Assessment:
-    """Return why no checkpoint can be written, where there is nothing else to warn of."""
-    if judgement.level is not Level.OK or not trouble:
-        return judgement
-    why = f'{judgement.why}, but {trouble}'
-    return judgement._replace(level=Level.WARN, cause='checkpoint', why=why)
-
-
-def learning_causes(fresh: Counter[str], session: UpdaterSession, topic: str) -> dict[str, str]:
+def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
     """
-    Return sentences by cause about what happened lately to learning.
+    Return what is known of the stream on a topic: the given model, if there is one.
 
-    Parameters
-    ----------
-    fresh
-        Counters of the session, and those of learning and of the reference that begin with
-        ``samples_`` and ``reference_``, since the last time.
-    session
-        That learns.
-    topic
-        Full name of the reference's topic.
+    Raises
+    ------
+    InputError
+        If a parameter makes no sense, or the given model cannot be used.
 
     """
-    values = session.learner.values()
-    sentences = {
-        'failures': f'No newer model was learned: {values.get("learning_trouble")}',
-    }
-    causes = {name: words for name, words in sentences.items() if fresh[f'samples_{name}']}
-    if fresh['reference_jumped']:
-        causes['jumped'] = f'Positions on {topic} jumped and are not used'
-    if fresh['reference_moved']:
-        causes['moved'] = f'Positions on {topic} stay where they jumped to, and are used again'
-    for cause in _UNUSED:
-        if fresh[f'reference_{cause}']:
-            count = fresh[f'reference_{cause}']
-            causes[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'
-    if session.fault:
-        causes['fault'] = capitalised(session.fault)
-        session.fault = ''
-    return causes
+    horizons, path = tuple(chosen.horizons), chosen.model
+    if chosen.input == 'image':
+        if path:
+            msg = f'{path}: a model of an IMU tells nothing about images; leave model empty'
+            raise InputError(msg)
+        names = channel_names(chosen.image_width, chosen.image_height)
+        return make_head(horizons, names=names, imu_topic=topic)
+    head = make_head(horizons, imu_topic=topic)
+    if not path:
+        return head
+    model = load_model(path)
+    check_input(model, path)
+    return model
+
+
+def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], StreamLearner]:
+    """
+    Return what makes learners of a stream, see `stream_head`, each with a process to train in.
+
+    Raises
+    ------
+    InputError
+        If a parameter makes no sense.
+
+    """
+    ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
+    # What makes no sense is refused at the start, and not with the first model.
+    limits_of(head, *ellipse_m)
+    if chosen.position_lag:
+        parse_position_lag(chosen.position_lag)
+    settings = TrainingSettings(
+        horizons=tuple(chosen.horizons), method=LEARNERS[learner_name(chosen)]
+    )
+
+    def make() -> StreamLearner:
+        # One for each learner: what one has begun ends with it, and nothing else.
+        trainer = TrainingProcess(settings.method)
+        trainer.begin()
+        return StreamLearner(
+            head,
+            settings,
+            trainer=trainer,
+            position_lag=chosen.position_lag,
+            reorder_ns=round(1e9 * chosen.reorder_s),
+            ellipse_m=ellipse_m,
+        )
+
+    return make

@@ -13,8 +13,8 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import SnapshotFiles
-from two_manifold_ros.adapting.contest import ContestSettings
-from two_manifold_ros.adapting.handover import Promotion
+from two_manifold_ros.adapting.promotion import Promotion
+from two_manifold_ros.adapting.shadow_filters import HandOverSettings
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.topics import Topics
 from two_manifold_ros.nodes.publishing import qos
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rclpy.client import Client
 
-    from two_manifold_ros.adapting.handover import Answer
+    from two_manifold_ros.adapting.promotion import Answer
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.nodes.callbacks import GuardedNode
@@ -128,20 +128,25 @@ class Promoter:
             raise InputError(msg)
         self._files = SnapshotFiles(folder, chosen.checkpoint_name)
         client = FilterClient(node, chosen.filter_node)
-        promotion = self._promotion = Promotion(
-            client,
-            self._files,
-            ContestSettings(margin=chosen.hand_over_margin),
-            lambda: session.learner.model(),  # noqa: PLW0108 - another learner may be there by then
-            node.get_logger().info,
-            node.get_logger().warning,
-        )
+        settings = HandOverSettings(margin=chosen.hand_over_margin)
+        promotion = self._promotion = Promotion(client, self._files, settings)
         client.listen(lambda told: promotion.hear(told, monotonic()))
         # Guarded, so that no bug in here keeps the session from learning.
         session.on_sample.append(node.guard(promotion.take))
-        session.on_position.append(node.guard(promotion.reach))
+        session.on_position.append(node.guard(promotion.add_reference))
         # A hand-over takes a few steps, and between two of them nothing may be waited for.
-        node.every(0.2, lambda: promotion.look(monotonic()))
+        node.every(0.2, lambda: self._look(node, session))
+
+    def _look(self, node: GuardedNode, session: UpdaterSession) -> None:
+        """Let the promotion go on, and log what happened."""
+        try:
+            self._promotion.look(monotonic(), session.learner.model())
+        finally:
+            for notice in self._promotion.drain_notices():
+                if notice.is_warning:
+                    node.get_logger().warning(notice.text)
+                else:
+                    node.get_logger().info(notice.text)
 
     def values(self) -> dict[str, float | str]:
         """Return numbers and words for the diagnostics."""

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.adapting.checkpoints import Checkpoints
-from two_manifold_ros.adapting.resuming import Resuming
-from two_manifold_ros.adapting.updater_session import (
-    judge_keeping,
-    judge_learning,
-    learning_causes,
-    UpdaterSession,
+from two_manifold_ros.adapting.checkpoints import Checkpointing, open_checkpoints
+from two_manifold_ros.adapting.learning_report import (
+    assess_checkpoints,
+    assess_learning,
+    learning_events,
+    learning_progress,
+    learning_values,
 )
-from two_manifold_ros.adapting.updater_settings import (
-    checkpoint_identity,
-    IDENTITY_WORDS,
+from two_manifold_ros.adapting.updater_session import (
     learner_maker,
     learner_name,
     stream_head,
+    UpdaterSession,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import assess
@@ -65,7 +64,7 @@ class UpdaterNode(GuardedNode):
         self._monitor = InputMonitor(self._input.sensor, self._input.name)
         self.get_logger().info('Getting ready: compiling takes a while')
         self._session = self._make_session()
-        self._resuming = self._resume()
+        self._checkpointing = self._resume()
         self._promoter: Promoter | None = None
         if chosen.filter_node:
             if sees:
@@ -102,20 +101,20 @@ class UpdaterNode(GuardedNode):
     def destroy_node(self) -> None:
         """Write the last checkpoint, then end."""
         logger = self.get_logger()
-        resuming = self._resuming
+        checkpointing = self._checkpointing
         try:
             if self._promoter is not None:
                 self._promoter.close()
-            if resuming is not None:
-                resuming.end()
+            if checkpointing is not None:
+                checkpointing.end(self._session)
         finally:
             self._session.learner.close()
             super().destroy_node()
         # Not before: a node whose middleware is down already complains of each line it logs.
-        if resuming is not None:
-            if resuming.trouble:
-                logger.error(resuming.trouble)
-            farewell = f'Stopped; {resuming.kept}'
+        if checkpointing is not None:
+            if checkpointing.trouble:
+                logger.error(checkpointing.trouble)
+            farewell = f'Stopped; {checkpointing.kept}'
             logger.info(farewell)
 
     def _make_session(self) -> UpdaterSession:
@@ -123,40 +122,33 @@ class UpdaterNode(GuardedNode):
         decode: Decode = decode_imu_cdr
         if chosen.input == 'image':
             decode = ImageValues(chosen.image_width, chosen.image_height).decode
-        values = vars(chosen)
-        head = stream_head(values, self._input.name)
+        head = stream_head(chosen, self._input.name)
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
-        return UpdaterSession(head, learner_maker(values, head), decode, clock_ns)
+        return UpdaterSession(head, learner_maker(chosen, head), decode, clock_ns)
 
-    def _resume(self) -> Resuming | None:
+    def _resume(self) -> Checkpointing | None:
         """Return what writes checkpoints, after going on from the newest one."""
         chosen = self._chosen
         if not chosen.checkpoint_folder:
             return None
-        checkpoints = Checkpoints(
-            chosen.checkpoint_folder,
-            chosen.checkpoint_name,
-            checkpoint_identity(vars(chosen), self._session.head),
-            chosen.checkpoints_kept,
-            IDENTITY_WORDS,
-        )
-        resuming = Resuming(self._session, checkpoints, chosen.checkpoint_s)
-        for sentence in resuming.resume():
+        checkpoints = open_checkpoints(chosen, self._session.head)
+        checkpointing = Checkpointing(checkpoints, chosen.checkpoint_s)
+        for sentence in checkpointing.resume(self._session):
             self.get_logger().warning(sentence)
-        return resuming
+        return checkpointing
 
     def _log_settings(self) -> None:
-        chosen, resuming = self._chosen, self._resuming
+        chosen, checkpointing = self._chosen, self._checkpointing
         topics = {**self._estimates.topics, f'{ADAPTING}{Topics.STATUS.name}': self._status.topic}
         kept, heir = 'No checkpoints', 'hands over to nobody'
-        if resuming is not None:
+        if checkpointing is not None:
             kept = f'A checkpoint in {chosen.checkpoint_folder} every {chosen.checkpoint_s:g} s'
-            if resuming.trouble:
+            if checkpointing.trouble:
                 kept = 'No checkpoint can be written'
-            kept += f', {resuming.begun}'
+            kept += f', {checkpointing.begun}'
         if self._promoter is not None:
             heir = f'hands better models over to {chosen.filter_node}'
-        what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner_name(vars(chosen))]
+        what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner_name(chosen)]
         if chosen.model:
             what += f'; {chosen.model} runs until a better one is learned'
         learns = (
@@ -180,7 +172,7 @@ class UpdaterNode(GuardedNode):
         if running is not self._followed:
             self._followed = self._estimates.model = running
             if learner.model() is running:
-                state = learner.values()['learning']
+                state = learning_values(learner)['learning']
                 self.get_logger().info(f'A newer model runs: {state}')
         for estimate in estimates:
             self._estimates.publish(estimate)
@@ -196,7 +188,7 @@ class UpdaterNode(GuardedNode):
         self._news = learner.news
         if not self._learning.get_subscription_count():
             return
-        numbers = learner.progress()
+        numbers = learning_progress(learner)
         for name in ('evidence', 'familiarity'):
             if math.isfinite(number := getattr(latest, name)):
                 numbers[name] = number
@@ -215,8 +207,8 @@ class UpdaterNode(GuardedNode):
 
     def _on_second(self) -> None:
         self._reference.find(self._positions.start, self._positions.take)
-        if self._resuming is not None:
-            self._resuming.look()
+        if self._checkpointing is not None:
+            self._checkpointing.look(self._session)
         counts = self._counts()
         events = self._find_events(self._status.count(counts))
         self._status.publish_second(self._report(counts), events)
@@ -226,41 +218,41 @@ class UpdaterNode(GuardedNode):
         session, topic = self._session, self._reference.topic
         self._reference_hz = float(fresh['reference_used'])
         events = update_monitor(self, self._monitor, self._input, fresh, session.arrivals)
-        events.update(learning_causes(fresh, session, topic))
+        events.update(learning_events(fresh, session, topic))
         if self._positions.silence_s > 5.0:
             events['reference_gone'] = (
                 f'No position to use comes on {topic} any more: what was learned stays as it is'
             )
         if self._reference.problem:
             events['reference_type'] = self._reference.problem
-        if self._resuming is not None and self._resuming.trouble:
-            events['checkpoint'] = self._resuming.trouble
+        if self._checkpointing is not None and self._checkpointing.trouble:
+            events['checkpoint'] = self._checkpointing.trouble
         if self._promoter is not None:
             events.update(self._promoter.troubles())
         return events
 
     def _report(self, counts: Counter[str]) -> Report:
-        session, resuming = self._session, self._resuming
+        session, checkpointing = self._session, self._checkpointing
         snapshot = Snapshot(
             self._input.health(self._chosen.input_timeout_s),
             self._monitor.health(counts, session.arrivals, self._input.waited_s, self.now_ns, {}),
             filter_health(session.filter, session.learner.running.rate_hz, session.latest),
         )
-        assessment = judge_learning(assess(snapshot), session, self._reference.topic)
+        assessment = assess_learning(assess(snapshot), session.learner, self._reference.topic)
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
-            'learner': learner_name(vars(self._chosen)),
-            **session.learner.values(),
+            'learner': learner_name(self._chosen),
+            **learning_values(session.learner),
         }
         trailing: dict[str, float | str] = {}
-        if resuming is not None:
-            trailing.update(resuming.values)
+        if checkpointing is not None:
+            trailing.update(checkpointing.values)
         if self._promoter is not None:
             trailing.update(self._promoter.values())
         return Report(
             snapshot,
-            judge_keeping(assessment, resuming.trouble if resuming else ''),
+            assess_checkpoints(assessment, checkpointing.trouble if checkpointing else ''),
             counts,
             session.durations.microseconds(),
             session.head.imu_frame_id,
@@ -271,8 +263,8 @@ class UpdaterNode(GuardedNode):
     def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Start a checkpoint; its outcome is in the diagnostics, because no callback may wait."""
         refusal = 'no checkpoint_folder is given'
-        if self._resuming is not None:
-            refusal = self._resuming.save()
+        if self._checkpointing is not None:
+            refusal = self._checkpointing.save(self._session)
         response.success = not refusal
         response.message = refusal or 'Checkpoint started; see diagnostics.'
         return response

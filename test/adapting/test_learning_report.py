@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the updater says about its learning."""
+"""What the updater reports about its learning."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from two_manifold_ros.adapting.updater_session import judge_keeping, learning_causes
+from two_manifold_ros.adapting.learning_report import assess_checkpoints, learning_events
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import Assessment
 from two_manifold_ros.interface.status import Level
 
 
 def session(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
-    learner = SimpleNamespace(values=lambda: {'learning_trouble': 'a bug'})
+    learner = SimpleNamespace(failure='a bug')
     return SimpleNamespace(learner=learner, fault=fault)
 
 
@@ -33,22 +33,22 @@ def session(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
     ],
 )
 def test_what_happened_lately_is_said_once(counter: str, words: str) -> None:
-    (sentence,) = learning_causes(Counter({counter: 3}), session(), '/fix').values()
+    (sentence,) = learning_events(Counter({counter: 3}), session(), '/fix').values()
     assert words in sentence
 
 
 def test_faults_are_said_with_a_capital_and_only_once() -> None:
     found = session('images are jpeg')
-    causes = learning_causes(Counter(), found, '/fix')
+    causes = learning_events(Counter(), found, '/fix')
     assert list(causes.values()) == ['Images are jpeg']
-    assert 'fault' not in learning_causes(Counter(), found, '/fix')
+    assert 'fault' not in learning_events(Counter(), found, '/fix')
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -> None:
     well = Assessment(Level.OK, Status.TRACKING, '', 'tracking')
     lost = Assessment(Level.ERROR, Status.LOST, 'astray', 'lost')
-    assert judge_keeping(well, '') == well
-    assert judge_keeping(lost, 'disk full') == lost
-    assert judge_keeping(well, 'disk full') == Assessment(
+    assert assess_checkpoints(well, '') == well
+    assert assess_checkpoints(lost, 'disk full') == lost
+    assert assess_checkpoints(well, 'disk full') == Assessment(
         Level.WARN, Status.TRACKING, 'checkpoint', 'tracking, but disk full'
     )

@@ -1,11 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A learner behind the node: bytes in, estimates out, and every bad input."""
+"""From parameters to a learner behind the node: bytes in, estimates out, and every bad input."""
 
 from __future__ import annotations
 
+from multiprocessing import active_children
 import re
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from odd_stream import odd_stream, unaccounted
@@ -13,11 +14,23 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
-from two_manifold_ros.adapting.updater_session import judge_learning, learning_causes
+from two_manifold_ros.adapting.checkpoints import open_checkpoints
+from two_manifold_ros.adapting.learning_report import assess_learning, learning_events
+from two_manifold_ros.adapting.updater_session import (
+    learner_maker,
+    learner_name,
+    stream_head,
+)
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import assess
+from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.interface.snapshot import filter_health, REJECTIONS, Snapshot
+from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
@@ -25,7 +38,7 @@ if TYPE_CHECKING:
 def said(session: UpdaterSession) -> str:
     """Return the reason that the node would give."""
     snapshot = Snapshot(filter=filter_health(session.filter, 0.0, None))
-    return judge_learning(assess(snapshot), session, '/reference').why
+    return assess_learning(assess(snapshot), session.learner, '/reference').why
 
 
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive: SlotCarRun) -> None:
@@ -88,13 +101,6 @@ def test_without_references_nothing_is_published_and_the_reason_is_said(
     assert said(session).startswith('no position came on /reference yet')
 
 
-def test_what_was_learned_is_used_on_when_references_end(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
-    estimates = feed(learned, drive, slice(LEARNED, LEARNED + 200), positions=False)
-    assert len(estimates) >= 39
-
-
 def test_no_message_whatever_it_holds_breaks_it(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
@@ -111,16 +117,6 @@ def test_no_message_whatever_it_holds_breaks_it(
         assert not learned.take_position(stamp, 'map', x, 0.0)
     assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
     assert learned.counts()['estimates_not_finite'] == 0
-
-
-def test_positions_beyond_the_earth_spoil_nothing(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
-    stamp = int(drive.stamps_ns[LEARNED])
-    for number, far in enumerate((1.1e8, -1e9, 1e307)):
-        assert not learned.take_position(stamp + number, 'map', 0.0, far)
-    assert learned.learner.reference.counters['out_of_range'] == 3
-    assert len(feed(learned, drive, slice(LEARNED, LEARNED + 100))) >= 19
 
 
 def test_a_stream_that_stops_goes_on_with_what_was_learned(
@@ -146,13 +142,6 @@ def test_a_stream_that_goes_back_goes_on_with_what_was_learned(
     assert learned.learned()['learned'] >= before
 
 
-def test_a_stream_of_another_rate_is_the_same_to_it(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
-    estimates = feed(learned, drive, slice(LEARNED, LEARNED + 400), every=2)
-    assert len(estimates) >= 75
-
-
 def test_a_reference_that_jumps_is_refused_and_told(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
@@ -164,7 +153,7 @@ def test_a_reference_that_jumps_is_refused_and_told(
         learned.take_position(start + step * 10**8, 'map', 500.0, 500.0)
     assert used == []
     fresh = learned.learner.reference.counters - before
-    causes = learning_causes(
+    causes = learning_events(
         type(fresh)({f'reference_{key}': count for key, count in fresh.items()}),
         learned,
         '/reference',
@@ -219,3 +208,82 @@ def test_every_message_is_accounted_for_at_any_moment(drive: SlotCarRun) -> None
             session.reset('a test')
         assert unaccounted(session.counts()) == 0
     assert all(session.counts()[cause] for cause in REJECTIONS)
+
+
+def chosen(**changed: Any) -> UpdaterParameters:  # noqa: ANN401 - of any parameter
+    """Return the parameters of a TPSR, or what is asked for."""
+    return UpdaterParameters(**{'learner': 'tpsr', **changed})
+
+
+def test_senseless_settings_are_refused() -> None:
+    with pytest.raises(InputError, match='horizons'):
+        stream_head(chosen(horizons=[5, 7]), '/imu')
+
+
+@pytest.mark.parametrize('learner', ['map', 'tpsr'])
+def test_a_given_model_is_what_runs_first(learner: str, model_path: Path) -> None:
+    head = stream_head(chosen(learner=learner, model=str(model_path)), '/imu')
+    assert head.frame_id == load_model(model_path).frame_id
+    assert isinstance(head, TrainedModel)
+    with pytest.raises(InputError, match='a model of an IMU tells nothing about images'):
+        stream_head(chosen(model=str(model_path), input='image'), '/image')
+    with pytest.raises(InputError, match='none'):
+        stream_head(chosen(model='none.npz'), '/imu')
+
+
+def test_images_have_a_channel_for_each_box() -> None:
+    head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
+    assert len(head.channels.names) == 20
+    assert not head.channels.of_imu
+
+
+@pytest.mark.parametrize(
+    ('changed', 'words'),
+    [
+        ({'learner': 'map'}, 'npz: the checkpoint is of another learner, map or tpsr'),
+        ({'horizons': [0, 5]}, 'it has horizons'),
+        ({'input': 'image'}, 'it has channels'),
+    ],
+)
+def test_a_checkpoint_of_something_else_is_refused(
+    tmp_path: Path, changed: dict[str, Any], words: str
+) -> None:
+    before, after = (chosen(checkpoint_folder=str(tmp_path), **each) for each in ({}, changed))
+    kept = open_checkpoints(before, stream_head(before, '/x'))
+    kept.write({}, {})
+    kept.close()
+    open_checkpoints(before, stream_head(before, '/y')).close()
+    with pytest.raises(InputError, match=words):
+        open_checkpoints(after, stream_head(after, '/x'))
+
+
+@pytest.mark.parametrize(
+    'wrong', [{'position_lag': '0.2 s'}, {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}]
+)
+def test_what_makes_no_sense_is_refused_at_the_start(wrong: dict[str, Any]) -> None:
+    values = chosen(learner='map', **wrong)
+    with pytest.raises(InputError):
+        learner_maker(values, stream_head(values, '/imu'))
+
+
+def test_what_learns_follows_the_input_unless_it_is_chosen() -> None:
+    assert learner_name(chosen(learner='')) == 'map'
+    assert learner_name(chosen(learner='', input='image')) == 'tpsr'
+    assert learner_name(chosen(learner='tpsr')) == 'tpsr'
+    with pytest.raises(InputError, match='a map is learned from an IMU'):
+        learner_name(chosen(learner='map', input='image'))
+
+
+def test_each_learner_of_a_map_trains_in_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To go on with another one ends what the one before has begun, and nothing else."""
+    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', '0')
+    values = chosen(learner='map')
+    make = learner_maker(values, stream_head(values, '/imu'))
+    before, after = make(), make()
+    before.close()
+    (process,) = [each for each in active_children() if each.name == 'training']
+    assert process.is_alive()
+    after.close()
+    assert not [each for each in active_children() if each.name == 'training']

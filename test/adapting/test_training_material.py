@@ -1,9 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which positions that a filter told without references count, and when they are learned."""
+"""Which laps a training is made from: followed ones, and the newest."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
@@ -12,14 +13,20 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.followed_laps import FollowedLaps
+from two_manifold_ros.adapting.training_material import FollowedLaps, newest_part
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STEP_NS = 100_000_000
+
+
 LAP_S = 2.0
+
+
 TRACKING, UNSURE = Status.TRACKING, Status.UNSURE
 
 
@@ -69,7 +76,7 @@ def test_a_training_is_due_after_one_lap_two_four() -> None:
         laps.take(told(tick), LAP_S)
         if laps.is_due(LAP_S):
             due.append(tick)
-            laps.learned()
+            laps.begin_training()
     assert due == [20, 40, 80, 160]
 
 
@@ -105,3 +112,22 @@ def test_without_a_lap_nothing_counts() -> None:
     laps = FollowedLaps()
     for tick in range(50):
         assert laps.take(told(tick), np.nan) == []
+
+
+def test_newest_laps_reach_back_over_drives_and_holes() -> None:
+    whole = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=1800))
+    early, late = whole.between(None, 40.0), whole.between(50.0, 60.0)
+    assert early.positions is not None
+    hole = (early.positions.stamps < early.imu.first_stamp + 25 * 10**9) | (
+        early.positions.stamps > early.imu.first_stamp + 35 * 10**9
+    )
+    early = replace(early, positions=early.positions.select(hole))
+    first, last = newest_part([early, late], 20.0, 10**9)
+    assert last is late
+    # Ten of the last drive, five after the hole, and five before it.
+    since_s = (int(first.imu.stamps[0]) - early.imu.first_stamp) * 1e-9
+    assert since_s == pytest.approx(20.0, abs=0.3)
+    assert newest_part([early, late], 1000.0, 10**9) == [early, late]
+    (only,) = newest_part([early, late], 3.0, 10**9)
+    seconds = (only.imu.stamps[-1] - only.imu.stamps[0]) * 1e-9
+    assert seconds == pytest.approx(3.0, abs=0.3)

@@ -11,7 +11,6 @@ from raw_imu import raw_imu
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -40,12 +39,9 @@ def tpsr_session(
 ) -> UpdaterSession:
     """Return a session whose samples wait for its trainings."""
 
-    def make_filter(model: ModelHead) -> Filter:
-        return Filter(model, reorder_ns=reorder_ns)
-
     return UpdaterSession(
         head,
-        lambda: StreamLearner(head, SMALL, at_once=True, reorder_ns=reorder_ns, make=make_filter),
+        lambda: StreamLearner(head, SMALL, at_once=True, reorder_ns=reorder_ns),
         decode,
         clock_ns,
     )

@@ -1,0 +1,413 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Hand what was learned to a filter node if it is better than what runs there, and take it back.
+
+Copies of both models filter the same samples here, a sequential test compares them, and a swap
+protocol makes the filter node run the better one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
+from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeAlias
+
+from two_manifold_ros.adapting.shadow_filters import (
+    HandOverSettings,
+    make_shadow,
+    ShadowFilter,
+    ShadowFilters,
+    Verdict,
+)
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.model_swap import check_successor
+from two_manifold_ros.model.model_file import load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from two_manifold_ros.adapting.checkpoints import SnapshotFiles
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.typing import Floats
+
+Answer: TypeAlias = 'Callable[[str], None]'
+"""Takes the answer to a request: why it is refused, or an empty string."""
+
+PATIENCE_S = 20.0
+"""Silence of the filter node after which a swap has failed; loading takes a few seconds."""
+
+AWAY_S = 5.0
+"""Silence after which the filter node is gone; it reports once a second."""
+
+
+class SwapClient(Protocol):
+    """Requests to a filter node, each answered later."""
+
+    def name_next(self, path: str, answer: Answer) -> None:
+        """Ask to remember which model comes next."""
+
+    def swap(self, answer: Answer) -> None:
+        """Ask to run that one."""
+
+    def take_back(self, answer: Answer) -> None:
+        """Ask to run the previous one again."""
+
+
+class Stage(Enum):
+    """How far a swap is."""
+
+    IDLE = 'idle'
+    NAMING = 'naming'
+    ASKING = 'asking'
+    AWAITING = 'awaiting'
+
+
+class SwapProtocol:
+    """
+    Replace the model of a filter node, and learn from its diagnostics how that ended.
+
+    Nothing waits: answers and diagnostics come when they come, or not at all. An answer counts
+    once, and not after its swap is over.
+
+    Parameters
+    ----------
+    client
+        Sends the requests.
+
+    Attributes
+    ----------
+    stage
+        How far it is.
+    trouble
+        Why the last swap failed; empty if it did not.
+
+    """
+
+    def __init__(self, client: SwapClient) -> None:
+        self._client = client
+        self._wanted = self._present = ''
+        self._deadline_s = 0.0
+        self._question: object = None
+        self._failed_before = False
+        self.stage = Stage.IDLE
+        self.trouble = ''
+
+    @property
+    def busy(self) -> bool:
+        """Whether a swap is not over yet."""
+        return self.stage is not Stage.IDLE
+
+    def begin(self, path: str, present: str, now_s: float) -> None:
+        """
+        Begin to replace the model in one file by that in another.
+
+        Parameters
+        ----------
+        path, present
+            File of the model that shall run, and of the one that does.
+        now_s
+            Seconds of a clock that never goes back.
+
+        """
+        self._open(path, present, now_s, Stage.NAMING)
+        self._client.name_next(path, self._ask())
+
+    def take_back(self, path: str, present: str, now_s: float) -> None:
+        """Begin to run the previous model again, see `begin`."""
+        self._open(path, present, now_s, Stage.ASKING)
+        self._client.take_back(self._ask())
+
+    def hear(self, status: Mapping[str, str], now_s: float) -> None:
+        """Take the diagnostics of the filter node, values by key."""
+        if self.stage is not Stage.AWAITING:
+            return
+        runs, swap = status.get('model', ''), status.get('swap', '')
+        if runs == self._wanted:
+            self._end('')
+        elif runs != self._present:
+            self._end(f'{self._wanted} was to run, but another client chose {runs}')
+        elif swap in {'loading', 'waiting'}:
+            self._deadline_s = now_s + PATIENCE_S
+        elif swap == 'failed':
+            # The first report may have been sent before, and be about an earlier attempt.
+            if self._failed_before:
+                self._end(status.get('swap_trouble', '') or f'{self._wanted} was not taken')
+            self._failed_before = True
+
+    def look(self, now_s: float) -> None:
+        """Give up what has lasted too long."""
+        if self.busy and now_s > self._deadline_s:
+            self._end(
+                f'{self._wanted} was to run, but nothing was heard of it for {PATIENCE_S:g} s '
+                f'({self.stage.value})'
+            )
+
+    def _open(self, path: str, present: str, now_s: float, stage: Stage) -> None:
+        self._wanted, self._present = path, present
+        self._deadline_s = now_s + PATIENCE_S
+        self._failed_before = False
+        self.stage, self.trouble = stage, ''
+
+    def _ask(self) -> Answer:
+        """Return what takes the answer to the next question."""
+        question = self._question = object()
+
+        def answer(refusal: str) -> None:
+            if question is not self._question:
+                return
+            self._question = None
+            if refusal:
+                self._end(refusal)
+            elif self.stage is Stage.NAMING:
+                self.stage = Stage.ASKING
+                self._client.swap(self._ask())
+            else:
+                self.stage = Stage.AWAITING
+
+        return answer
+
+    def _end(self, trouble: str) -> None:
+        self.stage, self._question, self.trouble = Stage.IDLE, None, trouble
+
+
+class _Running(NamedTuple):
+    """What a filter node runs: a file, and how often it has swapped and the node started."""
+
+    path: str
+    swaps: str
+    starts: int
+
+
+class Notice(NamedTuple):
+    """A line for the log."""
+
+    text: str
+    is_warning: bool
+
+
+class Promotion:
+    """
+    Compare what is learned with what a filter node runs, and hand over what is better.
+
+    Files are read and written in a thread; nothing here waits for them, nor for the filter node.
+
+    Parameters
+    ----------
+    client
+        Sends requests to the filter node.
+    files
+        Where models to hand over are written.
+    settings
+        When a model is better.
+
+    Attributes
+    ----------
+    counters
+        ``hand_overs`` and ``take_backs``.
+    trouble
+        Why nothing is compared, or why the last swap failed; empty if neither.
+    shadows
+        What is compared; ``None`` without a readable model of the filter node.
+
+    """
+
+    def __init__(
+        self, client: SwapClient, files: SnapshotFiles, settings: HandOverSettings
+    ) -> None:
+        self._files, self._settings = files, settings
+        self._protocol = SwapProtocol(client)
+        self._pool = ThreadPoolExecutor(1, 'models')
+        self._job: Future[ShadowFilter | Path] | None = None
+        # What the filter node reported last.
+        self._heard_s, self._received, self._starts = -AWAY_S, 0, 0
+        self._reported: _Running | None = None
+        # What is compared here, and what was asked for.
+        self._known: _Running | None = None
+        self.shadows: ShadowFilters | None = None
+        self._compared: ModelHead | None = None
+        self._previous = ''
+        self._asked = Verdict.KEEP
+        self._notices: list[Notice] = []
+        self.counters: Counter[str] = Counter(hand_overs=0, take_backs=0)
+        self.trouble = ''
+
+    def take(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
+        """Take a sample of the IMU, good or bad."""
+        if self.shadows is not None:
+            self.shadows.take(stamp_ns, sample)
+
+    def add_reference(self, stamp_ns: int, x: float, y: float) -> None:
+        """Take a reference position that can be trusted, metres."""
+        if self.shadows is not None:
+            self.shadows.add_reference(stamp_ns, x, y)
+
+    def hear(self, status: Mapping[str, str], now_s: float) -> None:
+        """Take the diagnostics of the filter node, values by key."""
+        self._heard_s, self._reported = now_s, None
+        if 'swaps' in status:
+            received = int(status.get('received', '0'))
+            # Its messages are counted from the start.
+            self._starts += received < self._received
+            self._received = received
+            self._reported = _Running(status['model'], status['swaps'], self._starts)
+        self._protocol.hear(status, now_s)
+
+    def close(self) -> None:
+        """Let what is being written end; nothing may be called any more."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def wait(self) -> None:
+        """Wait until no file is being read or written."""
+        if self._job is not None:
+            self._job.exception()
+
+    def drain_notices(self) -> list[Notice]:
+        """Return and forget what is to be logged."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    def look(self, now_s: float, learned: ModelHead | None) -> None:
+        """
+        Do what can be done now; call this now and then, between messages.
+
+        Parameters
+        ----------
+        now_s
+            Seconds of a clock that never goes back, the same as for `hear`.
+        learned
+            The newest model that was learned; ``None`` if that is too little.
+
+        """
+        if now_s - self._heard_s > AWAY_S:
+            self._reported = None
+        self._protocol.look(now_s)
+        try:
+            if self._job is not None and self._job.done():
+                job, self._job = self._job, None
+                self._use(job.result(), now_s)
+            if self._job is None and not self._protocol.busy:
+                self._go_on(now_s, learned)
+        except InputError as error:
+            self._fail(str(error))
+        except Exception as error:
+            # Tried again at once it would fail again, and again.
+            self._fail(f'{type(error).__name__}, please report it: {error}')
+            raise
+
+    @property
+    def obstacle(self) -> str:
+        """Why nothing is compared with what the filter node runs; empty if something is."""
+        return self.trouble if self.shadows is None else ''
+
+    @property
+    def state(self) -> str:
+        """What it is doing, in plain words."""
+        if self._asked is not Verdict.KEEP:
+            return 'handing over' if self._asked is Verdict.HAND_OVER else 'taking back'
+        if self._known is None:
+            return 'the filter node runs nothing, or is not heard'
+        if self.shadows is None:
+            return 'no contest' if self.obstacle else 'loading the model of the filter node'
+        if self.shadows.candidate is None:
+            return 'no candidate yet'
+        return 'on trial' if self.shadows.test.on_trial else 'comparing'
+
+    def values(self) -> dict[str, float | str]:
+        """Return numbers and words for the diagnostics."""
+        values: dict[str, float | str] = {'promotion': self.state}
+        if self._known is not None:
+            values['incumbent'] = self._known.path
+        if self.shadows is not None:
+            values['incumbent_error_m'], values['candidate_error_m'] = self.shadows.errors
+            values['blocks'] = self.shadows.test.blocks
+            values['blocks_needed'] = self.shadows.test.needed
+        if self.trouble:
+            values['promotion_trouble'] = self.trouble
+        return values | self.counters
+
+    def _use(self, made: ShadowFilter | Path, now_s: float) -> None:
+        """Use what the thread has read or written."""
+        if isinstance(made, ShadowFilter):
+            if self.shadows is None:
+                self.shadows = ShadowFilters(made, self._settings)
+            else:
+                self.shadows.challenge(made)
+        elif self._known is not None:
+            self._asked = Verdict.HAND_OVER
+            self._announce('hand over', str(made), self._known.path)
+            self._protocol.begin(str(made), self._known.path, now_s)
+
+    def _go_on(self, now_s: float, learned: ModelHead | None) -> None:
+        known, shadows = self._known, self.shadows
+        if self._asked is not Verdict.KEEP:
+            self._settle()
+        elif self._reported != known:
+            self._follow()
+        elif known is None or shadows is None:
+            return
+        elif shadows.test.verdict is Verdict.TAKE_BACK:
+            self._asked = Verdict.TAKE_BACK
+            self._announce('take back', self._previous, known.path)
+            self._protocol.take_back(self._previous, known.path, now_s)
+        elif shadows.test.verdict is Verdict.HAND_OVER and shadows.candidate is not None:
+            self._job = self._pool.submit(
+                self._files.write, shadows.candidate.model, (known.path,)
+            )
+        # What was compared already would be compared until chance lets it win.
+        elif shadows.spent and learned is not None and learned is not self._compared:
+            self._challenge(shadows, learned)
+
+    def _follow(self) -> None:
+        """Run a copy of what the filter node runs, which was not chosen here."""
+        self._known, self.shadows, self._compared = self._reported, None, None
+        self.trouble = ''
+        if self._known is not None:
+            path = self._known.path
+            self._job = self._pool.submit(lambda: make_shadow(load_model(path)))
+
+    def _challenge(self, shadows: ShadowFilters, model: ModelHead) -> None:
+        self._compared = model
+        try:
+            check_successor(model, shadows.incumbent.model, 'what is being learned')
+        except InputError:
+            # Nothing that is learned here will ever fit.
+            self.shadows = None
+            raise
+        # Compiling its loops for the first time takes seconds.
+        self._job = self._pool.submit(make_shadow, model)
+
+    def _settle(self) -> None:
+        """Note how a swap has ended."""
+        shadows = self.shadows
+        if self._protocol.trouble or shadows is None or self._known is None:
+            self._fail(self._protocol.trouble)
+            return
+        asked, self._asked, self.trouble = self._asked, Verdict.KEEP, ''
+        shadows.swap()
+        if asked is Verdict.HAND_OVER:
+            self._previous = self._known.path
+            self.counters['hand_overs'] += 1
+        else:
+            shadows.withdraw()
+            self.counters['take_backs'] += 1
+        self._known = self._reported
+
+    def _fail(self, trouble: str) -> None:
+        """Note a failure; only another candidate gives reason to try again."""
+        self._asked, self.trouble, self._compared = Verdict.KEEP, trouble, None
+        if self.shadows is not None:
+            self._notices.append(Notice(trouble, is_warning=True))
+            self.shadows.withdraw()
+
+    def _announce(self, what: str, path: str, instead: str) -> None:
+        if self.shadows is not None:
+            old, new = self.shadows.errors
+            text = (
+                f'Verdict: {what} {path}, because it errs by {new:.3g} m where {instead} errs by '
+                f'{old:.3g} m'
+            )
+            self._notices.append(Notice(text, is_warning=False))
