@@ -4,7 +4,8 @@
 The time of one online update of a TPSR: one sample with its four feature vectors.
 
 Run `python benchmarks/bench_online.py`. Beside the learner, and measured in the same run on one
-core: eq. (8) and (9) written down in NumPy, one sample at a time (naive), and a copy of U and V,
+core: Boots & Gordon 2011, eq. 8 and 9 in NumPy, one sample at a time (naive), and a copy of U
+and V,
 which reads and writes their bytes once. Times are those of the processor, so that other programs
 count little. Features are random Fourier features of a wandering point. Then the learner of few
 features that cuts nothing off, beside the other one.
@@ -62,7 +63,7 @@ class Stream:
 
 
 class Naive:
-    """Eq. (8a-f) for one sample, (9a) and (10.2), with BLAS wherever there is a product."""
+    """Boots & Gordon 2011, eq. 8a-f and 9a, of one sample, with BLAS for every product."""
 
     def __init__(self, learner: OnlineLearner) -> None:
         """Begin where a learner is; U and V have a column for each direction."""

@@ -14,7 +14,7 @@ def squared_distances(left: Array, right: Array) -> Array:
 
 
 def gaussian(left: Array, right: Array, bandwidth: float) -> Array:
-    """Kernel between the rows of two arrays (2.1)."""
+    """Gaussian kernel between the rows of two arrays (mathematics, section 2.1)."""
     return np.exp(-squared_distances(left, right) / (2 * bandwidth**2))
 
 
@@ -32,7 +32,7 @@ def cosine_transform(count: int) -> Array:
 
 
 def training_rows(segments: Sequence[Array], width: int) -> Iterator[tuple[Array, ...]]:
-    """Past, observation, own future and shifted future of every training tick (section 1)."""
+    """Past, observation, own and shifted future of each training tick (mathematics, section 1)."""
     for segment in segments:
         for t in range(width, len(segment) - width):
             yield (
@@ -51,7 +51,7 @@ def window_distances(series: Array, window: Array) -> Array:
 
 
 def affinities(squared: Array, neighbours: int, bandwidth: float) -> Array:
-    """W of section 2.3 from all squared distances."""
+    """W of mathematics, section 2.3 from all squared distances."""
     count = len(squared)
     near = np.zeros((count, count), dtype=bool)
     for i in range(count):
@@ -61,7 +61,7 @@ def affinities(squared: Array, neighbours: int, bandwidth: float) -> Array:
 
 
 def eigenmap(weights: Array, dimension: int) -> tuple[Array, Array, Array]:
-    """Eigenvalues and eigenvectors of S without the constant one, and E of (2.3)."""
+    """Eigenvalues and eigenvectors of S without the constant one, and E of mathematics (2.3)."""
     degrees = weights.sum(axis=1)
     laplacian = np.eye(len(weights)) - weights / np.sqrt(np.outer(degrees, degrees))
     values, vectors = np.linalg.eigh(laplacian)
@@ -70,13 +70,13 @@ def eigenmap(weights: Array, dimension: int) -> tuple[Array, Array, Array]:
 
 
 def with_constant(weights: Array, states: Array) -> tuple[Array, Array]:
-    """Put the constant coordinate before Q and X (3.4)."""
+    """Put the constant coordinate before Q and X, mathematics (3.4)."""
     ones = np.ones((len(weights), 1))
     return np.hstack([ones / len(ones), weights]), np.hstack([ones, states])
 
 
 def feature_tables(past: Array, own: Array, shifted: Array, rank: int) -> tuple[Array, Array]:
-    """Q and X by the SVD of the cross-covariance of features (3.1), (3.2)."""
+    """Q and X by the SVD of the cross-covariance of features, mathematics (3.1), (3.2)."""
     left, values, right = np.linalg.svd(own.T @ past / len(past))
     left, values, right = left[:, :rank], values[:rank], right[:rank].T
     return past @ right / values / len(past), shifted @ left
@@ -85,7 +85,7 @@ def feature_tables(past: Array, own: Array, shifted: Array, rank: int) -> tuple[
 def gram_tables(
     past: Array, own: Array, own_shifted: Array, rank: int
 ) -> tuple[Array, Array, Array]:
-    """Q, X and omega from the Gram matrices K, L and F alone (4.1), (4.2)."""
+    """Q, X and omega from the Gram matrices K, L and F alone, mathematics (4.1), (4.2)."""
     values, vectors = np.linalg.eigh(own)
     keep = values > 1e-12 * values[-1]
     root = vectors[:, keep] * np.sqrt(values[keep])
@@ -96,7 +96,7 @@ def gram_tables(
 
 
 def gram_ridge(observations: Array, bandwidth: float, ridge: float, observation: Array) -> Array:
-    """Ridge factors gamma of every training tick (4.3)."""
+    """Ridge factors gamma of every training tick, mathematics (4.3)."""
     gram = gaussian(observations, observations, bandwidth)
     new = gaussian(observations, observation[None], bandwidth)[:, 0]
     return np.linalg.solve(gram + ridge * len(gram) * np.eye(len(gram)), new)
@@ -105,7 +105,7 @@ def gram_ridge(observations: Array, bandwidth: float, ridge: float, observation:
 def tensor_operator(
     weights: Array, states: Array, features: Array, ridge: float, feature: Array
 ) -> Array:
-    """B(o) summed over observation features (5.2)."""
+    """B(o) summed over observation features, mathematics (5.2)."""
     second = features.T @ features / len(features)
     c = np.linalg.solve(second + ridge * np.eye(len(second)), feature)
     slices = [
@@ -116,18 +116,18 @@ def tensor_operator(
 
 
 def operator(weights: Array, states: Array, factors: Array) -> Array:
-    """B(o) from factors n gamma (4.3)."""
+    """B(o) from factors n gamma, mathematics (4.3)."""
     return states.T @ np.diag(factors) @ weights
 
 
 def update(state: Array, matrix: Array, normaliser: Array) -> Array:
-    """Belief after an observation with operator B(o) (6.1)."""
+    """Belief after an observation with operator B(o), mathematics (6.1)."""
     moved = matrix @ state
     return moved / (normaliser @ moved)
 
 
 def sharpened(weights: Array, points: Array) -> tuple[Array, Array]:
-    """Mean and covariance under the sixth power of the positive weights (7.2)."""
+    """Mean and covariance under the sixth power of the positive weights, mathematics (7.2)."""
     shares = np.maximum(weights, 0.0) ** 6
     shares = shares / shares.sum()
     mean = sum(s * p for s, p in zip(shares, points, strict=True))

@@ -10,7 +10,11 @@ Array = np.ndarray
 def brand(
     left: Array, values: Array, right: Array, x: Array, y: Array, rank: int
 ) -> tuple[Array, Array, Array]:
-    """Add the outer product of x and y to U S V' (9), (8c-e); U and V have columns here."""
+    """
+    Add the outer product of x and y to U S V' (Boots & Gordon 2011, eq. 8c-e and 9).
+
+    U and V have columns here.
+    """
     inside_x, inside_y = left.T @ x, right.T @ y
     outside_x, outside_y = x - left @ inside_x, y - right @ inside_y
     outside_x -= left @ (left.T @ outside_x)
@@ -33,7 +37,11 @@ def brand(
 
 
 class NaiveOnline:
-    """Eq. (8a-f) with one sample per batch; the tensor has the factor 1 / S, as in the paper."""
+    """
+    Boots & Gordon 2011, eq. 8a-f, with one sample per batch.
+
+    The tensor has the factor 1 / S, as in the paper.
+    """
 
     def __init__(self, tests: int, histories: int, observations: int, rank: int) -> None:
         self.rank = rank
@@ -73,7 +81,7 @@ class NaiveOnline:
         self.count = decay * self.count + weight
 
     def filtered(self, constant: Array, observations: Array, ridge: float, states: int) -> Array:
-        """Leading states in the space of tests, after each observation (7a-c), (2)."""
+        """Leading states after each observation (Boots & Gordon 2011, eq. 2 and 7a-c)."""
         values, right = self.values[:states], self.right[:, :states]
         start, normaliser = values * (right.T @ constant), (right.T @ self.mean) / values
         inverse = np.linalg.inv(

@@ -301,7 +301,8 @@ class ManifoldKernelReduction(Estimator):
     What predicts responses, of all that a manifold learner finds.
 
     A learner embeds all rows, and the directions of its coordinates are found onto which those
-    rows project whose responses are known (eq. 9 of the paper, with a linear response kernel):
+    rows project whose responses are known (Nilsson, Sha & Jordan 2007, eq. 9, with a linear
+    response kernel):
 
     .. math:: \min_{\Theta \succeq 0,\ \operatorname{tr} \Theta = 1}
               \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
@@ -378,7 +379,8 @@ class InstrumentalEigenmaps(TwoViews):
     .. math:: C_X C_Y = U \Lambda V^\top, \qquad
               E_X = U_{1:k} \Lambda_{1:k}^{1/2}, \quad E_Y = V_{1:k} \Lambda_{1:k}^{1/2}
 
-    (lines 3 and 4 of Algorithm 1, from low-rank factors: no n x n matrix is formed).
+    (lines 3 and 4 of Algorithm 1, from low-rank factors, mathematics (4.5): no n x n matrix is
+    formed).
 
     Parameters
     ----------
@@ -391,7 +393,8 @@ class InstrumentalEigenmaps(TwoViews):
     second_learner
         Embeds Y; ``None`` is the same as for X.
     coupling
-        ``gram-product`` as above; ``cross-covariance``, the kernel SVD of section 3.2.2;
+        ``gram-product`` as above; ``cross-covariance``, the kernel SVD of
+        Boots & Gordon 2012, section 3.2.2;
         ``canonical`` (correlation), which withstands the most noise; or ``reduced-rank``
         (regression of X on Y).
 
@@ -488,7 +491,7 @@ class TwoSubspacePCA(TwoViews):
         Directions, k: the dimension of the hidden signal.
     coupling
         ``cross-covariance`` as above, ``canonical`` (correlation) or ``reduced-rank`` (regression
-        of X on Y), see footnote 2 of the paper, or ``gram-product``.
+        of X on Y), see footnote 2 of Boots & Gordon 2012, or ``gram-product``.
 
     Attributes
     ----------

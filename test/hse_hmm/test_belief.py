@@ -37,7 +37,7 @@ N, K, D = 80, 4, 3
 
 
 def make_tables() -> Tables:
-    """Make tables of the form (3.4) with a transition well inside the unit circle."""
+    """Make tables of mathematics (3.4) with a transition well inside the unit circle."""
     rng = np.random.default_rng(0)
     past = rng.normal(size=(N, K - 1))
     past -= past.mean(axis=0)
@@ -76,7 +76,8 @@ def test_update(operator: ObservationOperator) -> None:
     belief = Belief(tables, operator)
     state = np.eye(K)[0]
     for observation in np.random.default_rng(2).normal(size=(100, D)):
-        v = operator.factors(observation) * (tables.weights @ state)  # (6.2)
+        # As in mathematics (6.2).
+        v = operator.factors(observation) * (tables.weights @ state)
         state = tables.states.T @ v / v.sum()
         evidence = belief.update(observation)
         assert evidence == pytest.approx(v.sum() / np.abs(v).sum(), rel=1e-9)

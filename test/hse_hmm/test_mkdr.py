@@ -52,7 +52,7 @@ PENALTY = 0.02
 
 
 def naive_value(eigenvectors: Floats, responses: Floats, theta: Floats) -> float:
-    """Return eq. (9) of the paper as it stands, of eigenvectors and responses scaled to size."""
+    """Return Nilsson, Sha & Jordan 2007, eq. 9, of eigenvectors and responses scaled to size."""
     count, width = eigenvectors.shape
     centring = np.eye(count) - 1.0 / count
     gram = centring @ eigenvectors @ theta @ eigenvectors.T @ centring

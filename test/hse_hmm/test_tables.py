@@ -175,7 +175,8 @@ def test_raw_kernel() -> None:
 def test_ridge_at_full_rank(ridge: float) -> None:
     operator = make_ridge_kernel(OBSERVATIONS, 1.0, ridge, features=70)
     for new in NEW:
-        expected = 70 * naive.gram_ridge(OBSERVATIONS, 1.0, ridge, new)  # (4.3), (5.1)
+        # As in mathematics (4.3), (5.1).
+        expected = 70 * naive.gram_ridge(OBSERVATIONS, 1.0, ridge, new)
         np.testing.assert_allclose(operator.factors(new), expected, atol=1e-8)
 
 
@@ -398,7 +399,8 @@ def test_tables_with_the_constant() -> None:
     naive_weights, own = naive.with_constant(
         *naive.feature_tables(problem.past, problem.own, problem.own, RANK)
     )
-    np.testing.assert_allclose(own.T @ naive_weights, np.eye(RANK + 1), atol=1e-10)  # (3.2)
+    # As in mathematics (3.2).
+    np.testing.assert_allclose(own.T @ naive_weights, np.eye(RANK + 1), atol=1e-10)
     signs = naive.align(tables.weights, naive_weights)
     np.testing.assert_allclose(tables.weights, naive_weights * signs, atol=1e-10)
 

@@ -26,7 +26,8 @@ def test_cross_covariance_is_the_kernel_svd() -> None:
     signs = naive.align(left, found.first_map)
     np.testing.assert_allclose(found.first_map * signs, left, atol=1e-12)
     np.testing.assert_allclose(found.second_map * signs, right.T, atol=1e-12)
-    products = np.linalg.eigvals(second @ second.T @ first @ first.T)  # (4.4)
+    # As in mathematics (4.4).
+    products = np.linalg.eigvals(second @ second.T @ first @ first.T)
     squares = np.sort(np.real(products))[::-1][:5] / len(second) ** 2
     np.testing.assert_allclose(found.singular_values**2, squares, rtol=1e-11)
 
@@ -36,7 +37,8 @@ def test_gram_product_is_the_dense_svd() -> None:
     found = couple(first, second, 'gram-product')
     left, values, right = np.linalg.svd(first @ first.T @ second @ second.T)  # C_X C_Y
     np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-12)
-    directions = first @ found.first_map / np.sqrt(len(first))  # (4.5)
+    # As in mathematics (4.5).
+    directions = first @ found.first_map / np.sqrt(len(first))
     signs = naive.align(left[:, :5], directions)
     np.testing.assert_allclose(directions * signs, left[:, :5], atol=1e-11)
     directions = second @ found.second_map / np.sqrt(len(second))
@@ -148,7 +150,8 @@ def test_spectral_regression_inverts_the_cross_covariance(coupling: str) -> None
     future, past = coupled_features()
     found = shared_directions(future, past, 4, coupling)
     weights = past @ found.past_map / len(past)
-    state_of_weights = found.future_map.T @ future.T @ weights  # (3.2)
+    # As in mathematics (3.2).
+    state_of_weights = found.future_map.T @ future.T @ weights
     np.testing.assert_allclose(state_of_weights, np.eye(4), atol=1e-10)
 
 

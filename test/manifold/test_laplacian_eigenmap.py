@@ -101,7 +101,8 @@ def test_new_windows_come_near_the_formula_of_nystrom(make_windows: MakeWindows)
     near = np.argsort(squared)[: KAPPA + 1]
     w = np.exp(-squared[near] / (2.0 * embedding.bandwidth**2))
     scaled = w / np.sqrt(w.sum() * weights.sum(axis=1)[near])
-    extended = scaled @ vectors[near] / mu * np.sqrt(len(rows) / (1.0 - mu))  # (8.1)
+    # As in mathematics (8.1).
+    extended = scaled @ vectors[near] / mu * np.sqrt(len(rows) / (1.0 - mu))
     expected = (extended - coordinates.mean(axis=0)) * naive.align(
         embedding.coordinates, coordinates
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Distances of the live window: the recursion (8.3) against direct ones."""
+"""Distances of the live window: the recursion, mathematics (8.3), against direct ones."""
 
 from collections.abc import Callable
 

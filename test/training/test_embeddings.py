@@ -145,7 +145,7 @@ def test_tables_carry_the_constant(tpsr_structure: TpsrEmbeddings) -> None:
 
 
 def test_the_belief_is_that_of_the_operators(tpsr_structure: TpsrEmbeddings) -> None:
-    """Equation (7) in singular coordinates, where no constant is carried."""
+    """Boots & Gordon 2011, eq. 7, in singular coordinates, where no constant is carried."""
     directions = tpsr_structure.directions(12)
     weights = tpsr_structure.histories[:, :12] @ directions.past_map
     states = tpsr_structure.shifted[:, :12] @ directions.future_map

@@ -195,8 +195,8 @@ class StreamLearner:
         Return the model as of now, with a ridge of the observation covariance, per sample.
 
         Its forecasts are :math:`\sum_t o_{t+h} \otimes (\hat S^{-1}\hat V^\top\varphi^H_t)`, which
-        is to observations what (6d) is to tests: the mean over the training ticks, weighted as
-        the state implies.
+        is to observations what Boots & Gordon 2011, eq. 6d, is to tests: the mean over the
+        training ticks, weighted as the state implies.
         """
         covariance = self.learner.covariance
         covariance.ridge = ridge

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 def mushroom(x: Floats) -> Floats:
-    """Map (..., 2) variables to the (..., 2) plane by eq. (31)."""
+    """Map (..., 2) variables to the (..., 2) plane (Singer & Coifman 2008, eq. 31)."""
     first, second = x[..., 0], x[..., 1]
     return np.stack([first + second**3, second - first**3], axis=-1)
 
 
 def mushroom_on_sphere(x: Floats) -> Floats:
-    """Map (..., 2) variables to the unit sphere in (..., 3) by eq. (52)."""
+    """Map (..., 2) variables to the unit sphere in (..., 3) (Singer & Coifman 2008, eq. 52)."""
     flat = mushroom(x)
     raised = np.concatenate([flat, np.ones((*flat.shape[:-1], 1))], axis=-1)
     on_sphere: Floats = raised / np.linalg.norm(raised, axis=-1, keepdims=True)
@@ -81,7 +81,7 @@ def covariances_of_bursts(
 
 
 def covariances_of_ends(bursts: Floats, duration: float) -> Floats:
-    """Estimate as in the paper, eq. (35): the sample covariance of where the paths end."""
+    """Return the sample covariances of the ends of the paths (Singer & Coifman 2008, eq. 35)."""
     ends = bursts[:, :, -1] - bursts[:, :, -1].mean(axis=1, keepdims=True)
     covariances: Floats = ends.transpose(0, 2, 1) @ ends / ((ends.shape[1] - 1) * duration)
     return covariances
@@ -418,7 +418,7 @@ class Recorded:
 
 
 def run_slow_manifold(progress: Progress, *, quick: bool) -> Findings:
-    """Find the slow variable with and without the covariances of short stretches, section 1."""
+    """Find the slow variable with and without the covariances of short stretches."""
     settings, system = SlowSettings(), SlowSystem()
     if quick:
         settings = SlowSettings(recordings=200, points=3, draws=1)
@@ -442,7 +442,7 @@ def run_slow_manifold(progress: Progress, *, quick: bool) -> Findings:
         for coordinates in (aware, plain)
     )
     what = 'rank correlation of the first coordinate with the slow variable'
-    paper, mean = 'a claim of section 1', float(np.mean(mixed))
+    paper, mean = 'a claim of the introduction', float(np.mean(mixed))
     return [
         at_least(f'anisotropic: {what}, worst draw', paper, min(matches), settings.match),
         at_most(f'isotropic: {what}, mean of draws', 'not in it', mean, settings.mixed),

@@ -131,7 +131,7 @@ def grid_on_torus(side: int) -> TorusPoints:
 
 
 def noisy_on_torus(count: int, seed: int) -> TorusPoints:
-    """Return points at random angles, with noise on points (0.1) and responses (0.05)."""
+    """Return points at random angles, with noise of 0.1 on points and 0.05 on responses."""
     rng = np.random.default_rng(seed)
     clean = TorusPoints.at(*rng.uniform(0.0, 2.0 * np.pi, (2, count)))
     points = clean.points + 0.1 * rng.standard_normal(clean.points.shape)

@@ -139,7 +139,11 @@ def learn_in_batch(symbols: Ints, ends: Sequence[int]) -> Complexes:
 
 
 def eigenvalues_of(counts: Floats) -> Complexes:
-    """Return the (3,) eigenvalues of the transition of eq. (6c-d) from how often each code was."""
+    """
+    Return the (3,) eigenvalues of the transition from how often each code was.
+
+    The transition is that of Boots & Gordon 2011, eq. 6c-d.
+    """
     every = WordFeatures().triples(np.arange(WordFeatures.codes), counts)
     histories = counts[:, None] * every.histories
     left, values, right = np.linalg.svd(every.tests.T @ histories)
@@ -151,8 +155,8 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
     """
     Learn from (n,) symbols as from a stream, and return the eigenvalues at the ends: (m, 3).
 
-    Each sample is an update of its own, eq. (9) to the letter, or samples that are alike among
-    20,000 are one sample with a weight, and 64 of these are one update.
+    Each sample is an update of its own (Boots & Gordon 2011, eq. 9), or samples that are alike
+    among 20,000 are one sample with a weight, and 64 of these are one update.
     """
     codes, features, chunk = codes_of(symbols), WordFeatures(), 20_000
     # All directions are kept, because what is cut off is lost; the transition does not depend on

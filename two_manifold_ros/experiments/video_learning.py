@@ -71,7 +71,8 @@ class FilmSettings:
     # directions are right, with twice that 96 % (room 0, 2,000 features).
     breadth: float = 2.0
     # Frames that share an update of the bases, after which the filter adopts the model. Alone
-    # (eq. 9) each costs twice as much and loses part of the states: an update cuts directions off.
+    # (Boots & Gordon 2011, eq. 9) each costs twice as much and loses part of the states: an
+    # update cuts directions off.
     together: int = 10
     buffer: float = 1.3  # directions kept, in states; more than used, for the same reason
     lost: int = 12  # frames in a row, half a second, that a belief may contradict
@@ -195,7 +196,7 @@ class FrameBelief(TpsrBelief):
 
 class VideoLearner:
     """
-    An online TPSR of a film (eq. 8), and a filter that follows.
+    An online TPSR of a film (Boots & Gordon 2011, eq. 8), and a filter that follows.
 
     The model lags a window behind the film, as tests need the frames to come. The filter does not
     lag, and at each frame it knows only what was there by then.

@@ -34,7 +34,8 @@ class Estimate:
     cause, why
         Why it is so, see ``Verdict``: a short key, empty if all is well, and one sentence.
     state : (k,)
-        Latent state after this tick's observation: the belief about the next one, eq. (6.1).
+        Latent state after this tick's observation: the belief about the next tick,
+        mathematics (6.1).
     positions : (H, 2)
         Position at each horizon of the model, metres; horizon 0 is the position at ``stamp_ns``.
     covariances : (H, 2, 2)
@@ -43,7 +44,7 @@ class Estimate:
         Velocity at ``stamp_ns``, m/s, and its covariance, (m/s)^2.
     evidence
         Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
-        (section 6.5).
+        (mathematics, section 6.5).
     familiarity
         Novelty score of the last windows, see ``Familiarity``: about 1 on the trained route, about
         2 on another and more where units or mounting are wrong; NaN until a window is full.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 REJECTED_BEFORE_RESTART = 10
-"""Observations in a row that fit nothing before the belief is restarted (section 6.5)."""
+"""Unlikely observations in a row before the belief is restarted (mathematics, section 6.5)."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,9 @@ class Tracker:
         escaped = not float(np.dot(state, state)) <= self._longest
         restarted = escaped or self._rejected >= REJECTED_BEFORE_RESTART
         if restarted:
-            # From the window before this observation if there is one, else from the prior (6.4);
-            # then this observation is taken as any other: the weights stay those at this tick.
+            # From the window before this observation if there is one, mathematics (6.4), else from
+            # the prior; then this observation is taken as any other: the weights stay those at
+            # this tick.
             self._rejected = 0
             self.belief.start(self._recollection.state())
             evidence = self.belief.update(observation)

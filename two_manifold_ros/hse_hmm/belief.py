@@ -75,7 +75,7 @@ gaussian_factors = _gaussian_loops if HAVE_NUMBA else _gaussian_arrays
 
 @compiled
 def _implied_loops(table: Floats, state: Floats, weights: Floats) -> None:
-    """Fill the weights (n,) on the training ticks of a state (k,), eq. (3.2); table (k, n)."""
+    """Fill the weights (n,) of a state (k,), mathematics (3.2); table (k, n)."""
     weights[:] = 0.0
     for j in range(state.size):
         coefficient = state[j]
@@ -113,7 +113,7 @@ reweight = _reweight_loops if HAVE_NUMBA else _reweight_arrays
 
 @compiled
 def _next_state_loops(table: Floats, weights: Floats, state: Floats) -> None:
-    """Fill the state (k,) one tick later than weights (n,), which may have any sum, eq. (6.2)."""
+    """Fill the state (k,) one tick later than weights (n,), of any sum, mathematics (6.2)."""
     for j in range(state.size):
         total = 0.0
         for i in range(weights.size):
@@ -142,7 +142,8 @@ observations again that the belief has used, err twice as much as without.
 
 SMALLEST_EVIDENCE = 0.1
 """
-Below this share the update is mostly cancellation, and the observation is passed over (6.5).
+Below this share the update is mostly cancellation: the observation is rejected (mathematics,
+section 6.5).
 
 Dividing by so little blows the state up, by orders of magnitude where a thousandth is let pass.
 """
@@ -177,7 +178,7 @@ class Recollection:
         Mix a belief with the state of the window, of weight ``SHARE``.
 
         Both make weights that sum to one, so this is a mixture of two hypotheses, between which
-        the next observations decide by (6.2).
+        the next observations decide by mathematics (6.2).
         """
         state = self.state()
         if state is not None:
@@ -215,7 +216,7 @@ class Belief:
         self.start()
 
     def start(self, state: Floats | None = None) -> None:
-        """Begin at a state, or at the prior [1, 0, ..., 0] of the centred form (3.4)."""
+        """Begin at a state, or at the prior [1, 0, ..., 0] of the form mathematics (3.4)."""
         if state is None:
             self.state[:] = 0.0
             self.state[0] = 1.0
@@ -225,14 +226,14 @@ class Belief:
 
     def update(self, observation: Floats) -> float:
         """
-        Take one (d,) observation, eq. (6.2).
+        Take one (d,) observation, mathematics (6.2).
 
         Returns
         -------
         float
             Evidence in [-1, 1]: what is left of the weights after cancellation, and 0 for an
             observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation
-            was passed over and the state moved on by (6.3).
+            was passed over and the state moved on by mathematics (6.3).
 
         """
         implied_weights(self._weight_table, self.state, self.weights)
@@ -248,7 +249,7 @@ class Belief:
         return evidence
 
     def skip(self, ticks: int) -> None:
-        """Move on by some ticks without observations, eq. (6.3)."""
+        """Move on by some ticks without observations, mathematics (6.3)."""
         for _ in range(ticks):
             self.state[:] = self._transition @ self.state
         implied_weights(self._weight_table, self.state, self.weights)

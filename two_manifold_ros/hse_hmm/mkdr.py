@@ -46,7 +46,7 @@ def onto_unit_trace(matrix: Floats) -> Floats:
 
 class Contrast:
     r"""
-    Eq. (11.2) of the note, eq. (9) of Nilsson, Sha & Jordan 2007, times :math:`\epsilon`.
+    The objective of Nilsson, Sha & Jordan 2007, eq. 9, as in mathematics (11.2).
 
     .. math:: V(\Theta) = \epsilon \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
 
@@ -165,9 +165,10 @@ def find_predictive_directions(
     most_steps: int = 500,
 ) -> PredictiveDirections:
     """
-    Find the directions by projected gradient descent from the identity, Algorithm 1.
+    Find the directions by projected gradient descent from the identity.
 
-    Other than in the paper, whose rule stops above the minimum: steps are not ``1 / t`` but as
+    Other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops above the minimum:
+    steps are not ``1 / t`` but as
     long as the descent is sufficient, and Theta is projected to the nearest matrix that is
     allowed, where the paper clips eigenvalues and then scales. The kernel of the responses is
     linear and not regularised, so that there are at most as many directions as responses; give
@@ -263,7 +264,7 @@ def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> 
 
     The coefficients are those with which the directions explain position best under the same
     penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
-    the :math:`\Theta`-kernel ridge regression whose residual eq. (11.2) makes small.
+    the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises.
 
     Parameters
     ----------

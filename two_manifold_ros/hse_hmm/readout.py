@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Read-outs: from weights or states to positions with covariances (sections 7.2 and 7.3)."""
+"""Read-outs: from weights or states to positions with covariances (mathematics, section 7)."""
 
 from __future__ import annotations
 
@@ -251,7 +251,9 @@ def moment_rows(targets: Floats, centre: Floats) -> Floats:
 @compiled
 def fill_moments(sums: Floats, factors: Floats, means: Floats, covariances: Floats) -> None:
     """
-    Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2), eq. (7.2).
+    Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2).
+
+    See mathematics (7.2).
 
     Both hold the prior: the centre is added to, and where no chosen tick has the target the prior
     stays. Factors (c,) calibrate the covariances.
@@ -321,7 +323,7 @@ def calibration_factors(
     errors: Floats, covariances: Floats, fewest: int = 20
 ) -> tuple[Floats, Floats]:
     """
-    Choose a factor for the covariance of each target (split-conformal scaling, section 7.3).
+    Choose a factor for the covariance of each target (mathematics, section 7.3).
 
     The factor is the geometric mean of those that would make the 68 % and the 95 % ellipse hold
     their share of the errors exactly; one factor cannot do both when the errors have heavy tails.

@@ -4,7 +4,7 @@
 Tables, observation operators and transition of the HMM.
 
 Each operator gives a factor per training tick; the update multiplies the weights by it and
-normalises (6.2). Factors need only be right up to one common positive scale.
+normalises, mathematics (6.2). Factors need only be right up to one common positive scale.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def transition(weights: Floats, states: Floats) -> Floats:
     """
-    Return the (k, k) matrix that moves a state on by one tick without an observation, eq. (6.3).
+    Return the (k, k) transition by one tick without an observation, mathematics (6.3).
 
     Its first row is e_1, so the weights keep their sum.
     """
@@ -153,7 +153,7 @@ class RawKernel:
 @dataclass(frozen=True)
 class RidgeKernel:
     r"""
-    Kernel ridge regression on the observation, in features (5.1).
+    Kernel ridge regression on the observation, in features: mathematics (5.1).
 
     .. math:: n\gamma_i(o) = z_O(o_{t_i})^\top (\Sigma_{OO} + \lambda I)^{-1} z_O(o)
 
@@ -191,7 +191,7 @@ ObservationOperator = RawKernel | RidgeKernel
 
 
 def gaussian_kernel(left: Floats, right: Floats, bandwidth: float) -> Floats:
-    """Return the kernel (2.1) between rows of (a, d) and (b, d): (a, b)."""
+    """Return the Gaussian kernel between rows of (a, d) and (b, d): (a, b)."""
     squared = np.zeros((len(left), len(right)))
     for channel in range(left.shape[1]):
         squared += np.square(left[:, channel, None] - right[:, channel])

@@ -60,8 +60,10 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
     first : (n, m_X), second : (n, m_Y)
         Centred coordinates; row i of both belongs to the same sample.
     coupling
-        ``cross-covariance``: SVD of (3.1), the exact kernel SVD of section 3.2.2 of the paper.
-        ``gram-product``: SVD of C_X C_Y, Algorithm 1 to the letter, in the form (4.5).
+        ``cross-covariance``: SVD of mathematics (3.1), the exact kernel SVD of
+        Boots & Gordon 2012, section 3.2.2.
+        ``gram-product``: SVD of C_X C_Y as in Algorithm 1 of Boots & Gordon 2012, in the form
+        mathematics (4.5).
         ``canonical``: canonical correlation, which weighs every direction by how well it is
         predicted and not by how much varies along it.
         ``reduced-rank``: reduced-rank regression of the first on the second, which weighs a
@@ -99,7 +101,7 @@ def _cross_covariance(first: Floats, second: Floats) -> tuple[Floats, Floats, Fl
 
 
 def _gram_product(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the maps sqrt(n) R^{-1} U' of both and the singular values of C_X C_Y, eq. (4.5)."""
+    """Return both maps sqrt(n) R^{-1} U' and the singular values of C_X C_Y, mathematics (4.5)."""
     triangles = [np.asarray(np.linalg.qr(each, mode='r')) for each in (first, second)]
     core = triangles[0] @ (first.T @ second) @ triangles[1].T
     left, values, right = np.linalg.svd(core, full_matrices=False)
@@ -138,7 +140,7 @@ class SharedDirections:
     past_map : (m_P, r)
         Spectral regression from the past: its implied weights are
         ``z_P @ past_map / n``, and
-        :math:`(A^\top C)\,\text{past\_map} = I` with A the future map and C of eq. (3.1).
+        :math:`(A^\top C)\,\text{past\_map} = I` with A the future map and C of mathematics (3.1).
     singular_values : (r,)
         Largest first.
 

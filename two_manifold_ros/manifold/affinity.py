@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SMALLEST_DEGREE = 1e-12
 """
-Total affinity below which a point resembles nothing in training (section 8 of the note).
+Total affinity below which a point resembles nothing in training (mathematics, section 8).
 
 It is reached 7.4 bandwidths from the nearest point; halving or doubling it moves that by 1 %.
 """

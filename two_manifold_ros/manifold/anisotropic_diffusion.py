@@ -210,12 +210,13 @@ class AnisotropicDiffusion:
     the Jacobian of the unknown map from the variables to the points, and pseudo-inverses,
 
     .. math:: d_{ij}^2 = \tfrac12 (y_i - y_j)^\top (\Gamma_i^\dagger + \Gamma_j^\dagger)
-              (y_i - y_j), \qquad W_{ij} = \exp(-d_{ij}^2 / 2\varepsilon), \quad (20)
+              (y_i - y_j), \qquad W_{ij} = \exp(-d_{ij}^2 / 2\varepsilon),
 
-    between neighbours and with oneself. From W on it is a ``DiffusionMap``: the same density
-    normalisation, the same walk P, :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as
-    eigenvalues :math:`\mu`. In the limit :math:`-2 \log(\mu) / \varepsilon` are those of
-    :math:`\nabla U \cdot \nabla - \Delta` in the variables, with U as in (30) where
+    between neighbours and with oneself (Singer & Coifman 2008, eq. 20). From W on it is a
+    ``DiffusionMap``: the same density normalisation, the same walk P,
+    :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as eigenvalues :math:`\mu`. In the limit
+    :math:`-2 \log(\mu) / \varepsilon` are those of :math:`\nabla U \cdot \nabla - \Delta` in the
+    variables, with U as in Singer & Coifman 2008, eq. 30 where
     the density is 0: of evenly spread points those of the Laplacian, which is twice Ito's
     generator of :math:`dx = dw`.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matrix:
     r"""
-    Build the symmetric affinity matrix W of section 2.3.
+    Build the symmetric affinity matrix W of mathematics, section 2.3.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel principal components: linear, polynomial and Gaussian (2.1)."""
+"""Kernel principal components: linear, polynomial and Gaussian, mathematics (2.1)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def kernel_pca(
     bandwidth: float = 0.0,
 ) -> Embedding:
     r"""
-    Return the leading kernel features :math:`K V \Lambda^{-1/2}` (2.1), centred.
+    Return the leading kernel features :math:`K V \Lambda^{-1/2}`, mathematics (2.1), centred.
 
     Parameters
     ----------

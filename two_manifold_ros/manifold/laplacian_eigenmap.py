@@ -59,7 +59,8 @@ class NearModes:
               \sqrt{d_x}\,\frac{\sum_j w_j(x)\psi_j}{(1 - \lambda) d_x + 1}, \qquad
               d_x = \sum_j w_j(x) - 1,
 
-    and a training point its own value; this is (8.1) of the note with the point's own affinity
+    and a training point its own value, mathematics (8.4): it is the Nystrom extension,
+    mathematics (8.1), with the point's own affinity
     accounted for. Where a mode changes so much from point to point that its mean over those near
     says next to nothing of it, with a denominator around zero, the value falls to zero with the
     denominator and so misses that of a training point: where :math:`\lambda > 0.95`, or, of a
@@ -148,7 +149,7 @@ A point then lies 3e4 spreads away at the most; the size of it matters to nothin
 @dataclass(frozen=True)
 class LaplacianEigenmap:
     r"""
-    Features of the pseudo-inverse of a graph Laplacian, eq. (2.3).
+    Features of the pseudo-inverse of a graph Laplacian, mathematics (2.3).
 
     With the symmetric affinities W of a neighbour graph and their row sums D,
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def local_covariances(bursts: Floats, duration: float) -> Floats:
     r"""
-    Estimate :math:`J J^\top` of Singer & Coifman, eq. (10), at the start of bursts.
+    Estimate :math:`J J^\top` (Singer & Coifman 2008, eq. 10) at the start of bursts.
 
     The products of the steps along each path, its quadratic variation, are summed:
 
@@ -29,7 +29,8 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
 
     With one step these are second moments about the start. More steps see less of the
     drift, of walls and of the curvature of the map, and are s times as many numbers to
-    average: the covariance of the end points alone, eq. (35), is too small near a wall.
+    average: the covariance of the end points alone (Singer & Coifman 2008, eq. 35) is too
+    small near a wall.
 
     Parameters
     ----------

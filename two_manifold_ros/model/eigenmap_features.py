@@ -33,7 +33,7 @@ class EigenmapFeatures:
     Parameters
     ----------
     windows, extension
-        Training windows of the embedding, and its extension, see section 8 of the note.
+        Training windows of the embedding, and its extension, mathematics, section 8.
 
     Raises
     ------

@@ -64,7 +64,7 @@ class Model(TrainedModel):
         return int(self.tables.weights.shape[1])
 
     def validate(self) -> None:
-        """Check also numbers, shapes and the stability of the transition (section 12.7)."""
+        """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
         familiarity = self.familiarity
         check_range('familiarity.squared', familiarity.squared, BOUNDS.least)

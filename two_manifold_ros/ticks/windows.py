@@ -100,7 +100,7 @@ class WindowSet:
         """
         Yield the squared distances of each window to all windows, one row at a time.
 
-        Costs O(n d) a row by the recursion (8.3); the row is valid until the next one.
+        Costs O(n d) a row by the recursion mathematics (8.3); the row is valid until the next one.
         """
         width = self.width
         distances = np.empty(0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Learn a TPSR from samples that are all there, eq. (5) and (6-7)."""
+"""Learn a TPSR from samples that are all there (Boots & Gordon 2011, eq. 5, 6 and 7)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
     """
-    Learn eq. (7a-c) from the sums (6a-d), without the third moments of all features.
+    Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
 
 def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
     """
-    Learn as eq. (5) is written, with the third moments of all features: for few of them.
+    Learn with the third moments of all features, Boots & Gordon 2011, eq. 5: for few features.
 
     Parameters and result are those of `learn`, and so are the numbers, to rounding.
     """
@@ -92,7 +92,7 @@ def _sums(triples: Triples, ridge: float) -> Sums:
 
 
 def _leading(triples: Triples, states: int) -> tuple[Floats, Floats, Floats]:
-    """Return the leading singular values and vectors, eq. (6c), also of very many features."""
+    """Return the leading singular values and vectors (Boots & Gordon 2011, eq. 6c)."""
     weighted = triples.tests * triples.importance[:, None]
     tests, across = np.linalg.qr(weighted.T)
     histories, down = np.linalg.qr(triples.histories.T)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 SMALLEST_EVIDENCE = 0.05
 """
-Below this evidence an observation contradicts the belief, and is passed over (section 6.5).
+Below this evidence an observation contradicts the belief, and is passed over (mathematics,
+section 6.5).
 
 Half of it lets likelihoods that are mostly noise move the belief, twice of it passes over rare
 turns of the stream.
@@ -48,7 +49,7 @@ class TpsrBelief:
 
     def update(self, features: Floats) -> float:
         """
-        Take the (p,) features of one observation, eq. (2) and (6.1).
+        Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2.
 
         Returns
         -------
@@ -57,7 +58,7 @@ class TpsrBelief:
             sum of that and its likelihood on average. One half says that the belief predicts
             no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
             when features are zero, not finite or longer than 1e6, the observation was passed
-            over and the state moved on by (6.3).
+            over and the state moved on by mathematics (6.3).
 
         Raises
         ------
@@ -86,7 +87,7 @@ class TpsrBelief:
         return evidence
 
     def skip(self, ticks: int) -> None:
-        """Move on by some ticks without observations, eq. (6.3)."""
+        """Move on by some ticks without observations, mathematics (6.3)."""
         for _ in range(ticks):
             if not self._move_to(self.tpsr.transition @ self.state):
                 self.state = self.tpsr.start.copy()

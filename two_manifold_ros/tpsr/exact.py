@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class ExactLearner(Learner[WholeSvd]):
     r"""
-    The exact alternative for fixed features, such as those of an eigenmap (section 10).
+    The exact alternative for few, fixed features (mathematics, section 10).
 
     It keeps :math:`\hat\Sigma_{TH}` and all third moments in the features themselves, which is
     memory of (p + 1) d h numbers and, at each fold, an SVD of d x h; for that no direction is

@@ -74,8 +74,9 @@ class LearnerSettings:
     memory
         Samples after which an old one counts only 1/e; infinite to forget nothing.
     fold_every
-        Samples that share one update of the bases. One is eq. (9) to the letter; more is eq. (8),
-        which costs a small part of it per sample and differs only in what is cut off when.
+        Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is
+        Boots & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in
+        what is cut off when.
 
     Raises
     ------
@@ -263,7 +264,9 @@ class Learner(ABC, Generic[AnySvd]):
 
     def parameters(self) -> Tpsr:
         """
-        Return the parameters as of the last fold, eq. (7a-c), of the leading states only.
+        Return the parameters as of the last fold, of the leading states only.
+
+        See Boots & Gordon 2011, eq. 7a-c.
 
         Raises
         ------
@@ -290,7 +293,7 @@ class Learner(ABC, Generic[AnySvd]):
 
 class OnlineLearner(Learner[ThinSvd]):
     """
-    The online spectral algorithm of Boots & Gordon (2011), eq. (8) and (9).
+    The online spectral algorithm of Boots & Gordon 2011, eq. 8 and 9.
 
     It gives what a batch gives as long as no direction is cut off. The other thing that is lost is
     what of a next test lies outside of the directions so far: of the first few samples, and

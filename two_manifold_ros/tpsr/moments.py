@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 class ObservationCovariance:
     r"""
-    :math:`\Sigma_{OO}+\lambda nI` and its inverse by Sherman, Morrison and Woodbury, eq. (9a).
+    :math:`\Sigma_{OO}+\lambda nI` and its inverse by the Woodbury identity, mathematics (10.1).
 
     The ridge should grow with the number of samples n, because it is the ratio of the two that
-    decides whether a filter is stable (section 5). That would be an update of full rank; so the
-    inverse has the ridge it was last computed with, decayed like everything, and is computed anew
-    when that is off by a tenth, or after 512 samples, so that rounding cannot add up.
+    decides whether a filter is stable (mathematics, section 5). That would be an update of full
+    rank; so the inverse has the ridge it was last computed with, decayed like everything, and is
+    computed anew when that is off by a tenth, or after 512 samples, so that rounding cannot add up.
 
     Parameters
     ----------
@@ -103,7 +103,9 @@ class ObservationCovariance:
 
 class OperatorTensor:
     r"""
-    The sum that gives a TPSR its operators, eq. (6d), (8f) and (10.4).
+    The sum that gives a TPSR its operators, mathematics (10.4).
+
+    It is that of Boots & Gordon 2011, eq. 6d and 8f, but for a factor.
 
     It is kept without the factor :math:`\hat S^{-1}`, so that each move of the bases is a
     rotation and forgetting is a factor. Divided by the singular values along its last axis it is

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Tpsr:
     r"""
-    A transformed predictive state representation, eq. (7a-c).
+    A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c).
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Tpsr:
         :math:`(\hat\Sigma_{AO,AO}/n+\lambda I)^{-1}`, of the mean, so that a likelihood keeps its
         size however long was learned.
     transition : (k, k)
-        One tick without an observation, section 6.2; no mode of it grows.
+        One tick without an observation (mathematics, section 6.2); no mode of it grows.
     bound
         Length that no state exceeds: a state is a mean of test features, no longer than they are.
 
@@ -53,7 +53,7 @@ class Tpsr:
         return len(self.start)
 
     def operator(self, features: Floats) -> Floats:
-        """Return the (k, k) operator of one observation from its (p,) features, eq. (7c)."""
+        """Return the (k, k) operator of an observation with (p,) features, mathematics (10.5)."""
         size, states = self.inverse.shape[0], self.states
         weights = self.inverse @ features
         operator: Floats = (weights @ self.operators.reshape(size, -1)).reshape(states, states)
@@ -68,7 +68,7 @@ def count_states(values: Floats, wanted: int) -> int:
 @dataclass(frozen=True)
 class Sums:
     r"""
-    The plain weighted sums over n samples, eq. (6a) and (6b).
+    The plain weighted sums over n samples, Boots & Gordon 2011, eq. 6a and 6b.
 
     ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the
     weights, n, ``test_square`` that of the squared lengths of the tests.
@@ -88,7 +88,7 @@ class Sums:
 
 def make_parameters(values: Floats, ends: Floats, moments: Floats, sums: Sums) -> Tpsr:
     """
-    Return the parameters, eq. (7a-c).
+    Return the parameters (Boots & Gordon 2011, eq. 7a-c).
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def _check_choice(name: str, value: str, *choices: str) -> None:
 
 def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
-    Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, eq. (2.2).
+    Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
 @dataclass(frozen=True)
 class FourierFeatures:
     r"""
-    Features whose inner products approximate a kernel (Rahimi & Recht 2007).
+    Features whose inner products approximate a kernel (Rahimi & Recht 2007), mathematics (2.2).
 
     .. math:: \varphi(x) = \sqrt{2/D}\, \cos(\Omega^\top x + \beta), \qquad
-              E[\varphi(x)^\top \varphi(y)] = k(x, y)  \qquad (2.2)
+              E[\varphi(x)^\top \varphi(y)] = k(x, y)
 
     The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
     product, which reads all frequencies, and one cosine a feature.

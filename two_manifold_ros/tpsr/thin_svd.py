@@ -105,7 +105,7 @@ class Basis:
         return products
 
     def split(self, vectors: Floats) -> Split:
-        """Split (c, d) vectors into a part inside the span and one outside, eq. (8c), (10.2)."""
+        """Split (c, d) vectors into parts inside and outside the span, mathematics (10.2)."""
         held, matrix = len(self._products), self._matrix
         products = np.zeros((held + len(vectors), held + len(vectors)))
         products[:held, :held] = self._products
@@ -177,8 +177,8 @@ class ThinSvd:
     r"""
     The leading singular vectors of :math:`\sum_t w_tx_ty_t^\top`, kept up to date (Brand 2006).
 
-    A batch of c terms is one update of rank c, eq. (8c-e); a batch of one is eq. (9). What is cut
-    off at an update is lost for good, so keep more directions than will be needed.
+    A batch of c terms is one update of rank c, mathematics (10.2) and (10.3). What is cut off at
+    an update is lost for good, so keep more directions than will be needed.
 
     Orthogonalisation is double, as it has to be, but both rounds are in small matrices: each
     update counts with what the last one really left, and so mends it in the one pass in which it

@@ -366,7 +366,8 @@ def _operators(usual: Candidate, settings: TrainingSettings) -> list[Candidate]:
     ridges: Sequence[float | None] = (None,)
     if usual.ridge is not None:
         factors = factors[:2]
-        # In units of a unit-diagonal kernel; at 0.1 and below the filter is unstable (section 5).
+        # In units of a unit-diagonal kernel; at 0.1 and below the filter is unstable
+        # (mathematics, section 5).
         ridges = (0.3, 1.0) if settings.ridge is None else (usual.ridge,)
     if settings.bandwidth_factor is not None:
         factors = (usual.bandwidth_factor,)

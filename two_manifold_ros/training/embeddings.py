@@ -175,7 +175,7 @@ class ManifoldEmbeddings(Embeddings):
         return build_tables(self.past, self.shifted, directions)
 
     def warm_start(self, directions: SharedDirections) -> Extension:
-        """Return the map by ridge regression from past coordinates to states (section 6.4)."""
+        """Return the map by ridge regression from the past to states, mathematics (6.4)."""
         penalty = 1e-3 * np.square(self.past).mean() * np.eye(self.past.shape[1])
         normal = self.past.T @ self.past / len(self.past) + penalty
         wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
@@ -208,8 +208,8 @@ class TpsrEmbeddings(Embeddings):
         Return the maps to at most k states, whose first coordinate is the constant.
 
         With H, T of the leading k directions the weights that a state implies are
-        :math:`\omega = H (T^\top H)^+ b`, eq. (7), and :math:`1^\top H (T^\top H)^+` is the
-        normaliser :math:`b_\infty`. The other coordinates are those across it.
+        :math:`\omega = H (T^\top H)^+ b`, and :math:`1^\top H (T^\top H)^+` is the normaliser
+        :math:`b_\infty` of Boots & Gordon 2011, eq. 7. The other coordinates are those across it.
         """
         # The first one is that of the constant.
         values = self.singular_values
@@ -261,7 +261,7 @@ def _sampled_states(tests: Floats, directions: SharedDirections) -> Floats:
 def _embed_by_features(
     series: Floats, begins: Ints, training: TrainingTicks, states: int
 ) -> TpsrEmbeddings:
-    """Learn a TPSR in one pass over the training ticks, eq. (8c-e)."""
+    """Learn a TPSR in one pass over the training ticks, Boots & Gordon 2011, eq. 8c-e."""
     count = len(training.ticks)
     # As many features as in the slot-car experiment of the paper. With a bandwidth of 1.0 median
     # distances the followed drives of ridge_car and tram err 1.7 times as much, the kart .8 times.

@@ -132,7 +132,8 @@ def _train_spectral(
     summary['spectral_radius'] = round(radius, 9)
     progress('learning from everything', 1.0)
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
-    # of a filter that broke (section 6.5): one that works exceeds it by a half now and then.
+    # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
+    # and then.
     norms = np.linalg.norm(training_states(embeddings, fitted.belief(), 2_000)[:, 1:], axis=1)
     return Model(
         **head_fields(recordings, dataset, settings),
