@@ -208,7 +208,7 @@ def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], float]:
     if chunk.uncompressed_size > min(LARGEST_PART, left):
         return [], 0.0
     records: list[McapRecord] = []
-    content, plain = b'', BytesIO()
+    plain = BytesIO()
     # Damaged bytes make unpackers and readers raise almost anything, and so does the end.
     with suppress(Exception):
         content = unpack(chunk.data, chunk.compression, chunk.uncompressed_size)
@@ -222,7 +222,7 @@ def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], float]:
     kept = [
         each for each in records if not isinstance(each, Message) or first <= each.log_time <= last
     ]
-    read = plain.tell() / len(content) if content else 0.0
+    read = plain.tell() / max(chunk.uncompressed_size, 1)
     return kept, read * len(kept) / max(len(records), 1)
 
 
