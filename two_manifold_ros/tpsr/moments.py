@@ -22,7 +22,8 @@ class ObservationCovariance:
     The ridge should grow with the number of samples n, because it is the ratio of the two that
     decides whether a filter is stable (mathematics, section 5). That would be an update of full
     rank; so the inverse has the ridge of its last computation, decayed like everything. It is
-    computed anew when that is off by a tenth, or after 512 samples, so that rounding cannot add up.
+    computed anew when that is off by a tenth, or after 512 samples, so that rounding errors do
+    not add up.
 
     Parameters
     ----------
