@@ -10,13 +10,12 @@ import pytest
 
 from two_manifold_ros.manifold.affinity import (
     affinity,
-    check_neighbourhood,
     fix_signs,
     median_distance,
     near_points,
 )
 from two_manifold_ros.manifold.kernel_pca import MemberAffinity
-from two_manifold_ros.manifold.learner import PointSet, Response
+from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.ticks.windows import WindowSet
 
 SQUARED = np.array([2.0, 0.0, 4.0, 9.0])
@@ -31,21 +30,6 @@ def test_members_count() -> None:
 
 def test_no_bandwidth_makes_all_alike() -> None:
     np.testing.assert_array_equal(affinity(SQUARED, 0.0), np.ones(4))
-
-
-@pytest.mark.parametrize(
-    ('response', 'words'),
-    [
-        (MemberAffinity(0.0, np.arange(3)), 'bandwidth is 0.0'),
-        (MemberAffinity(1.0, np.array([0, 4])), 'members lie outside'),
-        (MemberAffinity(1.0, np.array([-1, 2])), 'members lie outside'),
-        (MemberAffinity(1.0, np.array([], dtype=np.int64)), 'members has the shape'),
-        (MemberAffinity(1.0, np.zeros((2, 2), dtype=np.int64)), 'members has the shape'),
-    ],
-)
-def test_what_does_not_fit(response: Response, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        response.check(4)
 
 
 def test_median_of_the_distances(make_windows: Callable[..., WindowSet]) -> None:
@@ -73,20 +57,6 @@ def test_a_new_point() -> None:
     expected = set(np.argsort(squared)[:6]) | set(np.flatnonzero(squared <= RADII))
     assert len(expected) > 6
     assert set(near_points(squared, 5, RADII)) == expected
-
-
-@pytest.mark.parametrize(
-    ('neighbours', 'radii', 'words'),
-    [
-        (0, RADII, 'neighbours is 0'),
-        (40, RADII, 'neighbours is 40'),
-        (5, RADII[1:], 'radii are not 40'),
-        (5, -RADII, 'radii are not 40'),
-    ],
-)
-def test_no_neighbourhood(neighbours: int, radii: np.ndarray, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        check_neighbourhood(neighbours, radii, 40)
 
 
 def test_largest_entry_is_positive() -> None:

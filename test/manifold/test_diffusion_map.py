@@ -3,7 +3,6 @@
 """Diffusion maps beside a dense computation, and steps from a new point."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import naive
 import numpy as np
@@ -98,18 +97,3 @@ def test_out_of_reach() -> None:
     assert RESPONSE.weights(SQUARED + 200.0) is not None
     assert RESPONSE.weights(SQUARED + 240.0) is None
     assert RESPONSE.weights(np.full(4, np.nan)) is None
-
-
-@pytest.mark.parametrize(
-    ('changed', 'words'),
-    [
-        ({'bandwidth': 0.0}, 'bandwidth'),
-        ({'neighbours': 4}, 'neighbours is 4'),
-        ({'radii': np.zeros(3)}, 'radii are not'),
-        ({'factors': np.zeros((4, 1))}, 'factors are not'),
-        ({'factors': np.zeros(4)}, 'factors are not'),
-    ],
-)
-def test_what_does_not_fit(changed: dict[str, object], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        replace(RESPONSE, **changed).check(4)

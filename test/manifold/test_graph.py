@@ -83,12 +83,6 @@ def test_window_far_from_all_others_is_joined() -> None:
     assert joined.sum(axis=1).min() > 0.0
 
 
-def test_one_piece_needs_none() -> None:
-    points = PointSet(np.arange(6.0)[:, None])
-    bridges = find_bridges(points, points.neighbours(2)[0])
-    assert [len(each) for each in bridges] == [0, 0, 0, 0]
-
-
 def test_pieces_are_joined_where_they_are_nearest() -> None:
     points = PointSet(np.array([0.0, 1.0, 2.0, 9.0, 10.0, 11.0])[:, None])
     bridges = find_bridges(points, points.neighbours(2)[0])

@@ -85,17 +85,3 @@ def test_new_point_goes_through_its_neighbours() -> None:
     np.testing.assert_allclose(response.weights(squared), [1.5**2, 2.5**2])
     assert response.weights(np.full(8, np.nan)) is None
     assert response.check(8) == 2
-
-
-@pytest.mark.parametrize(
-    ('response', 'words'),
-    [
-        (Geodesic(0, np.zeros((8, 2))), 'neighbours is 0'),
-        (Geodesic(2, np.zeros((7, 2))), r'lengths has the shape \(7, 2\) instead of \(8, '),
-        (Geodesic(2, np.zeros((8, 0))), 'at least 1'),
-        (Geodesic(2, np.full((8, 2), -1.0)), 'negative'),
-    ],
-)
-def test_what_does_not_fit(response: Geodesic, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        response.check(8)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import naive
 import numpy as np
@@ -63,23 +62,6 @@ def test_coordinates_are_dense_eigenvectors(kind: str, make_windows: MakeWindows
     assert embedding.notes == ()
 
 
-@pytest.mark.parametrize('normalised', [True, False])
-def test_inner_products_are_the_pseudo_inverse(
-    normalised: bool, make_windows: MakeWindows
-) -> None:
-    windows = make_windows(count=40)
-    learner = LaplacianEigenmap(38, KAPPA, normalised)
-    embedding = learner.fit(windows)
-    laplacian = laplacian_of(affinities_of(windows, embedding.bandwidth), learner)
-    # All but the last mode, whose share of the kernel is known.
-    values, vectors = np.linalg.eigh(laplacian)
-    last = np.outer(vectors[:, -1], vectors[:, -1]) / values[-1]
-    middle = np.eye(40) - 1.0 / 40.0
-    expected = 40.0 * middle @ (np.linalg.pinv(laplacian) - last) @ middle
-    found = embedding.coordinates @ embedding.coordinates.T
-    np.testing.assert_allclose(found, expected, atol=1e-8)
-
-
 @pytest.mark.parametrize('kind', KINDS)
 def test_training_windows_get_their_own_rows(kind: str, make_windows: MakeWindows) -> None:
     windows = make_windows()
@@ -88,43 +70,6 @@ def test_training_windows_get_their_own_rows(kind: str, make_windows: MakeWindow
     squared = naive.squared_distances(rows, rows)
     found = np.array([embedding.extension.transform(row) for row in squared])
     np.testing.assert_allclose(found, embedding.coordinates, rtol=1e-9, atol=1e-9)
-
-
-def test_new_windows_come_near_the_formula_of_nystrom(make_windows: MakeWindows) -> None:
-    windows = make_windows()
-    embedding = LaplacianEigenmap(4, KAPPA).fit(windows)
-    weights = affinities_of(windows, embedding.bandwidth)
-    mu, vectors, coordinates = naive.eigenmap(weights, 4)
-    rows = windows.rows(np.arange(len(windows)))
-    new = rows[50] + 0.2
-    squared = naive.squared_distances(new[None], rows)[0]
-    near = np.argsort(squared)[: KAPPA + 1]
-    w = np.exp(-squared[near] / (2.0 * embedding.bandwidth**2))
-    scaled = w / np.sqrt(w.sum() * weights.sum(axis=1)[near])
-    # As in mathematics (8.1).
-    extended = scaled @ vectors[near] / mu * np.sqrt(len(rows) / (1.0 - mu))
-    expected = (extended - coordinates.mean(axis=0)) * naive.align(
-        embedding.coordinates, coordinates
-    )
-    found = embedding.extension.transform(squared)
-    assert np.linalg.norm(found - expected) < 0.1 * np.linalg.norm(expected)
-    assert embedding.extension.transform(squared + 1e6) is None
-
-
-def test_pieces_are_joined_and_said(make_windows: MakeWindows) -> None:
-    lap = make_windows(count=60, width=1)
-    series = np.concatenate([lap.series, lap.series + 40.0], axis=1)
-    embedding = LaplacianEigenmap(5, KAPPA).fit(WindowSet(series, np.arange(120), 1))
-    (note,) = embedding.notes
-    assert 'fell into 2 pieces' in note
-    assert f'more than {KAPPA} neighbours' in note
-    sides = np.sign(embedding.coordinates[:, 0])
-    assert abs(sides[:60].sum()) == abs(sides[60:].sum()) == 60
-    assert sides[0] != sides[-1]
-    rows = series.T
-    squared = naive.squared_distances(rows, rows)
-    found = np.array([embedding.extension.transform(row) for row in squared])
-    np.testing.assert_allclose(found, embedding.coordinates, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize('normalised', [True, False])
@@ -219,24 +164,3 @@ def test_resembling_nothing() -> None:
     assert RESPONSE.weights(SQUARED + 140.0) is None
     assert RESPONSE.weights(np.full(4, 1e300)) is None
     assert RESPONSE.weights(np.full(4, np.nan)) is None
-
-
-@pytest.mark.parametrize(
-    ('changed', 'words'),
-    [
-        ({'bandwidth': -1.0}, 'bandwidth is -1.0'),
-        ({'neighbours': 4}, 'neighbours is 4'),
-        ({'normalised': 2}, 'normalised is 2'),
-        ({'radii': RADII[1:]}, 'radii are not'),
-        ({'modes': np.ones((3, 2))}, 'modes has the shape'),
-        ({'eigenvalues': np.ones((2, 1))}, 'eigenvalues has the shape'),
-        ({'bridges': np.array([[0, 3]])}, 'bridges has the shape'),
-        ({'bridge_weights': np.ones((2, 1))}, 'bridge_weights has the shape'),
-        ({'bridges': np.array([[0, 4], [4, 0]])}, 'bridges lie outside'),
-    ],
-    ids=str,
-)
-def test_what_does_not_fit(changed: dict[str, Any], words: str) -> None:
-    assert RESPONSE.check(4) == 2
-    with pytest.raises(ValueError, match=words):
-        replace(RESPONSE, **changed).check(4)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for every manifold learner; one joins by its name among the kernels."""
 
+from dataclasses import fields, replace
 import json
 
 import numpy as np
@@ -148,3 +149,19 @@ def test_there_and_back_through_a_file(name: str) -> None:
     again = decode(Extension, json.loads(json.dumps(numbers)), arrays)
     squared = PointSet(sheet()).distances_from(np.array([[0.3, 0.9, 0.4]]))[:, 0]
     np.testing.assert_array_equal(again.transform(squared), embedding.extension.transform(squared))
+
+
+def test_no_field_of_a_response_may_be_spoiled(name: str) -> None:
+    extension = fitted(name, np.concatenate([sheet(), sheet() + 50.0])).extension
+    for field in fields(extension.response):
+        value = getattr(extension.response, field.name)
+        if not isinstance(value, np.ndarray):
+            wrong = [np.nan, True, 'x', 10**400, 1e200, *[-1] * (field.name != 'constant')]
+        elif value.dtype == np.int64:
+            wrong = [value[:-1], value[..., None], value + 10**6, value - 10**6, value * 1.0]
+        else:
+            wrong = [value[:-1], value[..., None], value * np.nan, value.astype(np.float32)]
+        for each in [*wrong, None] if np.size(value) else []:
+            spoiled = replace(extension.response, **{field.name: each})
+            with pytest.raises(ValueError, match=r'\w+ '):
+                check_extension(replace(extension, response=spoiled), 2 * COUNT)

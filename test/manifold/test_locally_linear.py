@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Locally linear embedding beside that of scikit-learn, and mixtures of neighbours."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -133,25 +131,3 @@ def test_pairs_within_come_once_and_increase() -> None:
     found = list(pairs_within(NEAREST, block=5))  # more points than a block
     assert all((keys // 12 == point).all() for point, keys in found)
     np.testing.assert_array_equal(np.concatenate([keys for _, keys in found]), PAIRS)
-
-
-@pytest.mark.parametrize(
-    ('changed', 'words'),
-    [
-        ({'neighbourhoods': NEAREST[:, :1]}, r'neighbourhoods has the shape \(12, 1\)'),
-        ({'neighbourhoods': NEAREST[:11]}, r'neighbourhoods has the shape \(11, 5\)'),
-        ({'neighbourhoods': NEAREST + 1}, 'neighbourhoods lie outside'),
-        ({'neighbourhoods': np.tile(NEAREST, 3)}, r'neighbourhoods has the shape \(12, 15\)'),
-        ({'neighbourhoods': np.roll(NEAREST, 1)}, 'neighbourhoods hold a training point twice'),
-        ({'neighbourhoods': NEAREST * 5 % 12}, 'miss some of a neighbourhood'),
-        ({'pairs': PAIRS[:9], 'between': np.ones(9)}, 'miss some of a neighbourhood'),
-        ({'pairs': PAIRS + 100}, 'pairs lie outside'),
-        ({'pairs': PAIRS[::-1]}, 'do not increase'),
-        ({'between': np.zeros(3)}, 'between has the shape'),
-        ({'between': RESPONSE.between - 1.0}, 'between holds negative numbers'),
-    ],
-)
-def test_what_does_not_fit(changed: dict[str, np.ndarray], words: str) -> None:
-    assert RESPONSE.check(12) == 12
-    with pytest.raises(ValueError, match=words):
-        replace(RESPONSE, **changed).check(12)

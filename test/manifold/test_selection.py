@@ -5,23 +5,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap, Transition
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
 from two_manifold_ros.manifold.isomap import Isomap
 from two_manifold_ros.manifold.kernel_pca import (
     GaussianKernel,
     LinearKernel,
-    MemberAffinity,
     PolynomialKernel,
 )
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import Extension
+from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.manifold.local_metric import NeighboursInTime
 from two_manifold_ros.manifold.locally_linear import LocallyLinear
 from two_manifold_ros.manifold.selection import (
@@ -31,6 +30,9 @@ from two_manifold_ros.manifold.selection import (
     KERNELS,
     make_learner,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LEARNERS = {
     'laplacian-eigenmap': LaplacianEigenmap(7, 11),
@@ -65,37 +67,66 @@ def test_unknown_name() -> None:
         make_learner('cubic', 7, 11)
 
 
-OFFSET = np.array([0.5, -0.5])
-RADII = np.array([2.0, 2.0, 5.0, 9.0])
-NEAR = Extension(Transition(1.5, 2, RADII, np.ones(4)), np.arange(8.0).reshape(4, 2), OFFSET)
+CLUSTER = np.random.default_rng(0).normal(size=(20, 3))
+POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
 
 
-def near(**changed: object) -> dict[str, Any]:
-    """Return the response of ``NEAR`` with something changed."""
-    return {'response': replace(NEAR.response, **changed)}
+@pytest.mark.parametrize(
+    ('name', 'field', 'spoil', 'words'),
+    [
+        ('gaussian', 'bandwidth', lambda _: 0.0, 'bandwidth is 0.0, not a positive number'),
+        ('gaussian', 'bandwidth', lambda _: '1.0', "bandwidth is '1.0', not a finite number"),
+        ('gaussian', 'members', lambda old: old[:0], 'members has the shape'),
+        ('gaussian', 'members', lambda _: 3, 'members is no array'),
+        ('gaussian', 'members', lambda old: old + 1, 'members lie outside'),
+        ('gaussian', 'members', lambda old: old - 1, 'members lie outside'),
+        ('polynomial', 'scale', lambda _: 0.0, 'scale is 0.0'),
+        ('polynomial', 'degree', lambda _: 0, 'degree is 0'),
+        ('isomap', 'neighbours', lambda _: 0, 'neighbours is 0'),
+        ('isomap', 'lengths', lambda old: old[:, :0], 'at least 1'),
+        ('isomap', 'lengths', lambda old: old - 1.0, 'negative'),
+        ('diffusion-map', 'neighbours', lambda _: 0, 'neighbours is 0'),
+        ('diffusion-map', 'neighbours', lambda _: 40, 'neighbours is 40'),
+        ('diffusion-map', 'neighbours', lambda _: 2.5, 'neighbours is 2.5, not a whole number'),
+        ('diffusion-map', 'neighbours', lambda _: 2**40, 'not a whole number below'),
+        ('diffusion-map', 'radii', lambda old: -old, 'radii are not 40'),
+        ('diffusion-map', 'radii', lambda _: np.array(1.0), 'radii is a single number'),
+        ('diffusion-map', 'factors', lambda old: 0.0 * old, 'factors are not'),
+        ('laplacian-eigenmap', 'bandwidth', lambda _: -1.0, 'bandwidth is -1.0'),
+        ('laplacian-eigenmap', 'normalised', lambda _: 2, 'normalised is 2'),
+        ('laplacian-eigenmap', 'bridges', lambda old: old + 40, 'bridges lie outside'),
+        ('anisotropic-diffusion', 'begins', lambda old: 0 * old, 'begins do not divide'),
+        ('anisotropic-diffusion', 'power', lambda _: 1.5, 'power is 1.5'),
+        ('locally-linear', 'neighbourhoods', lambda old: old[:, :1], r'shape \(40, 1\)'),
+        ('locally-linear', 'neighbourhoods', lambda old: np.tile(old, 9), r'shape \(40, 54\)'),
+        ('locally-linear', 'neighbourhoods', lambda old: 0 * old, 'hold a training point twice'),
+        ('locally-linear', 'neighbourhoods', lambda old: old[::-1] * 3 % 40, 'miss some'),
+        ('locally-linear', 'pairs', lambda old: old[::-1], 'do not increase'),
+        ('locally-linear', 'between', lambda old: old - 50.0, 'between holds negative numbers'),
+    ],
+)
+def test_responses_that_do_not_fit(
+    name: str, field: str, spoil: Callable[[Any], Any], words: str
+) -> None:
+    extension = make_learner(name, 3, 5).fit(POINTS).extension
+    check_extension(extension, 40)
+    response = extension.response
+    spoiled = replace(response, **{field: spoil(getattr(response, field))})
+    with pytest.raises(ValueError, match=words):
+        check_extension(replace(extension, response=spoiled), 40)
 
 
 @pytest.mark.parametrize(
     ('changed', 'words'),
     [
-        (near(bandwidth=np.nan), 'bandwidth is nan, not a finite number'),
-        (near(bandwidth='1.0'), "bandwidth is '1.0', not a finite number"),
-        (near(bandwidth=1e200), 'bandwidth is 1e.200, not a finite number below'),
-        (near(bandwidth=10**400), 'bandwidth is 10+, not a finite number below'),
-        (near(neighbours=2.5), 'neighbours is 2.5, not a whole number'),
-        (near(neighbours=2**40), 'neighbours is 1099511627776, not a whole number below'),
-        (near(radii=np.array(1.0)), 'radii is a single number'),
-        (near(neighbours=True), 'neighbours is True, not a whole number'),
-        (near(bandwidth=0.0), 'bandwidth is 0.0, not a positive number'),
-        ({'response': MemberAffinity(1.0, np.zeros(4))}, 'members holds float64 instead of int64'),
-        ({'response': MemberAffinity(1.0, 3)}, 'members is no array'),
-        ({'table': np.zeros((3, 2))}, r'table has the shape \(3, 2\) instead of \(4, 2\)'),
-        ({'table': np.full((4, 2), np.nan)}, 'table holds numbers that are not finite'),
-        ({'table': np.zeros((4, 2), dtype=np.float32)}, 'table holds float32 instead of'),
-        ({'offset': np.zeros((2, 1))}, 'offset has the shape'),
+        ({'table': np.zeros((3, 2))}, r'table has the shape \(3, 2\) instead of \(40, 3\)'),
+        ({'table': np.full((40, 3), np.nan)}, 'table holds numbers that are not finite'),
+        ({'table': np.zeros((40, 3), dtype=np.float32)}, 'table holds float32 instead of'),
+        ({'offset': np.zeros((3, 1))}, 'offset has the shape'),
         ({'offset': np.zeros(0)}, 'offset has the shape'),
     ],
 )
-def test_what_does_not_fit(changed: dict[str, Any], words: str) -> None:
+def test_extensions_that_do_not_fit(changed: dict[str, Any], words: str) -> None:
+    extension = make_learner('diffusion-map', 3, 5).fit(POINTS).extension
     with pytest.raises(ValueError, match=words):
-        check_extension(replace(NEAR, **changed), 4)
+        check_extension(replace(extension, **changed), 40)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -108,18 +108,6 @@ def test_a_tick_never_looks_ahead(stream: tuple[Ints, Floats], data: st.DataObje
     assert means[before].tobytes() == later_means[before].tobytes()
     straddles = ends[~before][:1]
     assert not straddles.size or (means[~before][0] != later_means[~before][0]).all()
-
-
-@settings(max_examples=30)
-@given(streams(), st.integers(1, 59))
-def test_the_past_of_a_stream_does_not_depend_on_its_length(
-    stream: tuple[Ints, Floats], length: int
-) -> None:
-    stamps, samples = stream
-    ends, means = average_ticks(stamps, samples, PERIOD_NS)
-    part_ends, part_means = average_ticks(stamps[:length], samples[:length], PERIOD_NS)
-    assert part_ends.tolist() == ends[: len(part_ends)].tolist()
-    assert part_means.tobytes() == means[: len(part_means)].tobytes()
 
 
 @pytest.mark.parametrize('count', [0, 1])

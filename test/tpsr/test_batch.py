@@ -34,10 +34,6 @@ def test_both_forms_are_one(samples: int, size: int, states: int) -> None:
         assert one.update(row) == pytest.approx(other.update(row), abs=1e-6)
 
 
-def test_states_that_the_samples_do_not_have_are_left_out() -> None:
-    assert learn(wandering(5, 20), unit(20), 12, 0.3).states == 5
-
-
 def test_importance_weighs_every_sum() -> None:
     triples = wandering(60)
     triples.importance[30:] = 0.0

@@ -99,22 +99,10 @@ def test_every_word_has_its_own_feature_in_order(symbols: int, length: int) -> N
     assert (made.inputs, made.size) == (length, len(words))
 
 
-def test_words_as_they_come() -> None:
-    features = IndicatorFeatures(2, 2).transform(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
-    np.testing.assert_array_equal(features, [[0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
-
-
 @pytest.mark.parametrize('code', [-1.0, 2.0, 0.5, 1e300])
 def test_no_code_of_a_symbol(code: float) -> None:
     with pytest.raises(InputError, match='codes 0 to 1'):
         IndicatorFeatures(2, 2).transform(np.array([[0.0, 1.0], [code, 0.0]]))
-
-
-def test_points_of_another_shape_or_not_finite() -> None:
-    with pytest.raises(InputError, match='do not fit'):
-        IndicatorFeatures(2, 2).transform(np.zeros((3, 1)))
-    with pytest.raises(InputError, match='not finite'):
-        IndicatorFeatures(2, 2).transform(np.full((1, 2), np.nan))
 
 
 @pytest.mark.parametrize(

@@ -110,15 +110,7 @@ def spread_landmarks(count: int, most: int) -> Ints:
 
 
 def require_spread(between: Floats, typical: float) -> None:
-    """
-    Refuse landmarks with (l, l) squared distances that are all alike.
-
-    Raises
-    ------
-    InputError
-        If they lie nearer than a millionth of the ``typical`` distance of two points.
-
-    """
+    """Refuse landmarks within a millionth of the ``typical`` distance by (l, l) squared ones."""
     if not between.max() > (1e-6 * typical) ** 2:
         msg = (
             f'the {len(between)} points that stand for all are identical; leave out copies, or '
@@ -137,12 +129,9 @@ def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
 
     Parameters
     ----------
-    squared : (n,)
-        Squared distances to all training points.
-    neighbours
-        How many others are near in the graph, fewer than n.
-    radii : (n,)
-        Squared distance of each training point to the last of its own neighbours.
+    squared : (n,), radii : (n,)
+        Squared distances to all training points, and of each of these to the last of its own
+        ``neighbours``, fewer than n.
 
     """
     # One more than the neighbours, since a training point counts itself.

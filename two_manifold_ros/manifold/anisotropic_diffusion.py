@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,10 +122,9 @@ class Steps:
     ----------
     begins : (n + 1,) int64, targets : (e,) int64
         Where the pairs of each point begin, and the other points, increasing for each point.
-    places : (e, r)
-        Coordinates of the other point in the frame of the point.
-    squared : (e,)
-        Squared distances, the mean of those that the two see.
+    places : (e, r), squared : (e,)
+        Coordinates of the other point in the frame of the point, and squared distances, the mean
+        of those that the two see.
     radii : (n,)
         Squared distance of each point to the last of its neighbours.
 
@@ -273,36 +271,20 @@ class AnisotropicDiffusion:
             raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points through their neighbour graph; no n x n dense matrix is formed.
-
-        Raises
-        ------
-        InputError
-            See ``ManifoldLearner``; or the metric does not fit the points.
-
-        """
+        """Embed the points, which the metric must fit; no n x n dense matrix is formed."""
         typical = require_scale(samples, self.dimension, self.neighbours)
         metric = self.metric.measure(samples)
         steps = anisotropic_graph(samples, metric, self.neighbours, self.power)
         bandwidth = float(np.sqrt(self.epsilon)) if self.epsilon else local_bandwidth(steps.radii)
         weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
         graph, components = connect(steps.matrix(weights), samples, typical)
-        respond = partial(
-            AnisotropicTransition,
-            bandwidth,
-            self.power,
-            **vars(metric),
-            begins=steps.begins,
-            targets=steps.targets,
-            places=steps.places,
-            reach=typical,
-        )
-        return embed_walk(
-            graph,
-            self.dimension,
-            self.density,
-            lambda factors: respond(factors=factors),
-            bandwidth,
-            notes_on_pieces(components, self.neighbours),
-        )
+
+        def respond(factors: Floats) -> AnisotropicTransition:
+            near = (steps.begins, steps.targets, steps.places)
+            frames = (metric.members, metric.coefficients, metric.offsets)
+            return AnisotropicTransition(
+                bandwidth, self.power, *frames, *near, factors, reach=typical
+            )
+
+        notes = notes_on_pieces(components, self.neighbours)
+        return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)

@@ -100,10 +100,8 @@ class DiffusionMap:
 
     Parameters
     ----------
-    dimension
-        Coordinates kept, m.
-    neighbours
-        :math:`\kappa`; either point may be the neighbour of the other.
+    dimension, neighbours
+        Coordinates kept, m, and :math:`\kappa`; either point may be the neighbour of the other.
     density
         :math:`\alpha`. As points become many, P becomes the heat flow along the manifold,
         whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the potential
@@ -158,17 +156,8 @@ def embed_walk(
     r"""
     Embed by the eigenfunctions of a random walk, times their eigenvalues.
 
-    Parameters
-    ----------
-    graph : (n, n)
-        Symmetric affinities W, connected, of each point with itself too.
-    dimension, density
-        m and :math:`\alpha` of ``DiffusionMap``.
-    respond
-        From the (n,) factors :math:`q^{-\alpha}` to the probabilities of a step from a new point.
-    bandwidth, notes
-        Fields of the embedding.
-
+    ``graph`` (n, n) holds symmetric affinities W, connected, of each point with itself too;
+    ``respond`` maps the (n,) factors :math:`q^{-\alpha}` to the response of a new point.
     """
     factors = np.asarray(graph.sum(axis=1)).ravel() ** -density
     scaling = diags(factors)
@@ -184,15 +173,7 @@ def embed_walk(
 
 
 def local_bandwidth(radii: Floats) -> float:
-    """
-    Return the root of half the median of (n,) squared distances to the last neighbours.
-
-    Raises
-    ------
-    InputError
-        If at least half of the points have no neighbours but copies.
-
-    """
+    """Return the root of half the median of (n,) squared distances to the last neighbours."""
     bandwidth = float(np.sqrt(0.5 * np.median(radii)))
     if not bandwidth > 0.0:
         msg = (
@@ -204,7 +185,7 @@ def local_bandwidth(radii: Floats) -> float:
 
 
 def check_density(density: float) -> None:
-    """Refuse, by an ``InputError``, an exponent of the density that is not between 0 and 1."""
+    """Refuse an exponent of the density that is not between 0 and 1."""
     if not 0.0 <= density <= 1.0:
         msg = f'density is {density}, but must be between 0 and 1'
         raise InputError(msg)

@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 
 def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matrix:
     r"""
-    Build the symmetric affinity matrix W of mathematics, section 2.3.
+    Build the symmetric (n, n) affinity matrix W of mathematics, section 2.3, from (n, kappa) neighbours.
 
-    Parameters
-    ----------
-    indices, squared : (n, kappa)
-        Nearest neighbours and their squared distances.
-    bandwidth
-        :math:`\sigma`; entries are :math:`\exp(-d^2/2\sigma^2)` where either point is a
-        neighbour of the other, or 1 if it is 0.
-
+    Entries are :math:`\exp(-d^2/2\sigma^2)`, or 1 for a bandwidth of 0, where either point is a
+    neighbour of the other.
     """
     count, kappa = indices.shape
     weights = affinity(squared, bandwidth)
@@ -44,22 +38,11 @@ def connect(
     graph: csr_matrix, samples: Samples, bandwidth: float, probes: int = 200
 ) -> tuple[csr_matrix, int]:
     """
-    Join the pieces of a graph, each by one edge to its nearest point outside.
+    Join the pieces of an affinity graph, each by one edge to its nearest point outside.
 
     Every extra piece would add a null vector to the Laplacian, whose inverse root explodes.
-
-    Parameters
-    ----------
-    graph : (n, n)
-        Symmetric affinities of ``bandwidth``.
-    probes
-        Points of a piece that are compared with all others to find its bridge.
-
-    Returns
-    -------
-    graph, components
-        Connected, and how many pieces there were.
-
+    ``probes`` points of a piece are compared with all others. Returned is the connected graph and
+    how many pieces there were.
     """
     components, labels = connected_components(graph, directed=False)
     found = int(components)
@@ -131,10 +114,8 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
 
     Parameters
     ----------
-    matrix : (n, n)
-        Symmetric and sparse.
-    null : (n,)
-        Eigenvector with eigenvalue 0, of unit length.
+    matrix : (n, n), null : (n,)
+        Symmetric and sparse, and its eigenvector of unit length with eigenvalue 0.
     count
         Number of modes, m, at most n - 2.
 

@@ -34,15 +34,8 @@ class Geodesic:
     """
     Squared geodesic distances of a new point to the landmarks, through its nearest neighbours.
 
-    A training point gets its own: each of its neighbours is a detour at best.
-
-    Parameters
-    ----------
-    neighbours
-        Number of training points through which the geodesics of a new point may begin.
-    lengths : (n, l)
-        Geodesic distances of the training points to the landmarks.
-
+    A training point gets its own: each of its neighbours is a detour at best. ``lengths`` (n, l)
+    are the geodesic distances of the training points to the landmarks.
     """
 
     neighbours: int
@@ -99,10 +92,8 @@ class Isomap:
 
     Parameters
     ----------
-    dimension
-        Coordinates kept, m.
-    neighbours
-        :math:`\kappa`; a point is joined to those that it is nearest to as well.
+    dimension, neighbours
+        Coordinates kept, m, and :math:`\kappa`; a point is joined to those that it is nearest to.
     landmarks
         Most evenly spread points whose geodesics are found, at least 2: time and size of a model
         grow with them, and 200 were as good as all on windows and on a rolled sheet.

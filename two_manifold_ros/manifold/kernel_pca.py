@@ -119,16 +119,12 @@ def kernel_pca(
     Parameters
     ----------
     squared : (n, l)
-        Squared distances of the points to the members of the response.
-    response
-        The kernel.
+        Squared distances of the points to the members of the response, which is the kernel.
     dimension
         Features wanted; fewer are returned where the kernel has a lower rank.
     centred
         Whether :math:`V \Lambda V^\top` is the kernel matrix of the members centred in feature
         space, as principal components are; else the matrix itself.
-    bandwidth
-        Bandwidth that the embedding reports.
 
     """
     kernel = response.kernel(squared)

@@ -69,10 +69,8 @@ class NearModes:
 
     Parameters
     ----------
-    bandwidth
-        Bandwidth of the affinity; 0 for affinities of 1.
-    neighbours, radii : (n,)
-        See ``near_points``.
+    bandwidth, neighbours, radii : (n,)
+        Bandwidth of the affinity, 0 for affinities of 1; see ``near_points``.
     normalised
         1 for the normalised Laplacian, else 0.
     eigenvalues : (m,)
@@ -163,10 +161,8 @@ class LaplacianEigenmap:
 
     Parameters
     ----------
-    dimension
-        Coordinates kept, m.
-    neighbours
-        :math:`\kappa`; either point may be the neighbour of the other.
+    dimension, neighbours
+        Coordinates kept, m, and :math:`\kappa`; either point may be the neighbour of the other.
     normalised
         Whether the Laplacian is the normalised one, the first.
     weights

@@ -22,35 +22,25 @@ class Samples(Protocol):
 
     def __len__(self) -> int:
         """Return the number of points, n."""
-        ...
 
     def rows(self, indices: Ints) -> Floats:
         """Return some points: (len(indices), D)."""
-        ...
 
     def distances_to(self, others: Ints) -> Floats:
         """Return squared distances of all points to some of them: (n, len(others))."""
-        ...
 
     def distances_from(self, right: Floats) -> Floats:
         """Return squared distances of all points to (m, D) rows: (n, m)."""
-        ...
 
     def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
         """Return the squared distances of randomly drawn pairs of different points."""
-        ...
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
         """
-        Find the nearest other points of every point, exactly.
+        Return (n, count) indices and squared distances of the nearest other points, exactly.
 
-        Returns
-        -------
-        indices : (n, count) int64, squared : (n, count)
-            Smallest distance first; n - 1 columns if there are no more others.
-
+        Smallest distance first; n - 1 columns if there are no more others.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -140,10 +130,9 @@ class Response(Protocol):
         """
         Return (l,) weights of a point from its (n,) squared distances to all training points.
 
-        ``None`` if the point resembles no training point. Of distances that are all NaN,
-        ``None`` or NaN, but no error; a single one may count as out of reach.
+        ``None`` if it resembles none. Of distances that are all NaN, ``None`` or NaN, but no
+        error; a single one may count as out of reach.
         """
-        ...
 
     def check(self, count: int) -> int:
         """
@@ -155,7 +144,6 @@ class Response(Protocol):
             If the fields, which have their types and are finite, do not fit together.
 
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -239,4 +227,3 @@ class ManifoldLearner(Protocol):
             identical, see ``require_scale``.
 
         """
-        ...

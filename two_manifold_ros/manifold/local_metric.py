@@ -108,16 +108,7 @@ class MetricSource(Protocol):
     """Where the local metric of a set of points comes from."""
 
     def measure(self, samples: Samples) -> LocalMetric:
-        """
-        Return the metric at every point.
-
-        Raises
-        ------
-        InputError
-            If the source does not fit the points, or none of them moves.
-
-        """
-        ...
+        """Return the metric at every point; refuse points that do not fit or do not move."""
 
 
 def _with_offsets(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
@@ -144,15 +135,7 @@ class GivenCovariances:
     rank: int
 
     def measure(self, samples: Samples) -> LocalMetric:
-        """
-        Return the metric; a point without any variance has that of the nearest that has some.
-
-        Raises
-        ------
-        InputError
-            If there is not one covariance a point, or all are zero.
-
-        """
+        """Return the metric; a point without any variance has that of the nearest with some."""
         _check_rank(self.rank)
         rows = samples.rows(np.arange(len(samples)))
         count, width = rows.shape
@@ -183,15 +166,7 @@ class NeighboursInTime:
     rank: int
 
     def measure(self, samples: Samples) -> LocalMetric:
-        """
-        Return the metric; a point at rest has that of the nearest one that moves.
-
-        Raises
-        ------
-        InputError
-            If all points are at rest.
-
-        """
+        """Return the metric; a point at rest has that of the nearest one that moves."""
         _check_rank(self.rank)
         count = len(samples)
         first, last = _in_reach(samples)

@@ -41,10 +41,9 @@ class Barycentric:
     ----------
     neighbourhoods : (n, kappa + 1) int64
         Each training point, and its nearest neighbours.
-    pairs : (p,) int64
-        ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing.
-    between : (p,)
-        Squared distances of these pairs.
+    pairs : (p,) int64, between : (p,)
+        ``i * n + j`` of all pairs i < j that are in one neighbourhood, increasing, and their
+        squared distances.
 
     """
 
@@ -138,12 +137,8 @@ def relative_weights(squared: Floats, apart: Floats, penalty: float = 1e-3) -> F
     With :math:`C_{jk} = (d_j^2 + d_k^2 - d_{jk}^2) / 2 d_j d_k`, the cosines between the
     neighbours as seen from the point: :math:`w \propto D^{-1} (C + \rho I)^{-1} D^{-1} 1`.
 
-    Parameters
-    ----------
-    squared : (k,), apart : (k, k)
-        Squared distances of the point to its neighbours, and between these.
-    penalty
-        Penalty on large weights, :math:`\rho / k`.
+    ``squared`` (k,) are squared distances of the point to its neighbours, ``apart`` (k, k) those
+    between these, and ``penalty`` is :math:`\rho / k`.
 
     Raises
     ------
@@ -186,13 +181,6 @@ class LocallyLinear:
 
     M is factored, which takes seconds for thousands of points along a curve or a sheet, and the
     longer the more dimensions they fill.
-
-    Parameters
-    ----------
-    dimension
-        Coordinates kept, m.
-    neighbours
-        :math:`\kappa`.
 
     References
     ----------

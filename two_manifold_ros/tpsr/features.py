@@ -95,12 +95,10 @@ class FeatureMap(Protocol):
     @property
     def inputs(self) -> int:
         """Numbers in a point."""
-        ...
 
     @property
     def size(self) -> int:
         """Numbers in a feature vector."""
-        ...
 
     def transform(self, points: Floats) -> Floats:
         """
@@ -113,7 +111,6 @@ class FeatureMap(Protocol):
             them.
 
         """
-        ...
 
 
 @dataclass(frozen=True)
