@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matrix:
     r"""
-    Build the symmetric (n, n) affinity matrix W of mathematics, section 2.3, from (n, kappa) neighbours.
+    Build the affinity matrix W of mathematics, section 2.3, from (n, kappa) neighbours.
 
     Entries are :math:`\exp(-d^2/2\sigma^2)`, or 1 for a bandwidth of 0, where either point is a
     neighbour of the other.
