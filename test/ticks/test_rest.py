@@ -10,13 +10,13 @@ import pytest
 from two_manifold_ros.ticks.rest import (
     alike,
     longest_runs,
-    longest_stillness,
+    longest_stuck,
     Rest,
     RestRule,
     ROUNDING,
     Spread,
     spreads_along,
-    Stillness,
+    StuckTicks,
 )
 
 SEEN = np.random.default_rng(0).normal(size=(50, 3))
@@ -46,7 +46,7 @@ def test_what_is_forgotten_is_not_compared() -> None:
 
 
 def test_observations_that_change_nothing_are_counted() -> None:
-    stillness = Stillness(2)
+    stillness = StuckTicks(2)
     given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1]]
     found = [stillness.push(np.array(each, dtype=float)) for each in given]
     assert found == [0, 1, 2, 0, 1, 0]
@@ -60,7 +60,7 @@ def test_rounding_is_no_change() -> None:
 
 
 def test_clearing_forgets_the_last_one_too() -> None:
-    stillness = Stillness(2)
+    stillness = StuckTicks(2)
     for _ in range(3):
         stillness.push(np.ones(2))
     stillness.clear()
@@ -69,8 +69,8 @@ def test_clearing_forgets_the_last_one_too() -> None:
 
 def test_the_longest() -> None:
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0]])
-    assert longest_stillness(series) == 2
-    assert longest_stillness(np.arange(5.0)[None]) == 0
+    assert longest_stuck(series) == 2
+    assert longest_stuck(np.arange(5.0)[None]) == 0
 
 
 def test_the_longest_of_each_channel() -> None:

@@ -97,13 +97,6 @@ def test_a_gap_or_a_jump_back_begins_a_new_segment(begin: int, cause: str) -> No
     assert counts['used'] == 152
 
 
-def test_the_longest_step_that_is_no_gap() -> None:
-    stamps = np.concatenate([even(101), even(51, START_NS + 100 * STEP_NS + MAX_GAP_NS - STEP_NS)])
-    segments, counts = cut_segments(recording(stamps), PERIOD_NS, MAX_GAP_NS)
-    assert len(segments) == 1
-    assert counts['gaps'] == 0
-
-
 def test_no_tick_mixes_samples_of_two_segments() -> None:
     samples = np.zeros((202, 6))
     samples[101:] = 1e6

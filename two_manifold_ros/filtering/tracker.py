@@ -13,7 +13,7 @@ import numpy as np
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.ticks.novelty import Familiarity, UNFAMILIAR
-from two_manifold_ros.ticks.rest import Rest, Stillness
+from two_manifold_ros.ticks.rest import Rest, StuckTicks
 from two_manifold_ros.ticks.sliding import SlidingWindow
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Tracker:
         self._live = np.flatnonzero(channels.live)
         self._longest = 1.0 + model.state_bound**2
         self._familiarity = Familiarity(model.familiarity, model.window)
-        self._stillness = Stillness(len(model.series))
+        self._stillness = StuckTicks(len(model.series))
         self._rest = None if model.rest is None else Rest(model.rest, len(model.series))
         self._driven = UpdateResult(math.nan, accepted=True, familiarity=math.nan, restarted=False)
         self._stands = False

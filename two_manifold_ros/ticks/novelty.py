@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Novelty of the newest windows: whether the vehicle is on the trained route.
+Novelty score of the newest windows, the ``familiarity`` of estimates: on the trained route or not.
 
 The distance to the nearest training window alone says little: bends are alike on all routes, and
 the distance grows with the noise. The *contrast* of a window is the logarithm of its squared
@@ -22,7 +22,8 @@ UNFAMILIAR = 2.0**0.75
 Novelty score above which no estimate is believed: three quarters of the way to another route.
 
 On held-out runs the trained route seldom lies above it, 10 % faster and slower laps included,
-and other routes mostly do. Half of it refuses every route, twice of it none.
+and other routes mostly do. Half of it would refuse the trained route, of which 1 is typical, and
+twice of it would pass other routes, of which 2 is.
 """
 
 STRANGE = 2.0**0.5

@@ -98,7 +98,7 @@ def alike(first: Floats, second: Floats) -> bool:
     return True
 
 
-class Stillness:
+class StuckTicks:
     """Count the (d,) observations in a row that are the same as the one before."""
 
     def __init__(self, channels: int) -> None:
@@ -117,9 +117,9 @@ class Stillness:
         return self._count
 
 
-def longest_stillness(series: Floats) -> int:
+def longest_stuck(series: Floats) -> int:
     """Return the most ticks in a row that changed nothing in a (d, N) series."""
-    stillness = Stillness(len(series))
+    stillness = StuckTicks(len(series))
     return max(stillness.push(observation) for observation in np.ascontiguousarray(series.T))
 
 

@@ -27,7 +27,8 @@ LIMIT_FACTOR = 5.0
 """
 A sample further from the mean than this many times the largest in training is refused.
 
-Half of it refuses hard shocks of a drive; twice of it lets the integral of a flipped bit pass.
+With 1 a sample harder than any in training would be refused; twice as much lets a wrong sample
+that passes move its tick twice as far.
 """
 
 NO_LIMIT = float(np.finfo(np.float64).max)

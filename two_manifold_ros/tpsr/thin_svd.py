@@ -94,11 +94,6 @@ class Basis:
             self._settle(self._matrix, self._stored[:0])
         return self._stored[: len(self._matrix)]
 
-    def set_rows(self, rows: Floats) -> None:
-        """Take other rows."""
-        self._stored[: len(rows)] = rows
-        self._measure(len(rows))
-
     def coordinates(self, vectors: Floats) -> Floats:
         """Return the (c, r) products of (c, d) vectors with the rows."""
         products: Floats = (vectors @ self._held.T) @ self._matrix.T

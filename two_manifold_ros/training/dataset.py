@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.route.merging import standing, usual_speed
-from two_manifold_ros.ticks.rest import longest_stillness, RestRule, ROUNDING, spreads_along
+from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
     cut_segments,
     fit_channels,
@@ -253,7 +253,7 @@ def driving_dataset(recordings: Sequence[Recording], settings: TrainingSettings)
     if not any_position(segments):
         # It hardly drives between two stops: with them there is something to learn from.
         return dataset
-    still = max(longest_stillness(seen.T) for seen in observations)
+    still = max(longest_stuck(seen.T) for seen in observations)
     return replace(dataset, segments=segments, rest=rule, still=still)
 
 

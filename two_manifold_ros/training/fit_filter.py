@@ -18,7 +18,7 @@ from two_manifold_ros.hse_hmm.tables import (
     RawKernel,
 )
 from two_manifold_ros.ticks.novelty import contrast, FamiliarAnchors
-from two_manifold_ros.ticks.rest import longest_stillness
+from two_manifold_ros.ticks.rest import longest_stuck
 
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.belief import Recollection
@@ -193,7 +193,7 @@ def familiar_anchors(windows: WindowSet, *, spliced: bool = False) -> FamiliarAn
         drawn = np.random.default_rng(0).permutation(count)
         mixed = np.concatenate([rows[:, :half], rows[drawn, half:]], axis=1)
         other = max(other, _nearest_and_contrast(windows, chosen, mixed)[1])
-    return FamiliarAnchors(squared, own, other, longest_stillness(windows.series))
+    return FamiliarAnchors(squared, own, other, longest_stuck(windows.series))
 
 
 def _nearest_and_contrast(windows: WindowSet, chosen: Ints, rows: Floats) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.fitting import fit
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.visits import lay_out, memory_of, motionless
-from two_manifold_ros.ticks.rest import longest_runs, longest_stillness
+from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.training.cross_validation import squared_distances, Validation
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset, impute_positions
@@ -197,7 +197,7 @@ def train_route(
         lowest=low,
         highest=high,
         still=np.max([longest_runs(each.T) for each in observations], axis=0),
-        most_still=max(longest_stillness(each.T) for each in observations),
+        most_still=max(longest_stuck(each.T) for each in observations),
     )
 
 
