@@ -31,8 +31,6 @@ from two_manifold_ros.manifold.graph import (
 from two_manifold_ros.manifold.learner import Embedding, Extension
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
     from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
@@ -203,9 +201,18 @@ class LaplacianEigenmap:
         near = affinity_graph(indices, squared, bandwidth)
         graph, components = connect(near, samples, bandwidth)
         degrees = np.asarray(graph.sum(axis=1)).ravel()
-        solve = _normalised_modes if self.normalised else _plain_modes
-        eigenvalues, vectors = solve(graph, degrees, self.dimension)
-        scale = np.sqrt(len(samples) / (eigenvalues if self.scaled else np.ones(self.dimension)))
+        count = len(samples)
+        if self.normalised:
+            # The modes of the random walk D^-1 W are D^-1/2 v.
+            values, functions = walk_modes(graph, self.dimension)
+            vectors = functions * np.sqrt(degrees / degrees.sum())[:, None]
+            eigenvalues = np.maximum(1.0 - values, SMALLEST_EIGENVALUE)
+        else:
+            null = np.full(count, 1.0 / np.sqrt(count))
+            laplacian = (diags(degrees) - graph).tocsc()
+            values, vectors = smallest_modes(laplacian, null, self.dimension)
+            eigenvalues = np.maximum(values, SMALLEST_EIGENVALUE * degrees.mean())
+        scale = np.sqrt(count / (eigenvalues if self.scaled else np.ones(self.dimension)))
         coordinates = vectors * scale
         mean = coordinates.mean(axis=0)
         bridges = (graph - near).tocoo()
@@ -226,16 +233,3 @@ class LaplacianEigenmap:
             bandwidth,
             notes_on_pieces(components, self.neighbours),
         )
-
-
-def _normalised_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
-    """Return lambda_1.. and v_1.. from the random walk D^-1 W, whose modes are D^-1/2 v."""
-    values, functions = walk_modes(graph, dimension)
-    vectors = functions * np.sqrt(degrees / degrees.sum())[:, None]
-    return np.maximum(1.0 - values, SMALLEST_EIGENVALUE), vectors
-
-
-def _plain_modes(graph: csr_matrix, degrees: Floats, dimension: int) -> tuple[Floats, Floats]:
-    constant = np.full(len(degrees), 1.0 / np.sqrt(len(degrees)))
-    values, vectors = smallest_modes((diags(degrees) - graph).tocsc(), constant, dimension)
-    return np.maximum(values, SMALLEST_EIGENVALUE * degrees.mean()), vectors

@@ -111,18 +111,6 @@ class MetricSource(Protocol):
         """Return the metric at every point; refuse points that do not fit or do not move."""
 
 
-def _with_offsets(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
-    """Return the metric of these directions; each point is the origin of its frame."""
-    offsets = np.empty((len(members), coefficients.shape[2]))
-    for begin in range(0, len(members), 128):
-        block = np.arange(begin, min(begin + 128, len(members)))
-        own = samples.rows(block)[:, None]
-        others = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
-        squared = np.square(others - own).sum(axis=2)
-        offsets[block] = 0.5 * np.einsum('ik,ikm->im', squared, coefficients[block])
-    return LocalMetric(members, coefficients, offsets)
-
-
 @dataclass(frozen=True)
 class GivenCovariances:
     """
@@ -234,16 +222,11 @@ def _anchors(rows: Floats) -> tuple[Ints, Floats]:
 
 
 def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
-    """Return the metric, with those of the nearest other points where there is none."""
+    """Return the metric of these directions; a point that has none takes those of the nearest."""
     moving = np.abs(coefficients).max(axis=(1, 2)) > 0.0
     if not moving.any():
         msg = 'no point moves, all of a burst are identical; give bursts or windows that do'
         raise InputError(msg)
-    source = _nearest_of(samples, moving)
-    return _with_offsets(samples, members[source], coefficients[source])
-
-
-def _nearest_of(samples: Samples, moving: Bools) -> Ints:
     source = np.arange(len(samples))
     still = np.flatnonzero(~moving)
     for begin in range(0, len(still), 128):
@@ -251,4 +234,13 @@ def _nearest_of(samples: Samples, moving: Bools) -> Ints:
         distances = samples.distances_to(block)
         distances[~moving] = np.inf
         source[block] = distances.argmin(axis=0)
-    return source
+    members, coefficients = members[source], coefficients[source]
+    # Each point is the origin of its own frame.
+    offsets = np.empty((len(members), coefficients.shape[2]))
+    for begin in range(0, len(members), 128):
+        block = np.arange(begin, min(begin + 128, len(members)))
+        own = samples.rows(block)[:, None]
+        others = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
+        squared = np.square(others - own).sum(axis=2)
+        offsets[block] = 0.5 * np.einsum('ik,ikm->im', squared, coefficients[block])
+    return LocalMetric(members, coefficients, offsets)
