@@ -9,7 +9,6 @@ import pytest
 from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.batch import learn
 from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.exact import ExactLearner, merge
 from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
@@ -20,19 +19,6 @@ SIZE, RIDGE = 12, 3.0
 def learner(rank: int = 6, **changes: float) -> ExactLearner:
     settings = LearnerSettings(4, rank, RIDGE, **changes)
     return ExactLearner(settings, unit(SIZE), SIZE, 5)
-
-
-def test_one_by_one_is_the_weighted_batch_whatever_the_rank() -> None:
-    triples, memory = wandering(200, SIZE), 60.0
-    ours = learner(memory=memory, fold_every=1)
-    ours.add_all(triples)
-    ours.covariance.refresh()
-    faded = triples.importance * np.exp(-np.arange(200)[::-1] / memory)
-    whole = learn(Triples(**vars(triples) | {'importance': faded}), unit(SIZE), 4, RIDGE)
-    tpsr = ours.parameters()
-    one, other = TpsrBelief(tpsr), TpsrBelief(whole)
-    for row in triples.observations:
-        np.testing.assert_allclose(one.update(row), other.update(row), atol=1e-9)
 
 
 def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all() -> None:

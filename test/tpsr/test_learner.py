@@ -10,7 +10,8 @@ from tpsr_streams import part, unit, wandering
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.batch import learn
 from two_manifold_ros.tpsr.belief import TpsrBelief
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.exact import ExactLearner
+from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
@@ -51,62 +52,29 @@ def test_is_the_online_algorithm_as_the_paper_writes_it(rank: int, memory: float
     np.testing.assert_allclose(tensor * signs, expected_tensor, atol=1e-8)
 
 
-def follow(ours: OnlineLearner, triples: Triples, batch: int) -> None:
-    """Learn so many at a time, after twelve at once: bases begin with what next tests need."""
+@pytest.mark.parametrize('memory', [math.inf, 60.0])
+@pytest.mark.parametrize(
+    ('kind', 'rank', 'batch'),
+    [(OnlineLearner, 8, 1), (OnlineLearner, 8, 7), (OnlineLearner, 8, 300), (ExactLearner, 6, 1)],
+)
+def test_is_the_weighted_batch_when_nothing_is_cut_off(
+    kind: type[Learner], rank: int, batch: int, memory: float
+) -> None:
+    triples = wandering(250)
+    settings = LearnerSettings(4, rank, RIDGE, memory, fold_every=300)
+    ours = kind(settings, unit(SIZE), SIZE, OBSERVATIONS)
+    # Twelve at once at first: bases begin with what next tests need.
     for begin in (0, *range(12, len(triples), batch)):
         ours.add_all(part(triples, begin, begin + batch if begin else 12))
     ours.covariance.refresh()
-
-
-@pytest.mark.parametrize('batch', [1, 7, 300])
-def test_batch_and_online_agree_when_nothing_is_cut_off(batch: int) -> None:
-    triples = wandering(300)
-    ours = learner(fold_every=300)
-    follow(ours, triples, batch)
-    online, whole = ours.parameters(), learn(triples, unit(SIZE), 4, RIDGE)
-    np.testing.assert_allclose(
-        evidences(online, triples.observations), evidences(whole, triples.observations), atol=1e-9
-    )
-    np.testing.assert_allclose(
-        np.sort_complex(np.linalg.eigvals(ours.transition())),
-        np.sort_complex(np.linalg.eigvals(whole.transition)),
-        atol=1e-9,
-    )
-    assert online.bound == pytest.approx(whole.bound)
-
-
-@pytest.mark.parametrize('batch', [1, 32])
-def test_forgetting_is_that_of_a_weighted_batch(batch: int) -> None:
-    triples, memory = wandering(250), 60.0
-    ours = learner(fold_every=300, memory=memory)
-    follow(ours, triples, batch)
-    ages = np.arange(len(triples))[::-1]
-    faded = vars(triples) | {'importance': triples.importance * np.exp(-ages / memory)}
-    whole = learn(Triples(**faded), unit(SIZE), 4, RIDGE)
-    np.testing.assert_allclose(
-        evidences(ours.parameters(), triples.observations),
-        evidences(whole, triples.observations),
-        atol=1e-9,
-    )
-
-
-def test_importance_counts_as_often_as_it_says() -> None:
-    triples = part(wandering(100), 0, 60)
-    often = np.arange(60) % 3
-    repeated = Triples(*(np.repeat(array, often, axis=0) for array in vars(triples).values()))
-    repeated.importance[:] = 1.0
-    one, other = learner(fold_every=60), learner(fold_every=60)
-    one.add_all(Triples(**vars(triples) | {'importance': often.astype(float)}))
-    other.add_all(repeated)
-    assert (one.samples, other.samples) == (60, 60)
-    assert one.weight == other.weight
-    one.covariance.refresh()
-    other.covariance.refresh()
-    np.testing.assert_allclose(
-        evidences(one.parameters(), triples.observations),
-        evidences(other.parameters(), triples.observations),
-        atol=1e-9,
-    )
+    faded = triples.importance * np.exp(-np.arange(len(triples))[::-1] / memory)
+    whole = learn(Triples(**vars(triples) | {'importance': faded}), unit(SIZE), 4, RIDGE)
+    tpsr = ours.parameters()
+    found, expected = (evidences(each, triples.observations) for each in (tpsr, whole))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    modes, wanted = (np.linalg.eigvals(each) for each in (tpsr.transition, whole.transition))
+    np.testing.assert_allclose(np.sort_complex(modes), np.sort_complex(wanted), atol=1e-9)
+    assert tpsr.bound == pytest.approx(whole.bound)
 
 
 def test_a_buffer_of_directions_makes_up_for_cutting_off() -> None:
