@@ -18,7 +18,6 @@ from two_manifold_ros.ticks.averaging import average_ticks
 from two_manifold_ros.ticks.segments import (
     absurd_values,
     believable,
-    Channels,
     cut_segments,
     fit_channels,
     largest_believable,
@@ -43,6 +42,7 @@ START_NS = 1_700_000_000_000_000_000
 STEP_NS = 10_000_000
 PERIOD_NS = 50_000_000
 MAX_GAP_NS = 200_000_000
+NAN = np.nan
 CAUSES = ('non_finite', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp')
 
 
@@ -152,23 +152,31 @@ def test_a_recording_without_positions_has_unknown_positions() -> None:
     assert np.isnan(segment.positions).all()
 
 
-def positions(stamps: list[int], xs: list[float]) -> PositionStream:
-    """Return positions on a line, stamps in milliseconds from the start."""
-    stamps_ns = START_NS + np.array(stamps, dtype=np.int64) * 1_000_000
-    return PositionStream('/pose', 'map', '', stamps_ns, np.stack([xs, xs], axis=1))
-
-
-def read_at(stream: PositionStream, *milliseconds: int) -> list[float]:
-    """Return x at stamps in milliseconds from the start."""
-    stamps = START_NS + np.array(milliseconds, dtype=np.int64) * 1_000_000
-    found = positions_at(stream, stamps)
-    np.testing.assert_array_equal(found[:, 0], found[:, 1])
-    return [float(x) for x in found[:, 0]]
-
-
-def test_positions_are_interpolated_and_unknown_outside() -> None:
-    found = read_at(positions([0, 100, 200], [0.0, 1.0, 3.0]), -1, 0, 25, 100, 150, 200, 201)
-    np.testing.assert_allclose(found, [np.nan, 0.0, 0.25, 1.0, 2.0, 3.0, np.nan], atol=1e-12)
+@pytest.mark.parametrize(
+    ('stamps', 'xs', 'asked', 'wanted'),
+    [
+        # between two positions, and outside of all
+        ([0, 100, 200], [0, 1, 3], [-1, 0, 25, 100, 150, 200, 201], [NAN, 0, 0.25, 1, 2, 3, NAN]),
+        # in a hole
+        ([0, 100, 200, 501, 601], [0, 1, 2, 5, 6], [200, 201, 500, 551], [2, NAN, NAN, 5.5]),
+        # a step of three intervals or a quarter second is none
+        ([0, 100, 200, 500, 600], [0, 1, 2, 5, 6], [350], [3.5]),
+        ([0, 10, 20, 270, 280], [0, 1, 2, 3, 4], [145], [2.5]),
+        ([0, 10, 20, 271, 281], [0, 1, 2, 3, 4], [145], [NAN]),
+        # unsorted, twice, not finite, nowhere on earth
+        ([200, 0, 100, 100, 150, 160], [2, 0, 1, 77, NAN, 1e300], [50, 150, 200], [0.5, 1.5, 2]),
+        # fewer than two
+        ([], [], [0, 50], [NAN, NAN]),
+        ([0], [0], [0, 50], [NAN, NAN]),
+    ],
+)
+def test_positions_at_stamps(
+    stamps: list[int], xs: list[float], asked: list[int], wanted: list[float]
+) -> None:
+    known, wished = (START_NS + np.array(each, dtype=np.int64) * 10**6 for each in (stamps, asked))
+    stream = PositionStream('/pose', 'map', '', known, np.stack([xs, xs], axis=1, dtype=float))
+    found = positions_at(stream, wished)
+    np.testing.assert_allclose(found, np.stack([wanted, wanted], axis=1), atol=1e-12)
 
 
 @pytest.mark.parametrize('looped', [False, True])
@@ -181,30 +189,6 @@ def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped: boo
     asked = START_NS + np.array([1, 3, 5], dtype=np.int64) * 10**9
     found = positions_at(stream, asked)[:, 0]
     np.testing.assert_allclose(found, [1.0, 3.0 if looped else np.nan, 5.0 if looped else 7.0])
-
-
-def test_positions_in_a_hole_are_unknown() -> None:
-    stream = positions([0, 100, 200, 501, 601], [0.0, 1.0, 2.0, 5.0, 6.0])
-    found = read_at(stream, 200, 201, 350, 500, 551)
-    np.testing.assert_array_equal(found, [2.0, np.nan, np.nan, np.nan, 5.5])
-
-
-def test_a_step_of_three_intervals_or_a_quarter_second_is_no_hole() -> None:
-    assert read_at(positions([0, 100, 200, 500, 600], [0.0, 1.0, 2.0, 5.0, 6.0]), 350) == [3.5]
-    quick = positions([0, 10, 20, 270, 280], [0.0, 1.0, 2.0, 3.0, 4.0])
-    assert read_at(quick, 145) == [2.5]
-    assert np.isnan(read_at(positions([0, 10, 20, 271, 281], [0.0, 1.0, 2.0, 3.0, 4.0]), 145)[0])
-
-
-def test_positions_may_be_unsorted_twice_or_not_finite() -> None:
-    stream = positions([200, 0, 100, 100, 150, 160], [2.0, 0.0, 1.0, 77.0, np.nan, 1e300])
-    assert read_at(stream, 50, 100, 150, 200) == [0.5, 1.0, 1.5, 2.0]
-
-
-@pytest.mark.parametrize('count', [0, 1])
-def test_fewer_than_two_positions_tell_nothing(count: int) -> None:
-    stream = positions([0, 100][:count], [0.0, 1.0][:count])
-    assert np.isnan(read_at(stream, 0, 50)).all()
 
 
 def test_median_interval_passes_over_duplicates_and_jumps_back() -> None:
@@ -294,42 +278,23 @@ def segments(scales: np.ndarray = SCALES) -> list[Segment]:
     return [whole.part(0, 120), whole.part(120, 500)]
 
 
-@pytest.fixture
-def channels() -> Channels:
-    return fit_channels(segments(), LARGEST)
-
-
-def test_mean_and_scale_are_over_all_segments(channels: Channels) -> None:
+def test_channels_are_measured_over_all_segments() -> None:
+    channels = fit_channels(segments(), LARGEST)
+    live = channels.live
     np.testing.assert_allclose(channels.mean, MEANS, atol=1e-12)
     np.testing.assert_allclose(channels.scale, SCALES, atol=1e-12)
-
-
-def test_a_channel_that_does_not_vary_is_left_out_and_named(channels: Channels) -> None:
-    assert channels.live.tolist() == [True, True, True, False, False, True]
+    assert live.tolist() == [True, True, True, False, False, True]
     assert channels.dead_names == ('angular_velocity.x', 'angular_velocity.y')
-    assert channels.live_names == (
-        'linear_acceleration.x',
-        'linear_acceleration.y',
-        'linear_acceleration.z',
-        'angular_velocity.z',
-    )
-
-
-def test_standardised_channels_have_mean_0_and_variance_1(channels: Channels) -> None:
+    assert channels.live_names == tuple(np.array(channels.names)[live])
+    wanted = LIMIT_FACTOR * (LARGEST + np.abs(MEANS))
+    np.testing.assert_allclose(channels.limit[live], wanted[live])
+    assert (channels.limit[~live] > 1e300).all()
     values = np.concatenate([segment.values for segment in segments()])
     scaled = channels.standardise(values)
     assert scaled.shape == (500, 4)
     np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-9)
     np.testing.assert_allclose(scaled.std(axis=0), 1.0, atol=1e-9)
     np.testing.assert_array_equal(channels.standardise(values[7]), scaled[7])
-
-
-def test_the_limit_leaves_room_beyond_the_largest_sample(channels: Channels) -> None:
-    live = channels.live
-    np.testing.assert_allclose(
-        channels.limit[live], LIMIT_FACTOR * (LARGEST + np.abs(MEANS))[live]
-    )
-    assert (np.abs(channels.mean) + channels.limit >= LARGEST).all()
 
 
 def test_rounding_noise_on_a_large_constant_is_no_signal() -> None:
