@@ -69,10 +69,11 @@ def check_extension(extension: Extension, count: int) -> None:
 def _check_field(name: str, kind: str, value: Any) -> None:  # noqa: ANN401 - from a file
     """Refuse a field that has not its type, or numbers that are not finite."""
     if kind in {'int', 'float'}:
-        numbers, word, below = (
-            (int, 'whole', 2.0**31) if kind == 'int' else ((int, float), 'finite', 1e150)
-        )
-        fits = isinstance(value, numbers) and not isinstance(value, bool) and abs(value) < below
+        whole = kind == 'int'
+        # Such numbers fit into an array and have a square.
+        word, below = ('whole', 2.0**31) if whole else ('finite', 1e150)
+        fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
+        fits = fits and abs(value) < below
         require(fits, f'{name} is {value!r}, not a {word} number below {below:g}')
     elif kind in {'Floats', 'Ints'}:
         require(isinstance(value, np.ndarray), f'{name} is no array')
