@@ -174,7 +174,7 @@ def test_positions_at_stamps(
     stamps: list[int], xs: list[float], asked: list[int], wanted: list[float]
 ) -> None:
     known, wished = (START_NS + np.array(each, dtype=np.int64) * 10**6 for each in (stamps, asked))
-    stream = PositionStream('/pose', 'map', '', known, np.stack([xs, xs], axis=1, dtype=float))
+    stream = PositionStream('/pose', 'map', '', known, np.array([xs, xs], dtype=float).T)
     found = positions_at(stream, wished)
     np.testing.assert_allclose(found, np.stack([wanted, wanted], axis=1), atol=1e-12)
 
