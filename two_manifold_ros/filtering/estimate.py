@@ -81,6 +81,7 @@ class Estimate:
         return self.status in USABLE
 
 
+@compiled
 def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool:
     """
     Return whether every number is finite and every covariance symmetric and positive definite.
@@ -91,13 +92,14 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
         A latent state and what was read out of it.
 
     """
-    # So that the product of two variances is finite.
-    largest = 1e150
-    a, b, c = covariances[:, 0, 0], covariances[:, 0, 1], covariances[:, 1, 1]
-    with np.errstate(invalid='ignore', over='ignore'):
-        definite = (a > 0.0) & (a < largest) & (c > 0.0) & (c < largest) & (a * c > b * b)
-    definite &= b == covariances[:, 1, 0]
-    return bool(definite.all() and np.isfinite(means).all() and np.isfinite(state).all())
+    largest = 1e150  # the product of two variances is finite then, and the root of one too
+    for i in range(len(means)):
+        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
+        if not (0.0 < a < largest and 0.0 < c < largest and b == covariances[i, 1, 0]):
+            return False
+        if not (abs(b) < largest and a * c > b * b):
+            return False
+    return bool(np.isfinite(means).all() and np.isfinite(state).all())
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.estimate import half_axis, is_valid_gaussian
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.filtering.tick_estimator import limits_of, make_tick_filter, TickEstimator
@@ -77,6 +77,9 @@ class SampleGate:
 
     """
 
+    # A tuple, because an enum member takes longer to hash than to compare with three others.
+    _dropped = (Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER)
+
     def __init__(self, channels: int, max_gap_ns: int, reorder_ns: int) -> None:
         # What comes in disorder may be ahead of the others by a gap and all that is still late.
         self._gate: JumpGate[Floats] = JumpGate(max_gap_ns + reorder_ns)
@@ -132,7 +135,7 @@ class SampleGate:
     ) -> Iterator[tuple[Verdict, int, Floats]]:
         for stamp, sample in stamped:
             verdict = self._rule.judge(stamp)
-            if verdict in {Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}:
+            if verdict in self._dropped:
                 counters[verdict.value] += 1
             else:
                 yield verdict, stamp, sample
@@ -267,6 +270,7 @@ class Filter:
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
         half_axis(np.eye(2))
+        is_valid_gaussian(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
         if self._watch is None:
             return
         # Unlike enough to the training to be looked at more closely than usual input.
