@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 import json
 import math
 import os
@@ -17,6 +18,7 @@ from changed_streams import (
     Change,
     changed_stream,
     CHANGES,
+    motion_of,
     REAL_CASES,
     roughness,
     standing,
@@ -28,7 +30,7 @@ import numpy as np
 
 from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
+from two_manifold_ros.inspection.motion import count_laps, way_driven
 from two_manifold_ros.simulation.world_drive import drive
 from two_manifold_ros.simulation.worlds import world_named, WORLDS
 from two_manifold_ros.ticks.segments import positions_at
@@ -95,7 +97,7 @@ def feed(
             for each in live.push(int(stream.stamps[index]), stream.samples[index])
         ]
         while fix < last and given[fix] <= index:
-            if positions:
+            if positions and not isinstance(live, Filter):
                 live.add_reference(int(stream.fix_stamps[fix]), *stream.fixes[fix].tolist())
             fix += 1
     rows = np.array([each[2:] for each in told], dtype=np.float64).reshape(-1, 3)
@@ -158,12 +160,13 @@ def rms(errors: Floats) -> float:
 
 def joined(recordings: Sequence[Recording], lap_s: float) -> Stream:
     """Return recordings one after the other, stamps as they are; laps count from 0."""
-    motions = [put_together(each.positions, each.imu).motion for each in recordings]
+    motions = [motion_of(each) for each in recordings]
     found = [count_laps(each) for each in motions]
     lengths = [each.length_m for each in found if each is not None]
     parts, driven, samples = [], 0.0, 0
     for recording, motion in zip(recordings, motions, strict=True):
         imu, positions = recording.imu, recording.positions
+        assert positions is not None  # noqa: S101 - motion_of has asked
         since_s = (imu.stamps - imu.first_stamp) * 1e-9
         laps = driven + since_s / lap_s
         if lengths:
@@ -171,13 +174,15 @@ def joined(recordings: Sequence[Recording], lap_s: float) -> Stream:
             laps = driven + np.interp(since_s, motion.seconds, way)
         driven = float(laps[-1])
         order = np.argsort(positions.stamps, kind='stable')
-        fixes = positions.stamps[order], positions.positions[order]
-        given = np.searchsorted(imu.stamps, fixes[0]).clip(max=len(imu.stamps) - 1) + samples
+        fixed = positions.stamps[order], positions.positions[order]
+        given = np.searchsorted(imu.stamps, fixed[0]).clip(max=len(imu.stamps) - 1) + samples
         samples += len(imu.stamps)
         truths = positions_at(positions, imu.stamps)
-        parts.append((imu.stamps, imu.samples, truths, laps, *fixes, given))
-    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    return Stream(*columns[:-1], lap_s, columns[-1])
+        parts.append((imu.stamps, imu.samples, truths, laps, *fixed, given))
+    stamps, all_samples, truths, laps, fix_stamps, fixes, given = (
+        np.concatenate(each) for each in zip(*parts, strict=True)
+    )
+    return Stream(stamps, all_samples, truths, laps, fix_stamps, fixes, lap_s, given)
 
 
 def offline_accuracy(case: Case, method: str) -> dict[str, Any]:
@@ -188,7 +193,8 @@ def offline_accuracy(case: Case, method: str) -> dict[str, Any]:
         if content['position_lag'] == 'auto' and 'accuracy' in kept:
             accuracy_: dict[str, Any] = kept['accuracy']
             return accuracy_
-    return run_case(case, method, ('accuracy',)).get('accuracy', {})
+    found: dict[str, Any] = run_case(case, method, ('accuracy',)).get('accuracy', {})
+    return found
 
 
 def learn_live(case: Case, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -231,7 +237,7 @@ def try_changes(case: str, seed: int, name: str) -> dict[str, Any]:
         if learner is None:
             learner = make_learner(name)
             before = feed(learner, stream, 0, branch)
-        parts = apart(lambda live=learner, s=stream, b=branch: _go_on(live, s, b))
+        parts = apart(partial(_go_on, learner, stream, branch))
         rows, after, frozen, alone, core = parts
         before_it = np.concatenate([before, rows])
         trials[change] = _judged(case, before_it, after, frozen, trials) | {
@@ -323,9 +329,10 @@ def longest_run(flags: list[bool]) -> int:
 def measure_cost(world: str, name: str) -> dict[str, Any]:
     """Return shares of a core and what is kept over ten minutes with positions."""
     made = drive(world_named(world), seconds=COST_S).recording
-    laps = count_laps(put_together(made.positions, made.imu).motion)
+    laps = count_laps(motion_of(made))
     stream = joined([made], laps.time_s if laps else COST_S)
-    return {'lap_s': stream.lap_s} | apart(lambda: _cost(name, stream))
+    cost: dict[str, Any] = apart(lambda: _cost(name, stream))
+    return {'lap_s': stream.lap_s} | cost
 
 
 def _cost(name: str, stream: Stream) -> dict[str, Any]:
@@ -376,7 +383,7 @@ def try_poisons(case: str, seed: int, name: str) -> dict[str, Any]:
     found = {}
     for poison in ('none', CUT_OUT, *POISONS):
         spoiled = poisoned(stream, poison, case, seed)
-        found[poison] = apart(lambda s=spoiled: _after(learner, s, first))
+        found[poison] = apart(partial(_after, learner, spoiled, first))
     return {'poisons': found}
 
 
@@ -473,7 +480,7 @@ def _from_elsewhere(stream: Stream, case: str, seed: int, since_s: Floats) -> Fl
             times = (imu.stamps - imu.first_stamp) * 1e-9
             return np.column_stack([np.interp(since_s, times, each) for each in imu.samples.T])
     first = int(np.searchsorted(stream.laps, -1.0))
-    mirrored = stream.samples[first : first + len(since_s)].copy()
+    mirrored: Floats = stream.samples[first : first + len(since_s)].copy()
     # Left and right exchanged: of a rotation vector the other two components turn.
     mirrored[:, [1, 3, 5]] *= -1.0
     return mirrored

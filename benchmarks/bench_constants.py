@@ -32,6 +32,7 @@ from gauntlet_drives import case_names, make_case
 from gauntlet_scores import elsewhere, follow
 import numpy as np
 
+from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import Durations
@@ -58,6 +59,7 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
     case = make_case(name, 'auto')
     settings = TrainingSettings()
     model = train_model(case.training, settings)
+    assert isinstance(model, RouteModel)  # noqa: S101 - which the default makes
     dataset = build_dataset(case.training, with_time_scales(case.training, settings))
     passes = lay_out_drives(
         [dataset.channels.standardise(each.values) for each in dataset.segments],

@@ -23,7 +23,9 @@ import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
@@ -32,7 +34,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.typing import Floats
 
 TICKS = 2_000
@@ -46,7 +48,7 @@ FEW_STEPS = 300
 """Of the NumPy forms."""
 
 
-def make_model(window: int, method: str) -> tuple[Model, Floats]:
+def make_model(window: int, method: str) -> tuple[TrainedModel, Floats]:
     """Train on just enough ticks for TICKS training ticks; return it and unseen samples."""
     needed = TICKS + 2 * window
     settings = SlotCarSettings(seed=0, rate_hz=RATE_HZ)
@@ -100,7 +102,7 @@ def median_us(function: Callable[[int], object], steps: int) -> tuple[float, flo
     return 1e6 * float(np.median(times)), 1e6 * float(np.quantile(times, 0.99))
 
 
-def filter_us(model: Model, samples: Floats, steps: int) -> tuple[float, float]:
+def filter_us(model: ModelHead, samples: Floats, steps: int) -> tuple[float, float]:
     """Return the median and the 99 % quantile of the step of the live filter."""
     live = Filter(model)
     live.warm_up()
@@ -113,6 +115,7 @@ def filter_us(model: Model, samples: Floats, steps: int) -> tuple[float, float]:
 
 def measure_route() -> None:
     model, samples = make_model(ROUTE_WINDOW, 'route')
+    assert isinstance(model, RouteModel)  # noqa: S101 - which the method makes
     ours_us, ours_p99 = filter_us(model, samples, STEPS)
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / name) for name in ('model.npz', 'samples.npy')]
@@ -131,6 +134,7 @@ def measure_route() -> None:
 
 def measure(window: int) -> None:
     model, samples = make_model(window, 'spectral')
+    assert isinstance(model, Model)  # noqa: S101 - which the method makes
     step = naive_step(model)
     observations = model.channels.standardise(samples)
     flat = np.ascontiguousarray(observations[:window].T).reshape(-1)

@@ -119,7 +119,7 @@ def follow(model: ModelHead, case: Case) -> Run:
         case.kind,
         np.array([each.status is Status.TRACKING for each in estimates]),
         np.array([each.status in NOT_AT_HOME for each in estimates])[model.window - 1 :],
-        np.isfinite(truths).all(axis=1),
+        np.logical_and.reduce(np.isfinite(truths), axis=1),
         squared <= CHI_SQUARE[1],
         np.linalg.norm(errors, axis=1),
         since,

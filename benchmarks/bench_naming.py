@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from two_manifold_ros.filtering.misconfigurations import Misconfiguration
-    from two_manifold_ros.model.model import Model
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
@@ -70,7 +70,7 @@ class Drive:
 @dataclass(frozen=True)
 class Case:
     name: str
-    model: Model
+    model: TrainedModel
     test: Drive
     others: list[Drive]
     """Where no mistake may be named but the other way round, if its name ends so."""
@@ -141,7 +141,7 @@ def mistaken(mistake: Misconfiguration, samples: Floats) -> Floats:
     return wrong[::-1] if mistake.backwards else wrong
 
 
-def causes_along(model: Model, drive: Drive) -> list[str]:
+def causes_along(model: TrainedModel, drive: Drive) -> list[str]:
     watch = InputWatch(model)
     found = []
     for stamp, sample in zip(drive.stamps.tolist(), drive.samples, strict=True):

@@ -10,6 +10,7 @@ odometry message and does nothing else, in the same executor; the filter answers
 from __future__ import annotations
 
 import argparse
+from functools import partial
 import os
 from pathlib import Path
 import random
@@ -85,7 +86,7 @@ class Bench:
         self.heard: dict[str, Sent] = {'odometry': [], 'relayed': []}
         for topic in self.heard:
             self.node.create_subscription(
-                Odometry, topic, lambda raw, topic=topic: self.hear(topic, raw), 1000, raw=True
+                Odometry, topic, partial(self.hear, topic), 1000, raw=True
             )
         self.reports: list[dict[str, str]] = []
         self.node.create_subscription(DiagnosticArray, 'diagnostics', self.diagnose, 10)
@@ -180,7 +181,8 @@ def latencies_us(sent: Sent, heard: Sent) -> np.ndarray:
     # The first message at or after the end of a tick completes it.
     index = np.searchsorted(stamps, answers)
     known = index < len(times)
-    return (arrivals[known] - times[index[known]]) / 1e3
+    latencies: np.ndarray = (arrivals[known] - times[index[known]]) / 1e3
+    return latencies
 
 
 def measure(bench: Bench, nodes: dict[str, Any], rate_hz: float, seconds: float) -> None:

@@ -36,7 +36,8 @@ RUNS = range(1, 8)
 def off_route_along(model: ModelHead, recording: Recording) -> Floats:
     estimates = estimates_along(Filter(model), recording, lambda *_: None)
     found = np.array([estimate.off_route for estimate, _ in estimates])
-    return found[np.isfinite(found)]
+    known: Floats = found[np.isfinite(found)]
+    return known
 
 
 def area(own: Floats, other: Floats) -> float:

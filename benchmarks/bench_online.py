@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def microseconds(step: Callable[[int], object], count: int) -> Floats:
     return 1e6 * times
 
 
-def warmed(learner: Learner, stream: Stream) -> None:
+def warmed(learner: Learner[Any], stream: Stream) -> None:
     for index in range(WARM):
         learner.add(*stream.sample(index))
     learner.fold()
@@ -170,7 +170,7 @@ def measure_exact(size: int) -> None:
         learner = kind(settings, stream.constant, size, FEW_OBSERVATIONS)
         warmed(learner, stream)
 
-        def step(index: int, learner: Learner = learner) -> None:
+        def step(index: int, learner: Learner[Any] = learner) -> None:
             if learner.add(*stream.sample(index)) is not None:
                 learner.parameters()
 

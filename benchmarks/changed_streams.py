@@ -23,6 +23,8 @@ from two_manifold_ros.simulation.worlds import world_named
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
+    from two_manifold_ros.inspection.motion import Motion
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.simulation.world_course import Way
     from two_manifold_ros.typing import Floats
 
@@ -202,24 +204,25 @@ def _sensed(samples: Floats, more: Floats, begin: int, seed: int, change: Change
 def _real(case: str, seed: int, change: Change) -> Stream:
     """Recordings one after the other, which change after some laps; the seed shifts that."""
     folders, before = REAL_CASES[case]
-    parts: list[tuple[Floats, ...]] = []
+    parts: list[tuple[np.ndarray, ...]] = []
     driven, offset, length_m = 0.0, 0, math.nan
     for folder in folders:
         recording = read_recording(RECORDINGS / folder)
         imu, positions = recording.imu, recording.positions
-        together = put_together(positions, imu)
-        laps = count_laps(together.motion)
-        length_m = laps.length_m if laps else length_m
-        way = way_driven(together.motion) / length_m
+        assert positions is not None  # noqa: S101 - these recordings have some
+        motion = motion_of(recording)
+        found = count_laps(motion)
+        length_m = found.length_m if found else length_m
+        way = way_driven(motion) / length_m
         since = (imu.stamps - imu.first_stamp) * 1e-9
-        here = driven + np.interp(since, together.motion.seconds, way)
+        here = driven + np.interp(since, motion.seconds, way)
         driven = float(here[-1])
         # A new recording begins after a pause.
         shift = offset - int(imu.stamps[0])
         offset = int(imu.stamps[-1]) + shift + PAUSE_NS
         truths = positions_at(positions, imu.stamps)
-        fixes = positions.stamps + shift, positions.positions
-        parts.append((imu.stamps + shift, imu.samples, truths, here, *fixes))
+        fixed = positions.stamps + shift, positions.positions
+        parts.append((imu.stamps + shift, imu.samples, truths, here, *fixed))
     columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
     stamps, samples, truths, laps, fix_stamps, fixes = columns
     order = np.argsort(stamps, kind='stable')
@@ -242,6 +245,14 @@ def _real(case: str, seed: int, change: Change) -> Stream:
         )
     lap_s = float(np.median(np.diff(stamps)) * len(stamps) * 1e-9 / (laps[-1] - laps[0]))
     return Stream(10**18 + stamps, samples, truths, laps, 10**18 + fix_stamps, fixes, lap_s)
+
+
+def motion_of(recording: Recording) -> Motion:
+    """Return the motion of a vehicle whose positions are known and change."""
+    assert recording.positions is not None  # noqa: S101 - see above
+    together = put_together(recording.positions, recording.imu)
+    assert together is not None  # noqa: S101 - see above
+    return together.motion
 
 
 def standing(samples: Floats) -> Floats:

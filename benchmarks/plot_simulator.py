@@ -39,7 +39,9 @@ def draw_track(axes: Axes, track: Track, middle: np.ndarray) -> None:
         zorder=1,
         label=f'more than {100 * BRIDGE_HEIGHT_M:.0f} cm high',
     )
-    dots = axes.scatter(*line[order, :2].T, c=middle[order], s=12, cmap='viridis', zorder=2)
+    dots = axes.scatter(
+        line[order, 0], line[order, 1], c=middle[order], s=12, cmap='viridis', zorder=2
+    )
     axes.figure.colorbar(dots, ax=axes, label='median speed (m/s)', pad=0.01)
     for metres in range(2, int(track.length), 2):
         frame, spot = track.frame(float(metres)), track.position(float(metres))
