@@ -37,10 +37,9 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import Durations
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.route_training import lay_out_drives, usual_tuning
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.time_scales import with_time_scales
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import lay_out_drives, train_model, usual_tuning
 
 CONSTANTS = {**asdict(Durations()), 'starts_off': RouteBelief.starts_off}
 """Values of the durations, and the chance of a belief that a drive starts off the route."""

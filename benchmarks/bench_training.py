@@ -28,9 +28,9 @@ from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.cross_validation import Candidate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed
-from two_manifold_ros.training.fit_filter import Candidate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

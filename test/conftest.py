@@ -35,8 +35,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
 
 # The same examples every time, and no deadline: the first example compiles loops.
 hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)

@@ -17,7 +17,7 @@ from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.training.settings import TrainingSettings

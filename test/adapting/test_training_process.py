@@ -18,7 +18,7 @@ import pytest
 
 from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
 
 
 def text_of(model: Model, path: Path, capsys: pytest.CaptureFixture[str]) -> str:

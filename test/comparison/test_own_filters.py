@@ -21,7 +21,7 @@ from two_manifold_ros.comparison.protocol import plan_bags, SLOT_CAR
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.manifold.selection import KERNELS
-from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

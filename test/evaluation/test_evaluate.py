@@ -30,8 +30,7 @@ from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 

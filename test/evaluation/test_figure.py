@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 

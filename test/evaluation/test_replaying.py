@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.replaying import replay
+from two_manifold_ros.evaluation.evaluate import replay
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.recordings.bag_writer import BagWriter
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 PER_ESTIMATE = {'position', 'odometry', 'predicted_path', 'latent_state', 'markers'}

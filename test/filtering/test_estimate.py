@@ -16,8 +16,7 @@ from two_manifold_ros.filtering.filter import Filter
 if TYPE_CHECKING:
     from filter_runs import Stream
 
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
 
 
 def numbers() -> list[Any]:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from filter_runs import Stream
 
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 

@@ -14,8 +14,7 @@ from two_manifold_ros.filtering.hypothesis_score import HypothesisScorer, PARTS
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 

@@ -24,7 +24,7 @@ from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 

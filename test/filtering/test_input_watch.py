@@ -23,7 +23,7 @@ from two_manifold_ros.ticks.segments import LIMIT_FACTOR
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
 
     Change = Callable[[np.ndarray], np.ndarray]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from filter_runs import Stream
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 

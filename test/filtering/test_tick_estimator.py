@@ -26,7 +26,7 @@ from two_manifold_ros.ticks.segments import Channels
 if TYPE_CHECKING:
     from filter_runs import Stream
 
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
 
 
 WINDOW = 3

@@ -17,7 +17,7 @@ from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.snapshot import REJECTIONS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
 
 INTEGERS = strategies.sampled_from([0, 1, 4, 9, 255, 2**31 - 1, 2**31, 2**32 - 1])
 NUMBERS = strategies.one_of(strategies.floats(-20.0, 20.0), strategies.floats())

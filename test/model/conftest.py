@@ -14,8 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import model_from, model_parts
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
 
 Content: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
 Refusal: TypeAlias = Callable[..., str]

@@ -13,7 +13,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, MemberAffinity
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.model.eigenmap_features import eigenmap_features, EigenmapFeatures
+from two_manifold_ros.model.model import eigenmap_features, EigenmapFeatures
 from two_manifold_ros.ticks.windows import WindowSet
 
 if TYPE_CHECKING:

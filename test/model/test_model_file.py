@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from conftest import Content, Refusal
 
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 BOTH_KINDS = pytest.mark.parametrize('kind', ['spectral', 'route'])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from played_bag import Heard, Pass
 
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
 
 RATE_HZ, SECONDS = 50.0, 12
 

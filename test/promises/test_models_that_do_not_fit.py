@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 LONGEST = 300

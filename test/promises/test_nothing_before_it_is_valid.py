@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conftest import Played
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 SHOWN = (Status.TRACKING, Status.UNSURE)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 AWAY = {Status.LOST, Status.UNSURE, Status.REFUSED}

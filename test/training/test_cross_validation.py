@@ -17,13 +17,11 @@ from two_manifold_ros.hse_hmm.readout import calibration_factors, tempered
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import (
-    hold_out,
-    hold_out_in_turn,
+    Candidate,
     usual_candidate,
     validate,
 )
-from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.fit_filter import Candidate
+from two_manifold_ros.training.dataset import build_dataset, hold_out, hold_out_in_turn
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from two_manifold_ros.ticks.novelty import FamiliarAnchors
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.training.fit_filter import familiar_anchors
+from two_manifold_ros.training.embeddings import familiar_anchors
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model

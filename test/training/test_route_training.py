@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.training.route_training import (
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import (
     choose_stretches,
     MOST_TICKS,
     states_at_places,
     Stretch,
+    train_model,
 )
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.merging import Places
 
@@ -45,7 +45,7 @@ def test_the_file_does_not_grow_with_the_recording(
     monkeypatch: pytest.MonkeyPatch, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     """What is kept of the drives is bounded, and still shows all of the route."""
-    monkeypatch.setattr('two_manifold_ros.training.route_training.MOST_TICKS', 400)
+    monkeypatch.setattr('two_manifold_ros.training.train.MOST_TICKS', 400)
     model = train_model([slot_car_laps[0]], SETTINGS)
     known = np.isfinite(model.track).all(axis=1)
     assert 300 < known.sum() <= 400

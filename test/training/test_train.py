@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 import json
 from typing import Any, TYPE_CHECKING
 
@@ -13,13 +13,11 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.training import tuning as tune_module
-from two_manifold_ros.training.cross_validation import capped_mean, Fold, hold_out, usual_candidate
-from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.route_training import RouteFold, usual_tuning
+from two_manifold_ros.training.cross_validation import capped_mean, Fold, usual_candidate
+from two_manifold_ros.training.dataset import build_dataset, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import RouteFold, train_model, usual_tuning
 from two_manifold_ros.training.tuning import (
     given_names,
     ORDER,
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.learning import Tuning
 
 
 @pytest.mark.parametrize(
@@ -282,7 +281,7 @@ def test_a_trial_is_the_score_of_a_validation(
     fit, held = hold_out(dataset.segments, dataset.window)
     trial = bench(settled)
     assert isinstance(trial, Trial)
-    squares = RouteFold(fit, held, dataset, SETTINGS).squared_errors(Tuning())
+    squares = RouteFold(fit, held, dataset, SETTINGS).squared_errors(SETTINGS)
     positions = np.concatenate([segment.positions for segment in fit])
     lost_m = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
     score_m = capped_mean(np.concatenate([square[20:] for square in squares]), lost_m)
@@ -424,7 +423,7 @@ def test_it_starts_from_what_is_trained_without_it(
 
     monkeypatch.setattr(tune_module, 'TrialBench', lambda *_: attempt)
     tuning = tune(slot_car_laps[:1], settings, GIVEN, 3)
-    assert usual_candidate(starts[0]).as_json() == spectral_model.summary['chosen']
+    assert asdict(usual_candidate(starts[0])) == spectral_model.summary['chosen']
     assert starts[0].rate_hz == spectral_model.rate_hz
     assert starts[0].window == spectral_model.window
     assert len(starts) == 3

@@ -14,8 +14,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import Segment
-from two_manifold_ros.training.cross_validation import hold_out
-from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.dataset import build_dataset, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.tuning_trials import (
     clearly_better,

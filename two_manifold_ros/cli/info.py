@@ -10,8 +10,8 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import header_of, load_model
-from two_manifold_ros.model.route_model import RouteModel
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json, add_topics, Progress, recordings_of
-from two_manifold_ros.evaluation.replaying import replay
+from two_manifold_ros.evaluation.evaluate import replay
 from two_manifold_ros.interface.topics import PUBLISHED
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.bag_writer import BagWriter

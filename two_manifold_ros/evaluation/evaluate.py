@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Score a model over recordings, beside two baselines."""
+"""
+Run the filter over recordings: score it beside two baselines, or replay it into a bag.
+
+A replay holds what the filter node would publish.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,11 @@ from two_manifold_ros.evaluation.scores import (
 )
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import LEVELS
+from two_manifold_ros.interface.messages import messages_of
+from two_manifold_ros.interface.parameters import FilterParameters
+from two_manifold_ros.interface.status import diagnostics_message
+from two_manifold_ros.interface.topics import choose_frames, Topics
 from two_manifold_ros.ticks.segments import (
     median_interval_ns,
     positions_at,
@@ -32,7 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.interface.topics import Frames
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -46,8 +57,8 @@ class FilterRun:
     """
     Every estimate of a run over one recording, from the first full window on.
 
-    The filter would have published only some of them; the others are here as well, so that an
-    error that was never published still counts.
+    The filter would have published only those that are ``told``; the others are here as well, so
+    that an error that was never published still counts.
 
     Parameters
     ----------
@@ -56,8 +67,6 @@ class FilterRun:
     positions : (T, H, 2), covariances : (T, H, 2, 2)
         Metres and m^2, at the horizons of the model. Where a position is not usable, the mean
         position of the model stands for it, without a covariance (NaN).
-    told : (T,) bool
-        Whether the estimate was valid.
     withheld, reasons
         For each cause of the others how many there are, and the last sentence about it.
     seconds_per_tick : (S,)
@@ -135,8 +144,8 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
     Raises
     ------
     InputError
-        If the model is not for an IMU, the IMU is slower than the ticks of the model, a channel
-        the model uses is dead, or the positions are in another frame.
+        If the IMU has other channels, or is slower than the ticks of the model, a channel that the
+        model uses is dead, or the positions are in another frame.
 
     """
     imu = recording.imu
@@ -144,8 +153,7 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
     if model.channels.names != imu.names:
         msg = (
             f'{place} brings {imu.names[0]} and its like, but the model takes '
-            f'{model.channels.names[0]} and its like; '
-            'run it where it was learned'
+            f'{model.channels.names[0]} and its like; run it where it was learned'
         )
         raise InputError(msg)
     if not len(imu.stamps):
@@ -291,16 +299,10 @@ def compare(
     """
     pairs = list(zip(recordings, runs, strict=True))
     horizons, period_ns = model.horizons, model.period_ns
-    truths = [
-        np.stack(
-            [
-                positions_at(recording.positions, run.stamps + horizon * period_ns)
-                for horizon in horizons
-            ],
-            axis=1,
-        )
-        for recording, run in pairs
-    ]
+    truths = []
+    for recording, run in pairs:
+        ahead = [run.stamps + horizon * period_ns for horizon in horizons]
+        truths.append(np.stack([positions_at(recording.positions, at) for at in ahead], axis=1))
     if not any(np.isfinite(truth).any() for truth in truths):
         names = ', '.join(recording.name for recording in recordings)
         msg = (
@@ -333,3 +335,59 @@ def compare(
             )
         )
     return Evaluation(tuple(scores), tuple(runs), tuple(truths))
+
+
+def replay(
+    model: ModelHead,
+    recording: Recording,
+    bag: BagWriter,
+    progress: Callable[[str, float], None] = lambda *_: None,
+) -> dict[str, int]:
+    """
+    Filter a recording into an open bag, each message at the stamp of its estimate.
+
+    Diagnostics come once a second of the recording, without the times that the computer took, so
+    that the same recording and model give the same bytes. Returned are the messages per topic.
+
+    Raises
+    ------
+    InputError
+        If the recording does not fit the model, or no estimate of it is valid.
+
+    """
+    check_fit(model, recording)
+    live = Filter(model, FilterParameters.particles_rate_hz)
+    frames = choose_frames(model)
+    written: dict[str, int] = {}
+    next_report, second_ns = 0, 1_000_000_000
+
+    def write(topic: str, msgtype: str, stamp_ns: int, message: dict[str, object]) -> None:
+        bag.write(f'/{topic}', msgtype, stamp_ns, message)
+        written[topic] = written.get(topic, 0) + 1
+
+    for estimate, _ in estimates_along(live, recording, progress):
+        for topic, msgtype, message in messages_of(estimate, model, frames):
+            write(topic, msgtype, estimate.stamp_ns, message)
+        # A recording may jump back, after which the next report would be far away.
+        if not next_report - second_ns <= estimate.stamp_ns < next_report:
+            next_report = estimate.stamp_ns + second_ns
+            report = _health(live, estimate, frames)
+            write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
+    if Topics.POSITION.name not in written:
+        msg = (
+            f'{recording.name}: there is nothing to write, the filter ended {live.why}; give more '
+            f'than one window of {model.window / model.rate_hz:.1f} s'
+        )
+        raise InputError(msg)
+    return written
+
+
+def _health(live: Filter, estimate: Estimate, frames: Frames) -> dict[str, object]:
+    """Return the diagnostics of a tick, without the times that the computer took."""
+    values: dict[str, float | str] = {'status': estimate.status.value, 'cause': estimate.cause}
+    values |= dict(sorted(live.counters.items()))
+    values |= {name: getattr(estimate, name) for name in ('evidence', 'familiarity', 'ellipse_m')}
+    level = LEVELS[estimate.status]
+    return diagnostics_message(
+        estimate.stamp_ns, 'replay', level, estimate.why, values, frames.child
+    )

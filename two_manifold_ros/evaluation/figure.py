@@ -12,7 +12,9 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
+    from collections.abc import Callable
+
+    from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun, HorizonScore
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats
 
@@ -90,37 +92,34 @@ def _lines_to_true(run: FilterRun, truth: Floats, chosen: Bools) -> Floats:
 def _draw_errors(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  # noqa: ANN401
     from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415 - as above
 
-    seconds = np.array([each.horizon for each in evaluation.scores]) / model.rate_hz
     scores = evaluation.scores
-    along = [each.model.along_rmse_m for each in scores]
-    across = [each.model.cross_rmse_m for each in scores]
+    seconds = np.array([each.horizon for each in scores]) / model.rate_hz
     own: dict[str, Any] = {'color': 'tab:blue', 'marker': '.', 'lw': 1.0}
-    curves: list[tuple[str, list[float | None], dict[str, Any]]] = [
+    curves: list[tuple[str, Callable[[HorizonScore], float | None], dict[str, Any]]] = [
+        ('model, all ticks', lambda each: each.model.all.rmse_m, own | {'marker': 'o', 'lw': 2.0}),
         (
-            'model, all ticks',
-            [each.model.all.rmse_m for each in scores],
-            {'color': 'tab:blue', 'marker': 'o', 'lw': 2.0},
+            'all ticks, along the direction of travel',
+            lambda each: each.model.along_rmse_m,
+            own | {'ls': '--'},
         ),
-        ('all ticks, along the direction of travel', along, own | {'ls': '--'}),
-        ('all ticks, across it', across, own | {'ls': ':'}),
+        ('all ticks, across it', lambda each: each.model.cross_rmse_m, own | {'ls': ':'}),
         (
             'always the mean position',
-            [each.mean.all.rmse_m for each in scores],
+            lambda each: each.mean.all.rmse_m,
             {'color': 'tab:gray', 'marker': 's'},
         ),
         (
             'last true position',
-            [each.previous.all.rmse_m for each in scores],
+            lambda each: each.previous.all.rmse_m,
             {'color': 'tab:orange', 'marker': '^'},
         ),
     ]
     if evaluation.told and evaluation.withheld:
-        values = [each.model.rmse_m for each in scores]
         style = {'color': 'tab:cyan', 'marker': 'x', 'lw': 1.0}
-        curves.insert(3, ('model, valid ticks only', values, style))
-    for label, values, style in curves:
+        curves.insert(3, ('model, valid ticks only', lambda each: each.model.rmse_m, style))
+    for label, error, style in curves:
         # On this scale nothing is zero, as the last true position is at horizon 0.
-        numbers = np.array([value or np.nan for value in values])
+        numbers = np.array([error(each) or np.nan for each in scores])
         axes.plot(seconds, numbers, label=label, **style)
     axes.set_yscale('log')
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

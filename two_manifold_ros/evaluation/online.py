@@ -36,20 +36,14 @@ AFTERWARDS = 0
 @dataclass(frozen=True)
 class Row:
     """
-    What one learner, or what stands beside it, reached on one lap.
+    What one learner, or what stands beside it (``offline`` or ``mean``), reached on one lap.
 
     Parameters
     ----------
-    lap
-        Number from 1; ``AFTERWARDS`` for everything after the positions ended.
-    seconds
-        When the lap begins.
-    name
-        Of the learner, ``offline`` or ``mean``.
-    rmse_m, median_m
-        Over all looks, valid or not, metres.
-    told
-        Share of them with a valid estimate.
+    lap, seconds
+        Number from 1, ``AFTERWARDS`` for all after the positions ended; and when it begins.
+    rmse_m, median_m, told
+        Errors over all looks, valid or not, metres, and the share with a valid estimate.
 
     """
 
@@ -64,19 +58,9 @@ class Row:
 @dataclass(frozen=True)
 class LearningCurve:
     """
-    Errors by lap.
+    Errors by lap, then in the order of ``names``; positions were known for ``known_s`` seconds.
 
-    Parameters
-    ----------
-    rows
-        By lap, then in the order of ``names``.
-    names
-        Of all that are compared.
-    known_s
-        Seconds with positions.
-    laps
-        Whether laps could be counted, or ten parts of equal time stand for them.
-
+    Ten parts of equal time stand for ``laps`` if none could be counted.
     """
 
     rows: tuple[Row, ...]
@@ -162,10 +146,8 @@ def learning_curve(
             chosen = (laps == lap) & np.isfinite(each)
             if chosen.any():
                 rmse_m = float(np.sqrt(np.mean(each[chosen] ** 2)))
-                median_m, share = (
-                    float(np.median(each[chosen])),
-                    float(np.mean(told[name][chosen])),
-                )
+                median_m = float(np.median(each[chosen]))
+                share = float(np.mean(told[name][chosen]))
                 begin_s = float(stream.seconds[laps == lap][0])
                 rows.append(Row(lap, begin_s, name, rmse_m, median_m, share))
     end_s = float(stream.seconds[known][-1])
@@ -186,21 +168,9 @@ class _Stream:
     """
     Recordings one after the other, and moments at which the newest estimate is looked at.
 
-    Attributes
-    ----------
-    drives, samples : (T,) int64
-        Recording of each look, and the sample after which it is.
-    seconds : (T,)
-        Of all recordings one after the other.
-    truths : (T, 2)
-        Positions, NaN where unknown.
-    laps : (T,)
-        Laps driven until then; tenths of the whole where none can be counted.
-    lap_s
-        How long a lap takes.
-    counted
-        Whether laps could be counted.
-
+    Each look has its drive, the sample after which it is, its time over all recordings, s, the
+    true position (NaN where unknown), and the laps of ``lap_s`` seconds driven until then, which
+    are tenths of the whole where none can be ``counted``.
     """
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
@@ -269,26 +239,11 @@ class _Stream:
         progress: Callable[[str, float], None] = lambda *_: None,
     ) -> tuple[Floats, Bools]:
         """
-        Feed a filter or a learner, and look at its newest estimates.
+        Feed a filter or a learner with a span of the stream, and look at its newest estimates.
 
-        Parameters
-        ----------
-        push, add_reference
-            Of the filter or learner: take a sample, and a position.
-        mean : (T,)
-            Error of the mean position, which stands for a position that is not there at all.
-        span_s
-            Part of the stream that it is fed with.
-        known_s
-            Until when positions are given.
-        progress
-            Called with the share done.
-
-        Returns
-        -------
-        errors : (T,), told : (T,) bool
-            NaN where the truth is unknown.
-
+        Returned are errors (T,), NaN where the truth is unknown, and which estimates were told.
+        Where none is usable the error is that of the mean position. Positions are given until
+        ``known_s``.
         """
         errors, told = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):

@@ -71,19 +71,10 @@ class Score(ErrorSummary):
 
 def score(errors: Floats, covariances: Floats, told: Bools, directions: Floats) -> Score:
     """
-    Score predictions.
+    Score predictions by (T, 2) errors, predicted minus true in metres, NaN without a truth.
 
-    Parameters
-    ----------
-    errors : (T, 2)
-        Predicted minus true, metres, NaN where the truth is not known.
-    covariances : (T, 2, 2)
-        m^2, NaN where there is no ellipse.
-    told : (T,) bool
-        Whether each prediction was told.
-    directions : (T, 2)
-        Unit vectors, see ``travel_directions``.
-
+    The (T, 2, 2) covariances are NaN where there is no ellipse; ``told`` says which predictions
+    were; directions are those of ``travel_directions``.
     """
     known: Bools = np.asarray(np.isfinite(errors).all(axis=1))
     every = summarise(errors[known], covariances[known])
@@ -146,18 +137,7 @@ def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
     far as they are known. Where the vehicle stands still, or nothing is known, it is the last
     direction known before, or the first of all.
 
-    Parameters
-    ----------
-    stream
-        True positions.
-    stamps : (T,) int64
-        In any order, ns.
-
-    Returns
-    -------
-    (T, 2)
-        Unit vectors; NaN if the vehicle never moves.
-
+    For (T,) stamps in any order, ns, these are (T, 2) unit vectors; NaN if it never moves.
     """
     nowhere = np.full((len(stamps), 2), np.nan)
     if stream is None or not len(stream.stamps):

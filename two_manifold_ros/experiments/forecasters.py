@@ -19,8 +19,8 @@ from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.random_features import fourier_features
+from two_manifold_ros.training.cross_validation import filtered_states
 from two_manifold_ros.training.embeddings import embed
-from two_manifold_ros.training.fit_filter import filtered_states
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from two_manifold_ros.acceleration import compiled
 from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.ticks.averaging import hold_until
 from two_manifold_ros.ticks.rest import longest_runs, ROUNDING
 from two_manifold_ros.ticks.segments import LIMIT_FACTOR

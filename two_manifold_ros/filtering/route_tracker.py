@@ -22,7 +22,7 @@ from two_manifold_ros.ticks.novelty import UNFAMILIAR
 from two_manifold_ros.ticks.rest import alike
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.route_model import RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.typing import Floats, Ints
 
 

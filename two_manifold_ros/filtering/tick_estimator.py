@@ -15,8 +15,7 @@ from two_manifold_ros.filtering.route_tracker import RouteTracker
 from two_manifold_ros.filtering.state_machine import EllipseLimits, StateMachine, TickDiagnostics
 from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
-from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.model.model import Model, RouteModel
 
 if TYPE_CHECKING:
     from collections import Counter

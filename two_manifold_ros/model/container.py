@@ -46,13 +46,8 @@ def refusal(path: str | Path, error: Exception, otherwise: str) -> InputError:
     """
     Return the one sentence with which the model in a file is refused.
 
-    Parameters
-    ----------
-    path, error
-        The file, and what reading it raised.
-    otherwise
-        The cause where a library raised it, whose words a reader cannot use.
-
+    The cause is what reading it raised, or ``otherwise`` where a library raised it, whose words a
+    reader cannot use.
     """
     cause = error if isinstance(error, UnfitError) else otherwise
     return InputError(f'{path}: the model is refused: {cause}; copy it again or train it anew')
@@ -73,10 +68,8 @@ def write_container(
     ----------
     path
         File to write or replace.
-    header
-        JSON values only, all numbers finite.
-    arrays
-        Arrays of numbers by any name but ``header``.
+    header, arrays
+        JSON values, all numbers finite, and arrays of numbers by any name but ``header``.
     what
         Noun for the content, used in error messages.
 
@@ -102,15 +95,7 @@ def write_container(
 
 
 def replace_file(path: str | Path, write: Callable[[IO[bytes]], object], what: str) -> None:
-    """
-    Write a file to a temporary one beside its path and rename it, see `write_container`.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
-
-    """
+    """Write a file to a temporary one beside its path and rename it, as `write_container` does."""
     target = Path(path)
     temporary: Path | None = None
     try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -70,9 +71,7 @@ BOUNDS = Bounds()
 
 def check_size(name: str, *lengths: int, most: int = BOUNDS.buffer) -> None:
     """Refuse lengths whose product is more than a filter can take."""
-    product = 1
-    for length in lengths:
-        product *= int(length)
+    product = math.prod(map(int, lengths))
     if product > most:
         refuse(f'{name} would take {product} numbers, more than {most}')
 
@@ -112,12 +111,8 @@ class ModelHead(ABC):
 
     Parameters
     ----------
-    rate_hz, period_ns
-        Ticks per second and length of a tick.
-    max_gap_ns
-        Longest step between samples that is no gap.
-    window
-        Ticks in a window.
+    rate_hz, period_ns, max_gap_ns, window
+        Ticks per second, length of a tick, longest step that is no gap, and ticks in a window.
     horizons
         Ticks ahead at which positions are read out, 0 first.
     imu_topic, imu_frame_id, position_topic, frame_id
@@ -126,11 +121,9 @@ class ModelHead(ABC):
         Origin of the tangent plane if the positions were geodetic.
     channels
         Names, scaling and range of the values in a sample.
-    track : (T, 2)
+    track : (T, 2), mean_position : (2,)
         Positions of the training in order, metres, also those that the read-out ``mkdr``
-        estimated; NaN rows between segments. A route keeps some laps of them.
-    mean_position : (2,)
-        Mean of all positions of the training.
+        estimated; NaN rows between segments. A route keeps some laps of them. And their mean.
     summary
         How the model was trained and what it reached, JSON values only.
 
@@ -162,15 +155,7 @@ class ModelHead(ABC):
         return self.channels.live_names
 
     def validate(self) -> None:
-        """
-        Check the clock, the horizons and the channels of a model whose fields have their types.
-
-        Raises
-        ------
-        UnfitError
-            Naming the first thing that does not fit.
-
-        """
+        """Check clock, horizons and channels; an ``UnfitError`` names the first that is wrong."""
         channels, count = self.channels, len(self.channels.names)
         check_range('rate_hz', self.rate_hz, BOUNDS.least)
         check_range('period_ns', self.period_ns, 1, BOUNDS.tick_ns)

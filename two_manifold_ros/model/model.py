@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A spectral model: everything its filter needs, and nothing of the bags it came from."""
+"""
+Models of the spectral filter and of the route, and eigenmaps as features.
+
+They hold everything that a filter needs, and nothing of the bags; a `RouteModel` is the default.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, spectral_radius, transition
 from two_manifold_ros.manifold.selection import check_extension
@@ -21,24 +26,28 @@ from two_manifold_ros.model.head import (
     check_size,
     TrainedModel,
 )
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
+from two_manifold_ros.ticks.sliding import direct_distances
+from two_manifold_ros.ticks.windows import WindowSet
+from two_manifold_ros.tpsr import features as tpsr_features
 
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Readout
     from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
+    from two_manifold_ros.route.route import Route
     from two_manifold_ros.ticks.novelty import FamiliarAnchors
     from two_manifold_ros.ticks.rest import RestRule
+    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)
 class Model(TrainedModel):
     """
-    A model of the spectral filter.
+    A model of the spectral filter: tables, operator and read-out of the HMM, see ``hse_hmm``.
 
     Parameters
     ----------
-    tables, operator, readout
-        The HMM, see ``hse_hmm``.
     familiarity
         What is typical for unseen windows of the route.
     warm_start
@@ -127,3 +136,218 @@ class Model(TrainedModel):
             shapes = {'coefficients': (columns, 2, self.states), 'covariances': (columns, 2, 2)}
             check_shapes(readout, shapes, 'readout.')
             check_covariances('readout.covariances', vars(readout)['covariances'])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteModel(TrainedModel):
+    """
+    A model of the belief about the place on a route.
+
+    Its windows of training are at most ``training.train.MOST_TICKS`` ticks long together, however
+    long the recordings: the input is compared with them, see ``filtering``.
+
+    Parameters
+    ----------
+    lowest, highest : (d,)
+        Least and largest mean of a training window, of each live channel, standardised.
+    still : (d,) int64
+        Most ticks in a row of training in which each live channel did not change.
+    most_still
+        Most ticks in a row of training in which no channel changed at all.
+
+    """
+
+    route: Route
+    lowest: Floats
+    highest: Floats
+    still: Ints
+    most_still: int
+
+    @property
+    def states(self) -> int:
+        """Dimension of the state, k."""
+        return int(self.route.states.shape[-1])
+
+    def validate(self) -> None:
+        """Check also shapes, ranges, indices and chances of the route."""
+        super().validate()
+        check_range('most_still', self.most_still, 0, BOUNDS.count)
+        check_shapes(self, dict.fromkeys(('lowest', 'highest', 'still'), (self.live,)))
+        check_range('still', self.still, 0, BOUNDS.count)
+        if not (self.lowest <= self.highest).all():
+            refuse('its windows have means whose least is above the largest')
+        _check_shapes(self.route, self.live, len(self.horizons) + 1)
+        _check_ranges(self.route)
+        _check_ways(self.route)
+        _check_chances(self.route)
+        check_covariances('route.covariances', self.route.covariances)
+
+
+def _check_shapes(route: Route, channels: int, columns: int) -> None:
+    """
+    Check every array of a route with d live channels and H + 1 targets.
+
+    Each is written as one letter per axis, see `Route`: (d) channels, (m) memories, (h) hidden
+    channels, the slow means, (f) features, (p) places, (e) their ends, (l) ways, (r, s) rows and
+    steps of a move, (y, j) hypotheses and jumps, (t) targets, (k) states.
+    """
+    if route.channels != channels:
+        refuse(f'route.channels is {route.channels}, where {channels} channels are live')
+    places, memories, ways = (
+        max(array.size, 1) for array in (route.noise, route.gains, route.targets_of)
+    )
+    states, features = route.states.shape[-1], channels * (1 + memories)
+    if not 1 <= states <= BOUNDS.states or not features <= BOUNDS.features:
+        refuse(f'its route has {states} states and {features} features')
+    check_size('route.means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
+    check_size('route.targets_of', len(PLACED), ways, most=BOUNDS.step)
+    sizes = {
+        'd': channels, 'm': memories, 'h': channels * memories, 'f': features, 'p': places,
+        'e': places + 1, 'l': ways, 'r': max(route.moves.shape[0], 2),
+        's': max(route.moves.shape[-1], 1), 'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns,
+        'k': states, '0': 0, '2': 2,
+    }  # fmt: skip
+    axes = {
+        'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
+        'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'beginnings': '2p', 'shifts': 'd',
+        'stops': '2p', 'rates': 'p', 'tick_lengths': 'p', 'pulls': 'p', 'fastest': 'p',
+        'forward': 'd', 'begins': 'e', 'targets_of': 'l', 'steps_of': 'l', 'shares_of': 'l',
+        'moves': 'rs', 'exchanges': 'yy', 'jumps': 'yj', 'targets': 'pt2', 'drifts': 'pt2',
+        'covariances': 'pt22', 'factors': 't', 'states': 'pk',
+    }  # fmt: skip
+    check_shapes(
+        route, {name: tuple(sizes[axis] for axis in axes[name]) for name in axes}, 'route.'
+    )
+    # Of each density, its axis and that of what it is given.
+    densities = {
+        'rest': 'dh', 'rest_alone': 'd0', 'other': 'dh', 'slow': 'dh', 'rest_means': 'h0',
+        'other_means': 'h0',
+    }  # fmt: skip
+    for name, axes_of in densities.items():
+        size, given = (sizes[axis] for axis in axes_of)
+        density = getattr(route, name)
+        shapes = {'slopes': (size, given), 'offset': (size,), 'root': (size, size)}
+        check_shapes(density, shapes, f'route.{name}.')
+        # Differences of a few thousand in the logarithm of a density decide everything.
+        check_range(f'route.{name}.level', density.level, -1e6, 1e6)
+        check_range(f'route.{name}.tail', density.tail, BOUNDS.least)
+
+
+def _check_ranges(route: Route) -> None:
+    """Check numbers; speeds and accelerations may be far beyond those of any vehicle."""
+    some, one, fast = BOUNDS.least, 1.0 + 1e-9, 1e3
+    ranges = {
+        'sharpness persistence tail moves_a_row pace_spread pace_noise noise factors':
+            (some, BOUNDS.number),
+        'new_level': (-1e6, 1e6),
+        'gains': (some, 1.0),
+        'pace_kept trust halts': (0.0, 1.0),
+        # Sums of shares exceed one by rounding.
+        'shares_of': (0.0, one),
+        'fastest': (1.0, fast),
+        'rates tick_lengths': (some, fast),
+        'mistakable usual_change shifts': (0.0, fast),
+        'pulls forward forward_offset': (-fast, fast),
+    }  # fmt: skip
+    for names, (least, most) in ranges.items():
+        for name in names.split():
+            check_range(f'route.{name}', getattr(route, name), least, most)
+    if not (route.states[:, 0] == 1.0).all():
+        refuse('the states of its route do not begin with the constant')
+
+
+def _check_ways(route: Route) -> None:
+    """Check where places lead: indices that exist, and no more than every drive."""
+    places, steps = len(route.noise), route.moves.shape[1]
+    counts = np.diff(route.begins)
+    if route.begins[0] != 0 or route.begins[-1] != len(route.targets_of) or counts.min() < 1:
+        refuse('route.begins does not count the ways of each place')
+    check_range('route.targets_of', route.targets_of, 0, places - 1)
+    check_range('route.steps_of', route.steps_of, 0, steps - 1)
+    ways = np.repeat(np.arange(places), counts) * steps + route.steps_of
+    if (np.bincount(ways, route.shares_of) > 1.0 + 1e-9).any():
+        refuse('route.shares_of lead more than everything on from a place')
+
+
+def _check_chances(route: Route) -> None:
+    if route.exchanges[-1, :-1].any():
+        refuse('route.exchanges lead from elsewhere to the same place, where no place is')
+    together = np.concatenate([route.exchanges, route.jumps], axis=1)
+    for name, chances in (
+        ('moves', route.moves),
+        ('beginnings', route.beginnings.reshape(1, -1)),
+        ('exchanges and route.jumps', together),
+    ):
+        if (chances < 0.0).any() or not np.allclose(chances.sum(axis=-1), 1.0, atol=1e-9):
+            refuse(f'route.{name} are no chances that sum to one')
+    rows = [HYPOTHESES.index(name) for name in ('on', 'on new', 'stands')]
+    check_range('route.stops', route.stops, 0.0, route.exchanges[rows, rows].min())
+
+
+@dataclass(frozen=True)
+class EigenmapFeatures:
+    """
+    The coordinates that the extension of an embedding gives to windows.
+
+    They are features for a TPSR; the embedding stays what it was in training. A point is a
+    standardised window, flat, tick after tick as in ``WindowSet.rows``. It costs its distances to
+    all training windows, O(n w d). An ``InputError`` says that windows and extension (mathematics,
+    section 8) do not fit together.
+    """
+
+    windows: WindowSet
+    extension: Extension
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        series, starts = self.windows.series, self.windows.starts
+        tpsr_features.check_count('width', self.windows.width)
+        tpsr_features.check_array('series', series, (None, None), 'float64')
+        tpsr_features.check_array('starts', starts, (None,), 'int64')
+        if not (starts.min() >= 0 and starts.max() <= series.shape[1] - self.windows.width):
+            tpsr_features.refuse('starts lie outside the series')
+        try:
+            check_extension(self.extension, len(self.windows))
+        except ValueError as error:
+            tpsr_features.refuse(str(error))
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in a window."""
+        return self.windows.width * len(self.windows.series)
+
+    @property
+    def size(self) -> int:
+        """Coordinates of the embedding."""
+        return len(self.extension.offset)
+
+    def transform(self, points: Floats) -> Floats:
+        """
+        Return the (n, size) coordinates of (n, inputs) windows.
+
+        Raises
+        ------
+        InputError
+            If the points have another shape or are not finite, or a window resembles no training
+            window: there is nothing to extend from, and a guess would be learned as if seen.
+
+        """
+        points = tpsr_features.check_points(points, self.inputs)
+        features = np.empty((len(points), self.size))
+        for point, row in zip(points, features, strict=True):
+            window = np.ascontiguousarray(point.reshape(self.windows.width, -1).T)
+            squared = direct_distances(self.windows.series, window)[self.windows.starts]
+            coordinates = self.extension.transform(squared)
+            if coordinates is None:
+                msg = (
+                    'a window resembles none of the training windows; leave it out, or train the '
+                    'model on such driving as well'
+                )
+                raise InputError(msg)
+            row[:] = coordinates
+        return features
+
+
+def eigenmap_features(model: Model) -> EigenmapFeatures:
+    """Return the coordinates of the state of a trained model as features, no constant."""
+    return EigenmapFeatures(WindowSet(model.series, model.starts, model.window), model.warm_start)

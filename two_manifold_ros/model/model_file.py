@@ -24,8 +24,7 @@ from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES
 from two_manifold_ros.model.container import read_container, refusal, refuse, write_container
 from two_manifold_ros.model.head import BOUNDS
-from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.route.route import Density, Route
 from two_manifold_ros.ticks.novelty import FamiliarAnchors
@@ -111,15 +110,7 @@ def model_parts(model: ModelHead) -> tuple[dict[str, Any], Arrays]:
 
 
 def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> ModelHead:
-    """
-    Return the model of what was read from a file, if it can be filtered with.
-
-    Raises
-    ------
-    InputError
-        If it is of another version, or does not fit together.
-
-    """
+    """Return the model of what was read from a file; ``InputError`` as in `load_model`."""
     form, version = str(header.get('format')), header.get('version')
     if form.startswith(CHECKPOINT_FORMAT):
         msg = (

@@ -8,7 +8,7 @@ What the belief about the place has to choose is fitted in another way, see ``ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 import itertools
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.belief import (
+    Belief,
     Recollection,
     SHARE,
     SMALLEST_EVIDENCE,
@@ -23,37 +24,37 @@ from two_manifold_ros.hse_hmm.belief import (
 )
 from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
+    fit_ridge,
     segment_targets,
     SharpenedReadout,
     tempered,
     training_targets,
 )
-from two_manifold_ros.hse_hmm.tables import transition
+from two_manifold_ros.hse_hmm.tables import (
+    make_ridge_kernel,
+    median_observation_distance,
+    RawKernel,
+    transition,
+)
 from two_manifold_ros.manifold.selection import gains_by_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
-from two_manifold_ros.training.dataset import any_position
+from two_manifold_ros.training.dataset import any_position, hold_out, hold_out_in_turn
 from two_manifold_ros.training.embeddings import embed, impute_positions, TPSR_STATES
-from two_manifold_ros.training.fit_filter import (
-    Candidate,
-    fit_filter,
-    make_operator,
-    run_closed_loop,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from two_manifold_ros.hse_hmm.readout import Readout
+    from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
+    from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.dataset import Dataset, Split
     from two_manifold_ros.training.embeddings import Embeddings
-    from two_manifold_ros.training.fit_filter import FittedFilter
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
     Segments = Sequence[Segment]
-    Split = tuple[list[Segment], list[Segment]]
-    Score = Callable[[Candidate], float]
 
 
 LOST_SHARE = 0.25
@@ -78,103 +79,113 @@ def squared_distances(errors: Floats) -> Floats:
     return squares
 
 
-def hold_out(segments: Segments, window: int) -> Split:
+@dataclass(frozen=True)
+class Candidate:
     """
-    Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
-
-    One block at the end of the longest segment of a short recording; up to four, evenly spread,
-    where each is still long enough. What is left on either side of a block is kept where it is
-    longer than two windows.
-
-    Returns
-    -------
-    fit, held
-        ``held`` is empty if no segment is long enough to spare a block.
-
-    """
-    total, least = sum(map(len, segments)), _least_ticks(window)
-    blocks = min(4, int(0.25 * total) // (2 * least) or 1)
-    length = int(0.25 * total / blocks)
-    if length < least:
-        return list(segments), []
-    ends = [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
-    if blocks == 1:
-        # Anywhere else a seam could cut the only block in two that are both too short.
-        longest = max(range(len(segments)), key=lambda index: len(segments[index]))
-        ends = [sum(map(len, segments[: longest + 1]))]
-    return _take_ticks_out(segments, [(end - length, end) for end in ends], window)
-
-
-def hold_out_in_turn(segments: Segments, window: int) -> list[Split]:
-    """
-    Split segments four times, each time with another quarter held out, as `hold_out` does.
-
-    Of a recording that can spare no more than a block at a time, all of it is seen as unseen.
-    Quarters that hold no block that is long enough, or leave nothing to fit, are left out.
-    """
-    total = sum(map(len, segments))
-    quarters = itertools.pairwise([total * block // 4 for block in range(5)])
-    turns = [_take_ticks_out(segments, [quarter], window) for quarter in quarters]
-    return [(fit, held) for fit, held in turns if fit and held]
-
-
-def _least_ticks(window: int) -> int:
-    """Return the ticks of a block: a window to fill, and as much again and more to be scored."""
-    return round(2.5 * window)
-
-
-def _take_ticks_out(segments: Segments, blocks: list[tuple[int, int]], window: int) -> Split:
-    """Hold out blocks of ticks, which are numbered over all segments."""
-    begins = itertools.accumulate(map(len, segments), initial=0)
-    cuts: list[list[tuple[int, int, int, int]]] = []
-    for segment, begin in zip(segments, begins, strict=False):
-        cuts.append([])
-        for first, last in blocks:
-            start, stop = max(first - begin, 0), min(last - begin, len(segment))
-            if stop - start >= _least_ticks(window):
-                cuts[-1].append((start, start, stop, stop))
-    return take_out(segments, cuts, window)
-
-
-def take_out(
-    segments: Segments, cuts: Sequence[Sequence[tuple[int, int, int, int]]], window: int
-) -> Split:
-    """
-    Split segments into parts to fit, those of at most two windows dropped, and held-out blocks.
+    Choices that closed-loop validation compares.
 
     Parameters
     ----------
-    segments, window
-        Training ticks, and how many a window has.
-    cuts
-        For each segment its blocks in order: end of the fit before it, first tick of the block
-        and the one after its last, begin of the fit after it. An empty block is not held.
+    states, neighbours
+        Dimension of the state, and nearest neighbours of a window where a kernel has a graph.
+    bandwidth_factor, ridge
+        Bandwidth of the observation kernel in median distances between observations, and ridge of
+        the observation operator, ``None`` for the raw kernel.
 
     """
-    fit: list[Segment] = []
-    held: list[Segment] = []
-    for segment, blocks in zip(segments, cuts, strict=True):
-        position = 0
-        for before, first, last, after in blocks:
-            if last > first:
-                held.append(segment.part(first, last))
-            fit.append(segment.part(position, max(before, position)))
-            position = max(after, position)
-        fit.append(segment.part(position, len(segment)))
-    return [part for part in fit if len(part) > 2 * window], held
+
+    states: int
+    bandwidth_factor: float = 1.4
+    ridge: float | None = None
+    neighbours: int = 30
+
+
+@dataclass(frozen=True)
+class FittedFilter:
+    """An HMM with its read-out, its covariances not yet calibrated."""
+
+    directions: SharedDirections
+    tables: Tables
+    operator: ObservationOperator
+    readout: Readout
+
+
+def fit_filter(
+    embeddings: Embeddings, targets: Floats, candidate: Candidate, readout: str
+) -> FittedFilter:
+    """
+    Build the filter of a candidate.
+
+    The targets (n, c, 2) of the training ticks are those of ``training_targets``; the read-out is
+    one of ``READOUTS``, of which ``mkdr`` is ``sharpened`` over imputed positions.
+    """
+    directions = embeddings.directions(candidate.states)
+    tables = embeddings.tables(directions)
+    operator = make_operator(embeddings.observations, candidate)
+    if readout == 'ridge':
+        states = training_states(embeddings, Belief(tables, operator))[embeddings.training.ticks]
+        return FittedFilter(directions, tables, operator, fit_ridge(states, targets))
+    sharpened = SharpenedReadout(targets, np.ones(targets.shape[1]))
+    return FittedFilter(directions, tables, operator, sharpened)
+
+
+def make_operator(observations: Floats, candidate: Candidate) -> ObservationOperator:
+    """Return the observation operator of a candidate over (n, d) training observations."""
+    bandwidth = candidate.bandwidth_factor * median_observation_distance(observations)
+    if candidate.ridge is None:
+        return RawKernel(observations, bandwidth)
+    return make_ridge_kernel(observations, bandwidth, candidate.ridge)
+
+
+def run_closed_loop(
+    belief: Belief,
+    readout: Readout,
+    observations: Floats,
+    recollection: Recollection | None = None,
+) -> tuple[Floats, Floats]:
+    """
+    Filter the (T, d) observations of one segment from the prior.
+
+    A recollection, its window empty, is for a filter whose read-out goes by weights. Returned are
+    means (T, c, 2) and covariances (T, c, 2, 2) after each observation.
+    """
+    belief.start()
+    read = []
+    for observation in observations:
+        if recollection is not None:
+            recollection.remind(belief)
+            recollection.push(observation)
+        belief.update(observation)
+        read.append(readout.read(belief.weights, belief.state))
+    means, covariances = zip(*read, strict=True)
+    return np.array(means), np.array(covariances)
+
+
+def filtered_states(belief: Belief, observations: Floats) -> Floats:
+    """Return the (T, k) states after each observation of one segment, from the prior."""
+    belief.start()
+    states = np.empty((len(observations), len(belief.state)))
+    for tick, observation in enumerate(observations):
+        belief.update(observation)
+        states[tick] = belief.state
+    return states
+
+
+def training_states(embeddings: Embeddings, belief: Belief, most: int | None = None) -> Floats:
+    """Return the states (N, k) of a run over the first ``most`` ticks, each segment cold."""
+    ends = np.minimum(embeddings.begins, most) if most else embeddings.begins
+    runs = [
+        filtered_states(belief, embeddings.series[:, begin:end].T)
+        for begin, end in itertools.pairwise(ends.tolist())
+    ]
+    return np.concatenate(runs)
 
 
 class Fold:
     """
     The embeddings of a part to fit, and held-out blocks to run candidates over.
 
-    Attributes
-    ----------
-    windows
-        Training ticks of the fit part.
-    lost_m
-        Largest error that counts, metres.
-
+    It has ``windows`` training ticks to fit; ``lost_m`` is the largest error that counts, metres.
     """
 
     def __init__(
@@ -219,15 +230,12 @@ class Fold:
         """
         Filter the first ``most`` ticks of each block from a cold start.
 
-        Returns
-        -------
-        list of (errors, covariances)
-            (T, c, 2) and (T, c, 2, 2), not calibrated; NaN where the truth is unknown.
-
+        Returned are errors (T, c, 2), NaN where the truth is unknown, and covariances
+        (T, c, 2, 2), not calibrated.
         """
         embeddings = self._embed(candidate.neighbours)
         fitted = fit_filter(embeddings, self._targets, candidate, self._settings.readout)
-        belief = fitted.belief()
+        belief = Belief(fitted.tables, fitted.operator)
         runs = []
         for block, truth in zip(self._blocks, self._truths, strict=True):
             recollection = None
@@ -241,6 +249,10 @@ class Fold:
             runs.append((means - truth[: len(means)], covariances))
         return runs
 
+    def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
+        """Return the squares (T, H) on each block, m^2, of settings that leave nothing open."""
+        return [squared_distances(errors) for errors, _ in self.run(usual_candidate(settings))]
+
 
 @dataclass(frozen=True)
 class Validation:
@@ -252,10 +264,8 @@ class Validation:
     table
         Choices that were compared, each with its score: the mean error over horizons and ticks,
         each error at most ``lost_m``, metres.
-    ticks
-        Held out and scored.
-    score_m, lost_m
-        Score of the best choices, and the error that counts as lost.
+    ticks, score_m, lost_m
+        Ticks scored, score of the best choices, and the error that counts as lost.
     factors : (c,)
         Calibration of the covariance of each target.
 
@@ -323,7 +333,7 @@ def validate(
     factors, _ = calibration_factors(errors, covariances)
     factors = tempered(factors, len(errors) / dataset.window)
     return best, Validation(
-        tuple(candidate.as_json() | {'score_m': score} for candidate, score in table.items()),
+        tuple(asdict(candidate) | {'score_m': score} for candidate, score in table.items()),
         sum(fold.ticks for fold in folds),
         score(best),
         float(np.mean([fold.lost_m for fold in folds])),
@@ -331,7 +341,9 @@ def validate(
     )
 
 
-def _choose(settings: TrainingSettings, score: Score, windows: int) -> Candidate:
+def _choose(
+    settings: TrainingSettings, score: Callable[[Candidate], float], windows: int
+) -> Candidate:
     """Search over observation operators and neighbours, then over the number of states."""
     usual = usual_candidate(settings)
     tried = _operators(usual, settings)
@@ -348,7 +360,7 @@ def _choose(settings: TrainingSettings, score: Score, windows: int) -> Candidate
     return _best(tried, score)
 
 
-def _best(candidates: Sequence[Candidate], score: Score) -> Candidate:
+def _best(candidates: Sequence[Candidate], score: Callable[[Candidate], float]) -> Candidate:
     """
     Return the narrowest kernel among the candidates within 5 % of the best score.
 
@@ -420,7 +432,7 @@ def validate_left_out(
     factors, _ = calibration_factors(errors, covariances)
     judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
     factors = tempered(factors, judged / dataset.window)
-    rows = [each.as_json() | {'score_m': score(each)} for each in runs]
+    rows = [asdict(each) | {'score_m': score(each)} for each in runs]
     for row in rows:
         del row['neighbours']  # it has no graph
     return best, Validation(tuple(rows), judged, score(best), lost_m, factors)

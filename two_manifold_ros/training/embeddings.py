@@ -32,6 +32,8 @@ from two_manifold_ros.manifold.diffusion_map import Transition
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import make_learner
+from two_manifold_ros.ticks.novelty import contrast, FamiliarAnchors
+from two_manifold_ros.ticks.rest import longest_stuck
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, WindowSet
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.random_features import fourier_features
@@ -60,15 +62,8 @@ class Embeddings(ABC):
     """
     Coordinates of past and future windows, from which tables of any number of states follow.
 
-    Parameters
-    ----------
-    series : (d, N), begins : (s + 1,)
-        Standardised observations end to end, and where the segments begin.
-    training
-        The training ticks and their windows.
-    notes
-        Sentences for the user.
-
+    The series (d, N) are standardised observations end to end, and segments begin at ``begins``
+    (s + 1,); the notes are sentences for the user.
     """
 
     series: Floats
@@ -98,21 +93,10 @@ def embed(
     observations: Sequence[Floats], window: int, settings: TrainingSettings, neighbours: int
 ) -> Embeddings:
     """
-    Embed the windows of standardised segments in the way of the method.
+    Embed the windows of standardised segments (T, d) each in the way of the method.
 
-    Parameters
-    ----------
-    observations, window
-        Standardised observations (T, d) of each segment, and ticks in a window.
-    settings, neighbours
-        Method, kernel, dimension, coupling and, for a TPSR, the states; and nearest neighbours of
-        a window, for kernels that have a graph of them.
-
-    Raises
-    ------
-    InputError
-        If fewer than 50 training ticks are left.
-
+    The number of nearest neighbours is for kernels that have a graph of them. An ``InputError``
+    says that fewer than 50 training ticks are left.
     """
     series, begins = lay_end_to_end(observations)
     training = find_training_ticks(series, begins, window)
@@ -147,17 +131,10 @@ def embed(
 @dataclass(frozen=True)
 class ManifoldEmbeddings(Embeddings):
     """
-    Two coupled manifolds.
+    Two coupled manifolds, one of ``COUPLINGS``.
 
-    Parameters
-    ----------
-    past, future, shifted : (n, m)
-        Centred coordinates; the shifted futures are centred with the mean of the own ones.
-    past_extension
-        Coordinates of a past window that was not in the training set.
-    coupling
-        How the two are coupled, one of ``COUPLINGS``.
-
+    Coordinates of past, future and shifted windows, (n, m) each, are centred, the shifted ones
+    with the mean of the future ones. The extension gives those of any past window.
     """
 
     past: Floats
@@ -188,14 +165,8 @@ class TpsrEmbeddings(Embeddings):
     r"""
     Histories and tests of a TPSR in the singular directions of their covariance.
 
-    Parameters
-    ----------
-    histories, tests, shifted : (n, r)
-        Coordinates of the features of past, future and shifted windows: of histories in the right
-        singular vectors, of the others in the left ones.
-    singular_values : (r,)
-        Of the covariance of tests and histories, largest first.
-
+    Coordinates of the features of past, future and shifted windows, (n, r) each: of histories in
+    the right singular vectors, of the others in the left ones, the largest value first.
     """
 
     histories: Floats
@@ -300,6 +271,45 @@ def _coordinates(features: WithConstant, windows: WindowSet, directions: Floats)
     return np.concatenate(parts)
 
 
+def familiar_anchors(windows: WindowSet, *, spliced: bool = False) -> FamiliarAnchors:
+    """
+    Return the novelty that is typical for unseen windows of the route, and of another route.
+
+    Each window of an even sample is compared with those that begin at least two windows before or
+    after it, as if its surroundings had not been driven. So every lap is held out once, which
+    tells more than one or a few held-out blocks. The same windows with their halves swapped stand
+    for another route: bends that occur, in an order that does not. With ``spliced`` windows whose
+    second half is that of any other stand for it too, if they are less alike: where a window is
+    nearly a lap, swapped halves are the route itself.
+    """
+    # More windows change the medians by less than one lap differs from the next.
+    count = min(len(windows), 200)
+    chosen = np.linspace(0, len(windows) - 1, count).astype(np.int64)
+    rows = windows.rows(chosen)
+    half = windows.width // 2 * len(windows.series)
+    swapped = np.concatenate([rows[:, half:], rows[:, :half]], axis=1)
+    squared, own = _nearest_and_contrast(windows, chosen, rows)
+    _, other = _nearest_and_contrast(windows, chosen, swapped)
+    if spliced:
+        drawn = np.random.default_rng(0).permutation(count)
+        mixed = np.concatenate([rows[:, :half], rows[drawn, half:]], axis=1)
+        other = max(other, _nearest_and_contrast(windows, chosen, mixed)[1])
+    return FamiliarAnchors(squared, own, other, longest_stuck(windows.series))
+
+
+def _nearest_and_contrast(windows: WindowSet, chosen: Ints, rows: Floats) -> tuple[float, float]:
+    """Return the medians over the rows, which are made of the chosen windows."""
+    distances = windows.distances_from(rows)
+    nearest, contrasts = [], []
+    for index, row in zip(chosen, distances.T, strict=True):
+        away = np.abs(windows.starts - windows.starts[index])
+        # Where the drive is too short for two windows, the farthest is all there is.
+        kept = row[away >= min(2 * windows.width, int(away.max()))]
+        nearest.append(float(kept.min()))
+        contrasts.append(contrast(nearest[-1], float(kept.mean())))
+    return float(np.median(nearest)), float(np.median(contrasts))
+
+
 def impute_dataset(dataset: Dataset, embeddings: Embeddings) -> tuple[Dataset, Embeddings]:
     """Return both with positions imputed; the notes of the embeddings say what was estimated."""
     tracks, note = impute_positions(embeddings, dataset.tracks)
@@ -318,22 +328,8 @@ def impute_positions(
     Estimate unknown positions of training ticks from the windows around them.
 
     The manifold and the penalty are those with the least error on known positions left out.
-
-    Parameters
-    ----------
-    embeddings
-        Of the same segments.
-    tracks
-        Positions (T, 2) of each segment, metres, NaN where unknown.
-
-    Returns
-    -------
-    tracks
-        Known positions, and estimates of the training ticks that had none; NaN at what is no
-        training tick, and where an estimate would be a guess.
-    note
-        A sentence for the user; ``None`` if all positions are known.
-
+    Returned are the tracks (T, 2) of the same segments with estimates for training ticks, still
+    NaN where these would be a guess, and a sentence for the user unless all positions are known.
     """
     every = np.concatenate(tracks)
     ticks = embeddings.training.ticks
@@ -385,13 +381,7 @@ def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
     A filter has only the past; here the future is known too, and together they tell places apart
     that either alone confuses. Coordinates are scaled by :math:`1 / \lambda` of the graph
     Laplacian and not by its root, so that position, where little is known of it, follows those
-    that vary slowly.
-
-    Yields
-    ------
-    (n, m)
-        Coordinates of the training ticks.
-
+    that vary slowly. They are (n, m), of the training ticks.
     """
     training = embeddings.training
     count = len(training.ticks)

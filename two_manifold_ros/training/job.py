@@ -33,8 +33,7 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
     Raises
     ------
     InputError
-        If the method has no such read-out or number, or the position lag is neither empty nor
-        ``auto`` nor a number.
+        If the method has no such read-out or number, or the position lag is no number or ``auto``.
 
     """
     if values['position_lag']:
@@ -52,15 +51,7 @@ def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
 
 
 def check_target(path: str) -> None:
-    """
-    Refuse a model path early, before anybody has driven for an hour.
-
-    Raises
-    ------
-    InputError
-        If there is no path, or its folder is missing or not writable.
-
-    """
+    """Refuse a model path that cannot be written early, before anybody has driven for an hour."""
     if not path:
         msg = 'No model is named: set the parameter model to the path of the file to write.'
         raise InputError(msg)
@@ -71,15 +62,7 @@ def check_target(path: str) -> None:
 
 
 def read_bags(values: Mapping[str, Any]) -> list[Recording]:
-    """
-    Read all bags, and put their positions in step with the IMU as the parameters say.
-
-    Raises
-    ------
-    InputError
-        If a bag cannot be used.
-
-    """
+    """Read all bags, and put their positions in step with the IMU as the parameters say."""
     recordings = read_recordings(
         values['bags'],
         imu_topic=values['imu_topic'] or None,
@@ -93,22 +76,9 @@ class TrainingJob:
     """
     Reads, inspects, trains and saves without blocking the node; never touches ROS.
 
-    Parameters
-    ----------
-    read
-        Returns the recordings.
-    settings, path
-        Of the training, and where the model goes, atomically.
-
-    Attributes
-    ----------
-    stage, share
-        What is being done, and the share of it done.
-    model, failure, details
-        The model that was written; else a sentence, and the trace of an error that is ours.
-    warnings
-        What inspection says of the recordings; whoever reports it takes it out.
-
+    It has a ``stage`` and the ``share`` of it done, then the ``model`` that was written, or a
+    ``failure`` in a sentence, with ``details`` of an error that is ours. Who reports ``warnings``,
+    which are of the inspection, takes them out.
     """
 
     def __init__(

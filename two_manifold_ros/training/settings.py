@@ -24,18 +24,13 @@ class TrainingSettings:
 
     Parameters
     ----------
-    rate_hz
-        Ticks per second.
-    window
-        Ticks in a past window and in a future window.
-    states
-        Dimension k of the state, the constant included.
-    kernel
-        Manifold learner, one of ``KERNELS``.
-    neighbours
-        Nearest neighbours of a window, for kernels that have a graph of them.
-    dimension
-        Coordinates of each embedding, m; fewer where there are few training ticks.
+    rate_hz, window
+        Ticks per second, and ticks in a past window and in a future window.
+    states, dimension
+        Dimension k of the state, the constant included, and coordinates of each embedding, m;
+        fewer where there are few training ticks.
+    kernel, neighbours
+        Manifold learner, one of ``KERNELS``; nearest neighbours of a window, if it has a graph.
     coupling
         Coupling of the two manifolds, one of ``COUPLINGS``.
     observation

@@ -101,9 +101,7 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     if not held_s:
         # That nothing was validated is said already, with the reason.
         return [f'{there}: {wanted}']
-    return [
-        f'{there}: settings are hardly chosen and the ellipses not to be trusted; {wanted}',
-    ]
+    return [f'{there}: settings are hardly chosen and the ellipses not to be trusted; {wanted}']
 
 
 def summarise(
@@ -115,21 +113,8 @@ def summarise(
     chosen: dict[str, float | None],
     validation: Validation | str,
 ) -> dict[str, Any]:
-    """
-    Summarise a training of any method as JSON values.
-
-    Parameters
-    ----------
-    recordings, dataset, settings
-        What was trained on.
-    embeddings, directions
-        The windows, and what past and future ones share.
-    chosen, validation
-        Choices by name, and errors on drives left out, or why there are none.
-
-    """
-    validated = not isinstance(validation, str)
-    factors = None if isinstance(validation, str) else validation.factors
+    """Summarise a training of any method, its choices by name, and its validation as JSON."""
+    validated = None if isinstance(validation, str) else validation
     values = directions.singular_values
     states = 1 + len(values)
     drives = measure_drives(recordings)
@@ -140,8 +125,7 @@ def summarise(
     if len(frames) > 1:
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
     notes += _training_notes(dataset, settings, validation)
-    held_s = 0.0 if isinstance(validation, str) else validation.ticks / dataset.rate_hz
-    notes += lap_notes(drives, held_s)
+    notes += lap_notes(drives, validated.ticks / dataset.rate_hz if validated else 0.0)
     wanted = settings.states or (chosen['states'] if validated else None)
     if wanted is not None and states < wanted:
         notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
@@ -164,10 +148,8 @@ def summarise(
         'readout': None if settings.method == 'route' else settings.readout,
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
-        'validation': None
-        if isinstance(validation, str)
-        else {'ticks': validation.ticks, 'compared': list(validation.table)},
-        'covariance_factors': None if factors is None else _named(factors, settings),
+        'validation': validated and {'ticks': validated.ticks, 'compared': list(validated.table)},
+        'covariance_factors': validated and _named(validated.factors, settings),
         'notes': list(dict.fromkeys(notes)),
     }
 

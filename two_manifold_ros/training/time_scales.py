@@ -17,14 +17,14 @@ from two_manifold_ros.route.visits import memory_of
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.cross_validation import (
     Fold,
-    hold_out,
-    hold_out_in_turn,
     usual_candidate,
 )
 from two_manifold_ros.training.dataset import (
     any_position,
     build_dataset,
     driving_dataset,
+    hold_out,
+    hold_out_in_turn,
     LEAST_WINDOW,
 )
 

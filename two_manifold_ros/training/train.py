@@ -4,29 +4,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, replace
+import itertools
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import training_targets
+from two_manifold_ros.hse_hmm.belief import Belief
+from two_manifold_ros.hse_hmm.readout import segment_targets, training_targets
 from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
-from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.fitting import fit
+from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.visits import lay_out, memory_of, motionless
+from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.training.cross_validation import (
+    Candidate,
     cross_validate,
+    fit_filter,
+    squared_distances,
+    training_states,
     usual_candidate,
     validate_left_out,
     Validation,
 )
-from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.embeddings import embed, impute_dataset
-from two_manifold_ros.training.fit_filter import familiar_anchors, fit_filter, training_states
-from two_manifold_ros.training.route_training import train_route
+from two_manifold_ros.training.dataset import build_dataset, driving_dataset
+from two_manifold_ros.training.embeddings import (
+    embed,
+    familiar_anchors,
+    impute_dataset,
+    impute_positions,
+)
 from two_manifold_ros.training.summary import (
     check_horizons,
     check_streams,
     head_fields,
+    join_tracks,
     summarise,
 )
 from two_manifold_ros.training.time_scales import with_time_scales
@@ -36,8 +52,34 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.route.visits import Passes
+    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Floats, Ints
+
+
+SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
+"""
+What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s.
+
+One degree of mounting turns so much of gravity into a level axis, and cheap gyroscopes drift by
+half a degree a second. At 0 the simulated AGV, whose mounting turns by two degrees between days,
+is lost on 98 % of its way; at twice as much two runs on another track pass for the trained one.
+"""
+
+_TWICE = (
+    'most windows occur twice with the same samples, so nothing can be validated; name each '
+    'recording once, and leave out where the vehicle is parked'
+)
+
+MOST_TICKS = 3_000
+"""
+Ticks that a model of a route keeps, and whose windows are embedded, however long the recordings.
+
+Of a window above a sixth of them six windows, of which some have to be whole.
+"""
 
 
 def train_model(
@@ -60,7 +102,7 @@ def train_model(
     Raises
     ------
     InputError
-        If the recordings cannot be trained on; the message says why.
+        If the recordings cannot be trained on.
 
     """
     if settings.method == 'route':
@@ -112,11 +154,7 @@ def _train_spectral(
     # Mean square differences, in standard deviations, below 1e-9 are rounding.
     numbers = dataset.window * int(np.count_nonzero(dataset.channels.live))
     if not familiarity.squared > 1e-9 * numbers:
-        msg = (
-            'most windows occur twice with the same samples, so nothing can be validated; name '
-            'each recording once, and leave out where the vehicle is parked'
-        )
-        raise InputError(msg)
+        raise InputError(_TWICE)
     fitted = fit_filter(embeddings, targets, candidate, settings.readout)
     tables, readout = fitted.tables, fitted.readout
     summary = summarise(
@@ -125,7 +163,7 @@ def _train_spectral(
         settings,
         embeddings,
         fitted.directions,
-        candidate.as_json(),
+        asdict(candidate),
         validation,
     )
     radius = spectral_radius(transition(tables.weights, tables.states))
@@ -134,7 +172,8 @@ def _train_spectral(
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
     # and then.
-    norms = np.linalg.norm(training_states(embeddings, fitted.belief(), 2_000)[:, 1:], axis=1)
+    belief = Belief(fitted.tables, fitted.operator)
+    norms = np.linalg.norm(training_states(embeddings, belief, 2_000)[:, 1:], axis=1)
     return Model(
         **head_fields(recordings, dataset, settings),
         summary=summary,
@@ -148,3 +187,279 @@ def _train_spectral(
         state_bound=3.0 * float(np.quantile(norms, 0.99)),
         rest=dataset.rest,
     )
+
+
+def lay_out_drives(
+    observations: list[Floats], tracks: list[Floats], dataset: Dataset, horizons: Sequence[int]
+) -> Passes:
+    """Merge the passes of segments into places; ``InputError`` if the vehicle never moves."""
+    channels, period_s = dataset.channels, dataset.period_s
+    live = channels.live
+    still = motionless(channels.mean) if channels.of_imu else np.zeros(len(channels.mean))
+    passes = lay_out(
+        observations,
+        tracks,
+        horizons,
+        period_s,
+        channels.standardise(still[None])[0],
+        # Only of the channels of an IMU is known how they drift.
+        (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
+        memory_of(observations, period_s),
+    )
+    if passes is None:
+        msg = 'the vehicle never moves where its position is known; record while it drives'
+        raise InputError(msg)
+    return passes
+
+
+def usual_tuning(settings: TrainingSettings) -> Tuning:
+    """Return what is given of the numbers of the likelihood, and the usual ones."""
+    return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
+
+
+def train_route(
+    recordings: Sequence[Recording],
+    settings: TrainingSettings,
+    progress: Callable[[str, float], None],
+) -> RouteModel:
+    """
+    Train the belief about the place on a route, see `train_model`.
+
+    Following each part of the drives on the map of the others calibrates the covariances; then
+    everything is learned from all of the recordings.
+    """
+    check_streams(recordings)
+    progress('averaging samples over ticks', 0.0)
+    dataset = build_dataset(recordings, with_time_scales(recordings, settings))
+    observations, window = dataset.observations, dataset.window
+    neighbours = settings.neighbours or Candidate.neighbours
+    low, high = _range_of_means(observations, window)
+    notes: tuple[str, ...] = ()
+    if settings.imputes_positions:
+        progress('estimating positions', 0.1)
+        whole = embed(observations, window, settings, neighbours)
+        dataset, whole = impute_dataset(dataset, whole)
+        notes = whole.notes
+    progress('merging the passes into places', 0.2)
+    tracks = dataset.tracks
+    passes = lay_out_drives(observations, tracks, dataset, settings.horizons)
+    places = passes.places
+    check_horizons(passes.targets, settings)
+    progress('embedding windows', 0.3)
+    lengths = [len(each) for each in observations]
+    stretches = choose_stretches(lengths, places, window)
+    embeddings = embed(
+        [observations[segment][begin:end] for segment, begin, end in stretches],
+        window,
+        settings,
+        neighbours,
+    )
+    embeddings = replace(embeddings, notes=notes + embeddings.notes)
+    directions = embeddings.directions(settings.states or 20)
+    states = embeddings.tables(directions).states
+    progress('following each part of the drives on the map of the others', 0.4)
+    tuning = usual_tuning(settings)
+    fitted = None
+    # Of a place that nothing else has seen no map can tell.
+    if np.mean(np.bincount(places.visited)[places.visited] > 1) >= 0.5:
+        # Estimates of positions are learned from, but nothing is judged by them.
+        truths = [each.truths for each in dataset.segments]
+        fitted = fit(passes, observations, truths, window, tuning)
+    route = learn_route(
+        passes,
+        np.ones(len(places.visited), dtype=np.bool_),
+        tuning,
+        states_at_places(places, stretches, embeddings.training.ticks, states),
+    )
+    likelihood: dict[str, float | None] = {
+        'sharpness': route.sharpness,
+        'persistence': route.persistence,
+    }
+    validation: Validation | str = (
+        'no part of the drives could be followed on the map of the others; record more laps of '
+        'one route'
+    )
+    if fitted is not None:
+        route = replace(route, factors=fitted.factors)
+        row = likelihood | {'log_score': round(fitted.log_score, 4), 'score_m': fitted.score_m}
+        validation = Validation(
+            (row,), fitted.ticks, fitted.score_m, fitted.lost_m, fitted.factors
+        )
+    summary = summarise(
+        recordings,
+        dataset,
+        settings,
+        embeddings,
+        directions,
+        {**likelihood, 'states': states.shape[1], 'neighbours': neighbours},
+        validation,
+    )
+    progress('following each part of the drives on the map of the others', 1.0)
+    fields = head_fields(recordings, dataset, settings)
+    # Some laps of all of the route, so that the file does not grow with the recordings: four, as
+    # places are half a tick apart.
+    drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
+    fields['track'] = join_tracks([tracks[each][begin:end] for each, begin, end in drawn])
+    return RouteModel(
+        **fields,
+        summary=summary | {'places': len(route.noise)},
+        series=embeddings.series,
+        starts=embeddings.training.pasts.starts,
+        route=route,
+        lowest=low,
+        highest=high,
+        still=np.max([longest_runs(each.T) for each in observations], axis=0),
+        most_still=max(longest_stuck(each.T) for each in observations),
+    )
+
+
+def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:
+    """
+    Return the least and the largest mean of a window of each channel: (d,) each.
+
+    Refused is what holds most windows twice: whatever is left out would not be unseen.
+    """
+    means = []
+    for each in observations:
+        sums = np.cumsum(np.pad(each, ((1, 0), (0, 0))), axis=0)
+        means.append((sums[window:] - sums[:-window]) / window)
+    every = np.concatenate(means)
+    # Means that differ by less, in standard deviations, do so by rounding.
+    if len(np.unique(np.rint(every / 1e-7), axis=0)) <= 0.5 * len(every):
+        raise InputError(_TWICE)
+    return every.min(axis=0), every.max(axis=0)
+
+
+class Stretch(NamedTuple):
+    """Ticks of a segment: its number, the first tick, and the one after the last."""
+
+    segment: int
+    begin: int
+    end: int
+
+
+def choose_stretches(
+    lengths: Sequence[int], places: Places, window: int, ticks: int = MOST_TICKS
+) -> list[Stretch]:
+    """
+    Choose stretches of segments that visit as many places as they can, then all once more, ...
+
+    They are in order, none beside another, and together so many ticks long, or six windows where
+    those are longer; all of the drives where those are short.
+    """
+    most = max(ticks, 6 * window)
+    if sum(lengths) <= most:
+        return [Stretch(segment, 0, length) for segment, length in enumerate(lengths)]
+    # Ten, unless six windows are longer: what is next to a seam is in no window.
+    length = max(most // 10, 6 * window)
+    parts = []
+    for segment, total in enumerate(lengths):
+        edges = np.linspace(0, total, 1 + max(-(-total // length), 1)).round().astype(int)
+        parts += [Stretch(segment, *pair) for pair in itertools.pairwise(edges.tolist())]
+    visits = [_visited(part, places, window) for part in parts]
+    chosen: list[int] = []
+    left = most
+    seen: set[int] = set()
+    while True:
+        open_ = [
+            index
+            for index, part in enumerate(parts)
+            if index not in chosen and part.end - part.begin <= left
+        ]
+        if not open_:
+            break
+        best = max(open_, key=lambda index: len(visits[index] - seen))
+        if not visits[best] - seen:
+            # All that can be seen was: begin another round.
+            seen = set()
+            best = max(open_, key=lambda index: len(visits[index]))
+        chosen.append(best)
+        seen |= visits[best]
+        left -= parts[best].end - parts[best].begin
+    joined: list[Stretch] = []
+    for part in sorted(parts[index] for index in chosen):
+        if joined and joined[-1].segment == part.segment and joined[-1].end == part.begin:
+            joined[-1] = joined[-1]._replace(end=part.end)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _visited(part: Stretch, places: Places, window: int) -> set[int]:
+    """Return which places are visited where there is a window before and after."""
+    inside: Ints = np.flatnonzero(
+        (places.segments == part.segment)
+        & (places.times >= part.begin + window)
+        & (places.times < part.end - window)
+    )
+    return set(places.visited[inside].tolist())
+
+
+def states_at_places(
+    places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
+) -> Floats:
+    """
+    Average states (n, k), the constant first, over the visits of each place: (P, k).
+
+    The ticks (n,) count through the stretches end to end. Where no visit has a state it is that of
+    the nearest place that has one.
+    """
+    sums = np.zeros((len(places), states.shape[1]))
+    counts = np.zeros(len(places))
+    row_of = np.full(sum(each.end - each.begin for each in stretches), -1)
+    row_of[ticks] = np.arange(len(ticks))
+    when = np.rint(places.times).astype(np.int64)
+    first = 0
+    for segment, begin, end in stretches:
+        own = row_of[first : first + end - begin]
+        first += end - begin
+        visits = np.flatnonzero((places.segments == segment) & (when >= begin) & (when < end))
+        rows = own[when[visits] - begin]
+        visits, rows = visits[rows >= 0], rows[rows >= 0]
+        np.add.at(sums, places.visited[visits], states[rows])
+        np.add.at(counts, places.visited[visits], 1.0)
+    known = counts > 0.0
+    means = np.zeros_like(sums)
+    means[known] = sums[known] / counts[known, None]
+    if known.any():
+        _, nearest = cKDTree(places.positions[known]).query(places.positions[~known])
+        means[~known] = means[known][nearest]
+    means[:, 0] = 1.0
+    return means
+
+
+class RouteFold:
+    """The passes of a part to fit, and held-out blocks to follow, as those of a `Fold`."""
+
+    def __init__(
+        self,
+        fit: Sequence[Segment],
+        held: Sequence[Segment],
+        dataset: Dataset,
+        settings: TrainingSettings,
+    ) -> None:
+        observations, tracks = dataset.standardise(fit), [each.positions for each in fit]
+        if settings.imputes_positions:
+            neighbours = settings.neighbours or Candidate.neighbours
+            embeddings = embed(observations, dataset.window, settings, neighbours)
+            tracks, _ = impute_positions(embeddings, tracks)
+        horizons = settings.horizons
+        self.passes = lay_out_drives(observations, tracks, dataset, horizons)
+        self._blocks = dataset.standardise(held)
+        self._truths = [
+            segment_targets(each.positions, horizons, dataset.period_s) for each in held
+        ]
+
+    def squared_errors(self, settings: TrainingSettings) -> list[Floats]:
+        """Return the squares (T, H) on each block from a cold start, m^2; NaN where unknown."""
+        kept = np.ones(len(self.passes.places.visited), dtype=np.bool_)
+        belief = RouteBelief(learn_route(self.passes, kept, usual_tuning(settings)))
+        squares = []
+        for block, truth in zip(self._blocks, self._truths, strict=True):
+            belief.start()
+            means = np.empty_like(truth)
+            for tick, observation in enumerate(block):
+                belief.update(observation)
+                means[tick] = belief.read()[0]
+            squares.append(squared_distances(means - truth))
+        return squares

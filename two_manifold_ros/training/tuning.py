@@ -14,9 +14,9 @@ from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.cross_validation import usual_candidate, validate
 from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.route_training import RouteFold, usual_tuning
 from two_manifold_ros.training.settings import OBSERVATIONS
 from two_manifold_ros.training.time_scales import with_time_scales
+from two_manifold_ros.training.train import RouteFold, usual_tuning
 from two_manifold_ros.training.tuning_trials import (
     clearly_better,
     Failure,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.cross_validation import Candidate
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.fit_filter import Candidate
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.tuning_trials import HeldTime, Journal
 
@@ -152,30 +152,11 @@ def search(
     trials: int,
 ) -> tuple[TrainingSettings, dict[TrainingSettings, Tried]]:
     """
-    Search coordinate by coordinate; the same outcomes lead it the same way.
+    Search coordinate by coordinate from settings that leave nothing open.
 
-    Parameters
-    ----------
-    start
-        Where it starts, nothing left open.
-    given
-        Names of settings that stay as they are.
-    native_hz
-        Rate of the IMU.
-    attempt
-        Tries settings.
-    trials
-        How many may be tried, the first included.
-
-    Returns
-    -------
-    The best settings, and all that were tried, in order
-
-    Raises
-    ------
-    InputError
-        If already the first settings cannot be tried.
-
+    Names that are given stay as they are; at most so many trials are attempted, the first
+    included. Returned are the best settings, and all that were tried, in order. An ``InputError``
+    says that already the first settings cannot be tried.
     """
     first = attempt(start)
     if isinstance(first, Failure):
@@ -234,14 +215,10 @@ def tune(
 
     Parameters
     ----------
-    recordings
-        To train on.
-    settings
-        What was asked for.
-    given
-        Names of settings that stay, see ``given_names``.
-    trials
-        How many settings may be tried, the first included.
+    recordings, settings
+        To train on, and what was asked for.
+    given, trials
+        Names of settings that stay, see ``given_names``; how many may be tried, the first too.
     journal
         Knows trials from before and keeps new ones.
     progress

@@ -24,16 +24,12 @@ from two_manifold_ros.model.container import replace_file
 from two_manifold_ros.training.cross_validation import (
     capped_mean,
     Fold,
-    hold_out,
     lost_error,
-    squared_distances,
-    take_out,
-    usual_candidate,
 )
-from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.route_training import RouteFold, usual_tuning
+from two_manifold_ros.training.dataset import driving_dataset, hold_out, take_out
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import FEWEST_LAPS, measure_drives, median_lap_s
+from two_manifold_ros.training.train import RouteFold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,15 +43,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Trial:
     """
-    Errors of one choice.
+    Errors of one choice: the mean in metres, each cut where the vehicle is plainly lost.
 
-    Parameters
-    ----------
-    score_m
-        Mean error, metres, over ticks and horizons, each cut where the vehicle is plainly lost.
-    blocks
-        The same for each lap of each block; NaN where no position is known.
-
+    It is over ticks and horizons; ``blocks`` are the same for each lap of each block, NaN where no
+    position is known.
     """
 
     score_m: float
@@ -129,17 +120,8 @@ class HeldTime:
     """
     Spans of time, so that trials at different rates and windows are scored on the same drive.
 
-    Parameters
-    ----------
-    spans
-        Beginning and end of each block, ns, in order.
-    settle_ns
-        From the beginning of a block, in which errors do not count.
-    lap_ns
-        Median time of a lap.
-    laps
-        Held-out laps.
-
+    Each span is the beginning and end of a block, ns, at the beginning of which errors do not
+    count for ``settle_ns``. There are so many laps in them, of a median time.
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -213,11 +195,7 @@ class TrialBench:
         """Return the errors of settings that leave nothing to be chosen, or why there are none."""
         try:
             fold, laps = self._prepare(settings)
-            if isinstance(fold, RouteFold):
-                squares = fold.squared_errors(usual_tuning(settings))
-            else:
-                runs = fold.run(usual_candidate(settings))
-                squares = [squared_distances(errors) for errors, _ in runs]
+            squares = fold.squared_errors(settings)
         # Too few ticks, no convergence, no memory: what a choice may meet that another does not.
         except (InputError, ArithmeticError, np.linalg.LinAlgError, MemoryError, ArpackError) as e:
             return Failure(str(e) or type(e).__name__)
@@ -259,20 +237,8 @@ class Journal:
     """
     A file of trials, replaced atomically after each.
 
-    Parameters
-    ----------
-    path
-        The file.
-    key
-        From ``key_of``; trials under another key are forgotten.
-    resume
-        Whether to read what is there.
-
-    Raises
-    ------
-    InputError
-        If the file is there and no journal.
-
+    Trials under another key (see ``key_of``) are forgotten, as all are without ``resume``. An
+    ``InputError`` says that the file is there and no journal.
     """
 
     def __init__(self, path: Path, key: str, *, resume: bool = True) -> None:
@@ -309,15 +275,7 @@ class Journal:
         return self._outcomes.get(json.dumps(asdict(settings)))
 
     def keep(self, settings: TrainingSettings, outcome: Outcome) -> None:
-        """
-        Add an outcome.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be written.
-
-        """
+        """Add an outcome; ``InputError`` if the file cannot be written."""
         self._outcomes[json.dumps(asdict(settings))] = outcome
         rows = [{'settings': name} | _row(each) for name, each in self._outcomes.items()]
         text = json.dumps(self._content | {'trials': rows}, indent=1, allow_nan=False)
