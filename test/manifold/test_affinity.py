@@ -8,12 +8,7 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.manifold.affinity import (
-    affinity,
-    fix_signs,
-    median_distance,
-    near_points,
-)
+from two_manifold_ros.manifold.affinity import affinity, fix_signs, median_distance, near_points
 from two_manifold_ros.manifold.kernel_pca import MemberAffinity
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.ticks.windows import WindowSet

@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.anisotropic_diffusion import (
-    AnisotropicDiffusion,
-    power_mean,
-)
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, power_mean
 from two_manifold_ros.manifold.learner import Embedding, PointSet
 from two_manifold_ros.manifold.local_metric import GivenCovariances
 

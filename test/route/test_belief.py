@@ -37,7 +37,7 @@ DROPPED = 2e-3
 
 KERNELS = {
     updating: ('move', 'switch', 'measure', 'weigh', 'take_features', 'whiten', 'mean_state'),
-    belief_module: ('mean_state', 'sum_targets'),
+    belief_module: ('mean_state', 'sum_targets', 'follow_offsets'),
 }
 """Functions that have a NumPy twin, where they are called."""
 
@@ -46,8 +46,7 @@ def use(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """Run compiled, as the loops are written, or as arrays."""
     for module, names in KERNELS.items():
         for name in names:
-            loops = getattr(steps, name, getattr(module, f'{name}_loops', None))
-            loops = loops or getattr(updating, f'{name}_loops')
+            loops = getattr(steps, name, None) or getattr(updating, f'{name}_loops')
             found = getattr(array_steps, name) if form == 'arrays' else loops
             # Compiled ones do not see what a test changes.
             found = getattr(found, 'py_func', found) if form == 'plain' else found
@@ -71,7 +70,7 @@ def exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Drop nothing."""
     use(monkeypatch, request.param)
     unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
-    for home in (steps, array_steps, updating, belief_module):
+    for home in (steps, array_steps, updating):
         monkeypatch.setattr(home, 'LIMITS', unlimited)
 
 

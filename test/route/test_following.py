@@ -240,9 +240,7 @@ def learned(passes: Passes) -> Route:
     return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
 
 
-def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(
-    laid_out: Callable[..., Passes],
-) -> None:
+def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(laid_out: Callable[..., Passes]) -> None:
     """From where drives of the training began; off the route it would be as likely."""
     belief = RouteBelief(learned(laid_out(pulling_away(seed=1, laps=8))))
     missed = followed(belief, pulling_away(seed=2, laps=1))

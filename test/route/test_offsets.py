@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from small_route import PLACES, small_route
 
-from two_manifold_ros.route import array_steps, offsets
-from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.offsets import SensorOffsets
+from two_manifold_ros.route import array_steps, updating
+from two_manifold_ros.route import belief as belief_module
+from two_manifold_ros.route.belief import RouteBelief, SensorOffsets
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, STANDS
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ EVERY = np.arange(PLACES, dtype=np.uint32)
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run compiled, and as where there is no compiler."""
     arrays = request.param == 'arrays'
-    chosen = array_steps.follow_offsets if arrays else offsets.follow_in_loops
-    monkeypatch.setattr(offsets, 'follow_offsets', chosen)
+    chosen = array_steps.follow_offsets if arrays else updating.follow_offsets_loops
+    monkeypatch.setattr(belief_module, 'follow_offsets', chosen)
 
 
 def small(shift: float = 0.1) -> Route:

@@ -14,7 +14,6 @@ from scipy import constants
 from two_manifold_ros.route.learning import LARGEST_LOG_PACE
 from two_manifold_ros.route.visits import (
     features_along,
-    gains_for,
     lay_out,
     learn_forward,
     MEMORIES,
@@ -111,8 +110,7 @@ def test_the_memory_without_a_channel_that_never_moved() -> None:
 def test_features_against_a_loop() -> None:
     rng = np.random.default_rng(0)
     seen = rng.normal(size=(30, 2))
-    gains = gains_for((0.5, 2.0), PERIOD_S)
-    np.testing.assert_allclose(gains, 1.0 - np.exp(-PERIOD_S / np.array([0.5, 2.0])))
+    gains = -np.expm1(-PERIOD_S / np.array([0.5, 2.0]))
     found = features_along(seen, gains)
     means = np.array([seen[0], seen[0]])
     for tick in range(30):
@@ -122,7 +120,7 @@ def test_features_against_a_loop() -> None:
 
 def test_means_last_as_long_as_the_memory_says(passes: Passes) -> None:
     memories_s = tuple(each * MEMORY_S for each in MEMORIES)
-    np.testing.assert_allclose(passes.gains, gains_for(memories_s, PERIOD_S))
+    np.testing.assert_allclose(passes.gains, 1.0 - np.exp(-PERIOD_S / np.array(memories_s)))
     assert passes.memory_s == pytest.approx(MEMORY_S)
     assert passes.channels == CHANNELS
     assert passes.features.shape == (len(passes.places.times), CHANNELS * (1 + len(MEMORIES)))

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix, identity
 
-from two_manifold_ros.manifold.affinity import (
-    check_indices,
-    check_shapes,
-    require,
-    require_scale,
-)
+from two_manifold_ros.manifold.affinity import check_indices, check_shapes, require, require_scale
 from two_manifold_ros.manifold.graph import find_bridges, smallest_modes
 from two_manifold_ros.manifold.learner import Embedding, Extension
 

@@ -3,7 +3,7 @@
 """
 Every compiled function of the belief once more as NumPy, for machines without a compiler.
 
-Documented where the compiled ones are: `steps`, `updating`, `offsets` and `belief`.
+Documented where the compiled ones are: `steps` and `updating`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import FLOOR
-from two_manifold_ros.route.route import (
-    LIMITS,
-    OFF,
-    OFF_NEW,
-    ON,
-    ON_NEW,
-    OWN_PACE,
-    ROWS,
-    STANDS,
-)
+from two_manifold_ros.route.route import LIMITS, OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.steps import (
@@ -68,7 +59,7 @@ def follow_offsets(
     slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
     applied: Floats,
 ) -> None:  # fmt: skip
-    """Update the offsets, see ``offsets.follow_in_loops``."""
+    """Update the offsets, see ``updating.follow_offsets_loops``."""
     gain, bound = numbers
     settled = np.where(chances[active, ON] > LIMITS.nothing, chances[active, ON], 0.0)
     total = float(settled.sum())

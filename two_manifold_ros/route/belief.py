@@ -19,10 +19,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
-from two_manifold_ros.hse_hmm.readout import FLOOR
-from two_manifold_ros.route import array_steps
-from two_manifold_ros.route.offsets import SensorOffsets
 from two_manifold_ros.route.route import (
     JUMPED,
     LIMITS,
@@ -34,117 +30,65 @@ from two_manifold_ros.route.route import (
     ROWS,
     STANDS,
 )
-from two_manifold_ros.route.updating import mean_state, predict, update
+from two_manifold_ros.route.updating import (
+    follow_offsets,
+    mean_state,
+    predict,
+    sum_targets,
+    update,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.route import Density, Route
-    from two_manifold_ros.route.steps import Cells
     from two_manifold_ros.route.updating import Known, Stack
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 
-@compiled
-def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
-    """Sum over all places alike: certainly off the route, all that is known is the route."""
-    for i in range(len(targets)):
-        for c in range(targets.shape[1]):
-            x, y = targets[i, c, 0], targets[i, c, 1]
-            means[c, 0] += x
-            means[c, 1] += y
-            sums[c, 0, 0] += x * x + covariances[i, c, 0, 0]
-            sums[c, 0, 1] += x * y + covariances[i, c, 0, 1]
-            sums[c, 1, 1] += y * y + covariances[i, c, 1, 1]
-    return float(len(targets))
-
-
-@compiled
-def sum_targets_loops(  # noqa: C901 - split, it is compiled to other bits
-    cells: Cells, active: Indices, spread: float, targets: Floats, drifts: Floats,
-    covariances: Floats, means: Floats, sums: Floats,
-) -> None:  # fmt: skip
+class SensorOffsets:
     """
-    Fill means and covariances of positions ahead, and of the velocity, under a belief.
+    Estimate the offsets of a sensor from the one that the map was learned with, while driving.
 
-    Where nothing is left of the route all of its places count alike.
-
-    Parameters
-    ----------
-    cells, active
-        Of the belief; positions ahead are those of a usual pace.
-    spread, targets, drifts, covariances
-        Of a ``Route``.
-    means : (H + 1, 2), sums : (H + 1, 2, 2)
-        Filled.
-
+    They are the mean residual of the observations from what is usual where the vehicle is believed
+    to be, over the newest lap. A lap, because drivers differ from bend to bend, and over a whole
+    one that cancels. ``Route.shifts``, which the map reckons with anyway, are left alone; what is
+    beyond them is ``applied`` (d,): subtracted from an observation. So a sensor that is as it was
+    costs nothing, where subtracting the whole mean makes the figure of eight err by 2.2 m instead
+    of 1.5 m. There, with a mounting that turns by five degrees, 91 % of the ticks have a position
+    instead of 22 %; with memories of two laps and of half a lap 26 and 92 %, and half a lap costs
+    half a metre where nothing has turned. Each start of the belief forgets them.
     """
-    chances, paces, spreads = cells
-    count = targets.shape[1]
-    bound = LIMITS.usual_paces * spread
-    means[:] = 0.0
-    sums[:] = 0.0
-    largest, total = 0.0, 0.0
-    for i in active:
-        weight = 0.0
-        for h in range(OFF):
-            weight += chances[i, h]
-        largest = max(largest, weight)
-    for i in active:
-        weight, pace, square, speed, speeds = 0.0, 0.0, 0.0, 0.0, 0.0
-        for h in range(OFF):
-            weight += chances[i, h]
-        if weight < LIMITS.least_share * largest or not weight > 0.0:
-            continue
-        for h in range(OFF):
-            here = 0.0 if h == STANDS else min(max(paces[i, h] - 1.0, -bound), bound)
-            own = 0.0 if h == STANDS else min(spreads[i, h], bound * bound)
-            pace += chances[i, h] * here
-            square += chances[i, h] * (here * here + own)
-            # A vehicle at a pace of its own, or standing, is as fast as that.
-            share = paces[i, h] if h in (OWN_PACE, STANDS) else 1.0
-            speed += chances[i, h] * share
-            speeds += chances[i, h] * share * share
-        pace /= weight
-        speed /= weight
-        within = max(square / weight - pace * pace, 0.0)
-        speeds = max(speeds / weight - speed * speed, 0.0)
-        total += weight
-        for c in range(count):
-            dx, dy = drifts[i, c, 0], drifts[i, c, 1]
-            x, y = targets[i, c, 0] + pace * dx, targets[i, c, 1] + pace * dy
-            a, b, d = covariances[i, c, 0, 0], covariances[i, c, 0, 1], covariances[i, c, 1, 1]
-            if c == count - 1:
-                a, b, d = a + speeds * x * x, b + speeds * x * y, d + speeds * y * y
-                x, y = speed * x, speed * y
-            means[c, 0] += weight * x
-            means[c, 1] += weight * y
-            sums[c, 0, 0] += weight * (x * x + within * dx * dx + a)
-            sums[c, 0, 1] += weight * (x * y + within * dx * dy + b)
-            sums[c, 1, 1] += weight * (y * y + within * dy * dy + d)
-    if not total > 0.0:
-        total = _sum_all(targets, covariances, means, sums)
-    for c in range(count):
-        x, y = means[c, 0] / total, means[c, 1] / total
-        means[c, 0] = x
-        means[c, 1] = y
-        sums[c, 0, 0] = max(sums[c, 0, 0] / total - x * x, FLOOR)
-        sums[c, 1, 1] = max(sums[c, 1, 1] / total - y * y, FLOOR)
-        sums[c, 0, 1] = sums[c, 0, 1] / total - x * y
-        sums[c, 1, 0] = sums[c, 0, 1]
 
+    def __init__(self, route: Route) -> None:
+        # Whitened by a lower triangle, usual observations come back by its inverse.
+        root = np.linalg.inv(route.new_whitening).T
+        self._usual = np.ascontiguousarray(route.new_means @ root)
+        self._slopes = np.ascontiguousarray(route.new_slopes @ root)
+        lap = float((1.0 / route.rates).sum())
+        self._numbers = np.array([1.0 / max(lap, 1.0), LIMITS.usual_paces * route.pace_spread])
+        self._shifts = np.ascontiguousarray(route.shifts)
+        self._offsets, self._expected = np.zeros(route.channels), np.zeros(route.channels)
+        self._follows = bool(route.shifts.any())
+        self.applied = np.zeros(route.channels)
 
-sum_targets = sum_targets_loops if HAVE_NUMBA else array_steps.sum_targets
+    def start(self) -> None:
+        """Forget all offsets."""
+        self._offsets[:] = 0.0
+        self.applied[:] = 0.0
+
+    def follow(self, observation: Floats, chances: Floats, paces: Floats, active: Indices) -> None:
+        """Update with an observation (d,) as it came, and the belief (P, 6) after it."""
+        if self._follows:
+            follow_offsets(
+                observation, chances, paces, active, self._usual, self._slopes, self._numbers,
+                self._shifts, self._expected, self._offsets, self.applied,
+            )  # fmt: skip
 
 
 class RouteBelief:
     """
     Belief about the place on the route, the pace, and whether the vehicle is on the route at all.
-
-    Parameters
-    ----------
-    route
-        The map.
 
     Attributes
     ----------
@@ -274,14 +218,10 @@ class RouteBelief:
 
     def update(self, observation: Floats) -> float:
         """
-        Predict by a tick and update with its (d,) observation.
+        Predict by a tick and update with its (d,) observation; return the evidence in (0, 1].
 
-        Returns
-        -------
-        float
-            Evidence in (0, 1]: mean likelihood under the belief before it, relative to the largest
-            of all hypotheses; 0 if the observation fits none, and the belief starts again.
-
+        It is the mean likelihood under the belief before, relative to the largest of all
+        hypotheses; 0 if the observation fits none, and the belief starts again.
         """
         evidence, shift, self._count = update(
             observation - self.offsets.applied, self._age == 0, self._filled, self._known,

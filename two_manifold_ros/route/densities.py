@@ -35,17 +35,8 @@ def learn_densities(passes: Passes, kept: Bools, whitening: Floats) -> dict[str,
     """
     Return the densities of a route that know no place, by the names of ``Route``.
 
-    Their levels are relative to those of the places.
-
-    Parameters
-    ----------
-    passes
-        From `lay_out`.
-    kept : (V,) bool
-        Visits that count.
-    whitening : (f, f)
-        Of the features at the places.
-
+    Their levels are relative to those of the places, whose features have this ``whitening``
+    (f, f). ``kept`` (V,) are the visits that count.
     """
     hidden = whitening.shape[0] - passes.channels
     # Of the slow means, and of the observation given them.
@@ -135,23 +126,8 @@ def mistakable(
 
     Straights look like standing, to a density that knows no place. Without an allowance a vehicle
     that accelerates on one is taken for standing: the starts of the simulated karts and cars err
-    by up to twice as much.
-
-    Parameters
-    ----------
-    densities, passes
-        From `learn_densities` and `lay_out`.
-    persistence
-        Weight of the slow means, see ``Route``.
-    share
-        Of the driving of the training that is below. With .995 f1tenth_ipz19 errs by .8 m where
-        it stops (.7 m).
-
-    Returns
-    -------
-    float
-        At least 0.
-
+    by up to twice as much. A ``share`` of the driving of the training is below;
+    with .995 f1tenth_ipz19 errs by .8 m where it stops (.7 m).
     """
     # Some 5,000 ticks of the training are enough.
     seen = passes.series[:: max(len(passes.series) // 5000, 1)]

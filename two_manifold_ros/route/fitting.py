@@ -80,22 +80,9 @@ def fit(
     """
     Calibrate the covariances, and score what was followed.
 
-    Parameters
-    ----------
-    passes
-        From `lay_out`.
-    observations, tracks
-        The same segments.
-    lead
-        First ticks of each stretch that are not scored: nobody can know yet where it is.
-    tuning
-        Of the likelihood.
-
-    Returns
-    -------
-    Fitted or None
-        None where the drives are too short to leave a part out, or no position of them is known.
-
+    None where the drives are too short to leave a part out, or no position of them is known. The
+    ``observations`` and ``tracks`` are those of the `passes`; nobody can know yet where it is in
+    the first ticks of each stretch, ``lead``, which are not scored.
     """
     parts = parts_to_follow(passes, observations, tracks, lead)
     if not parts:
@@ -160,14 +147,9 @@ def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools]:
     """
     Follow a stretch (T, d) on a map.
 
-    Returns
-    -------
-    means, covariances : (T, H + 1, 2), (T, H + 1, 2, 2)
-        As read, not calibrated.
-    driving : (T,) bool
-        Whether the vehicle drives on the route as in training. Where it crashed its position is
-        wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
-
+    Returns means (T, H + 1, 2) and covariances (T, H + 1, 2, 2) as read, not calibrated, and
+    whether the vehicle drives on the route as in training (T,). Where it crashed its position is
+    wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
     """
     belief = RouteBelief(route)
     count = route.targets.shape[1]

@@ -111,19 +111,9 @@ def learn_route(
     passes: Passes, kept: Bools, tuning: Tuning, states: Floats | None = None
 ) -> Route:
     """
-    Learn the map from some of the visits.
+    Learn the map from the visits that are ``kept`` (V,) bool.
 
-    Parameters
-    ----------
-    passes
-        From `lay_out`.
-    kept : (V,) bool
-        Visits that count.
-    tuning
-        Numbers to learn with.
-    states : (P, k)
-        Mean two-manifold state at each place.
-
+    ``states`` (P, k) are the mean two-manifold states at each place.
     """
     learner = _Learner(passes, kept, tuning)
     period_s, forward, count = passes.period_s, passes.forward, learner.count
@@ -235,21 +225,11 @@ class _Learner:
         self, values: Floats, weights: Floats, prior: Floats, strength: float
     ) -> tuple[Floats, Floats, Floats]:
         """
-        Regress values on the log-pace at each place, its neighbours counting too.
+        Regress values (V, c) on the log-pace at each place, its neighbours counting too.
 
-        Parameters
-        ----------
-        values : (V, c), weights : (V,)
-        prior : (P, c)
-            Slope that few visits are drawn to.
-        strength
-            How many visits at the usual spread of paces weigh as much as the prior.
-
-        Returns
-        -------
-        levels, slopes : (P, c), counts : (P,)
-            At the usual pace.
-
+        Few visits are drawn to the slopes ``prior`` (P, c): as many as ``strength``, at the usual
+        spread of paces, weigh as much. Returns levels at the usual pace and slopes (P, c), and
+        counts (P,).
         """
         paces, columns = self.paces, values.shape[1]
         stack = np.empty((len(paces), 3 + 2 * columns))

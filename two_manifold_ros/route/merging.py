@@ -91,31 +91,11 @@ class _Run:
     headings: Floats
 
 
-@dataclass(frozen=True)
-class _Merged:
-    """Places that runs were merged into, and the place of each of their nodes."""
-
-    positions: Floats
-    headings: Floats
-    visited: Ints
-
-
 def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     """
-    Merge the laps of drives into places.
+    Merge the laps of drives into places; None where no track moves.
 
-    Parameters
-    ----------
-    tracks
-        Of each segment (T, 2), metres at each tick, NaN where unknown.
-    period_s
-        Length of a tick.
-
-    Returns
-    -------
-    Places or None
-        None where no track moves.
-
+    ``tracks`` are the positions of each segment (T, 2), metres at each tick, NaN where unknown.
     """
     usual = usual_speed(tracks, period_s)
     if not usual > 0.0:
@@ -132,12 +112,13 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
         return None
     # Some laps are enough to compare radii.
     radius_m = _radius(_some(runs, 12_000), step_m)
-    spacing = _local_spacing(runs, _merge(runs, radius_m, SAME_PASS_STEPS), step_m)
+    positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS)
+    spacing = _local_spacing(runs, positions, visited, step_m)
     fine = [run for index, track in enumerate(tracks) for run in _walk(track, index, spacing)]
-    merged = _merge(fine, radius_m, FINENESS * SAME_PASS_STEPS)
+    positions, headings, visited = _merge(fine, radius_m, FINENESS * SAME_PASS_STEPS)
     times = np.concatenate([run.times for run in fine])
     nodes = np.concatenate([run.nodes for run in fine])
-    ahead = ((nodes - merged.positions[merged.visited]) * merged.headings[merged.visited]).sum(1)
+    ahead = ((nodes - positions[visited]) * headings[visited]).sum(1)
     metres_a_tick = np.concatenate(
         [
             np.linalg.norm(np.gradient(run.nodes, axis=0), axis=1) / np.gradient(run.times)
@@ -145,11 +126,11 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
         ]
     )
     return Places(
-        merged.positions,
-        merged.headings,
+        positions,
+        headings,
         radius_m,
         usual,
-        merged.visited,
+        visited,
         np.concatenate([np.full(len(run.times), run.segment) for run in fine]),
         np.concatenate([np.full(len(run.times), index) for index, run in enumerate(fine)]),
         times - ahead / np.maximum(metres_a_tick, 1e-9),
@@ -168,21 +149,10 @@ def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
 
 def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> list[Bools]:
     """
-    Return at which ticks a vehicle stands.
+    Return at which ticks of each track a vehicle stands: (T,) each.
 
-    Parameters
-    ----------
-    tracks
-        Of each segment (T, 2), metres at each tick, NaN where unknown.
-    usual_mps, period_s
-        Usual speed, and length of a tick.
-
-    Returns
-    -------
-    list of (T,) bool
-        Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed,
-        and than a tenth of the route is wide.
-
+    Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed, and
+    than a tenth of the route is wide.
     """
     known = [track[np.isfinite(track).all(axis=1)] for track in tracks]
     size = float(np.linalg.norm(np.ptp(np.concatenate(known), axis=0)))
@@ -317,7 +287,7 @@ def _radius(runs: list[_Run], step_m: float) -> float:
 
     def count(radius: float) -> int:
         if radius not in counts:
-            counts[radius] = len(_merge(runs, radius * step_m, SAME_PASS_STEPS).positions)
+            counts[radius] = len(_merge(runs, radius * step_m, SAME_PASS_STEPS)[0])
         return counts[radius]
 
     best: float = radii[-1]
@@ -328,7 +298,8 @@ def _radius(runs: list[_Run], step_m: float) -> float:
     return best * step_m
 
 
-def _merge(runs: list[_Run], radius_m: float, same_pass: int) -> _Merged:
+def _merge(runs: list[_Run], radius_m: float, same_pass: int) -> tuple[Floats, Floats, Ints]:
+    """Return positions and headings (P, 2) of places, and the place of each node of the runs."""
     nodes = np.concatenate([run.nodes for run in runs])
     headings = np.concatenate([run.headings for run in runs])
     steps = [np.linalg.norm(np.diff(run.nodes, axis=0), axis=1) for run in runs]
@@ -336,7 +307,7 @@ def _merge(runs: list[_Run], radius_m: float, same_pass: int) -> _Merged:
     first = np.zeros(len(nodes), dtype=np.bool_)
     first[np.cumsum([0] + [len(run.nodes) for run in runs[:-1]])] = True
     visited, opened = merge_steps(nodes, headings, lengths, first, radius_m, same_pass)
-    return _Merged(nodes[opened], headings[opened], visited)
+    return nodes[opened], headings[opened], visited
 
 
 def merge_steps(
@@ -467,18 +438,20 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     return visited, opened[:places].copy()
 
 
-def _local_spacing(runs: list[_Run], merged: _Merged, step_m: float) -> Callable[[Floats], Floats]:
+def _local_spacing(
+    runs: list[_Run], positions: Floats, visited: Ints, step_m: float
+) -> Callable[[Floats], Floats]:
     """Return a function from a path (T, 2) to one place's share of a tick's travel there (T,)."""
     ticks = np.concatenate([np.gradient(run.times) for run in runs])
     # A stop is no speed: what takes five times as long as usual is cut off there.
     ticks = np.minimum(ticks, 5.0)
-    counts = np.bincount(merged.visited, minlength=len(merged.positions))
-    sums = np.bincount(merged.visited, ticks, minlength=len(merged.positions))
+    counts = np.bincount(visited, minlength=len(positions))
+    sums = np.bincount(visited, ticks, minlength=len(positions))
     slowness = sums / counts / step_m
     # Beyond these shares of the usual speed places do not follow the speed any more.
     slowest, fastest = 0.15, 4.0
     metres = np.clip(1.0 / slowness, slowest * step_m, fastest * step_m) / FINENESS
-    tree = cKDTree(merged.positions)
+    tree = cKDTree(positions)
 
     def spacing(path: Floats) -> Floats:
         _, places = tree.query(path, [*range(1, min(3, len(metres)) + 1)])

@@ -15,16 +15,7 @@ import math
 from typing import TypeAlias
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.route.route import (
-    LIMITS,
-    OFF,
-    OFF_NEW,
-    ON,
-    ON_NEW,
-    OWN_PACE,
-    ROWS,
-    STANDS,
-)
+from two_manifold_ros.route.route import LIMITS, OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
 from two_manifold_ros.typing import Bools, Floats, Indices
 
 Cells: TypeAlias = tuple[Floats, Floats, Floats]
@@ -177,15 +168,12 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     """
     Predict: switch between hypotheses; return the probability of being at no place.
 
+    Fills the cells at the places reached, from what `move` ``moved`` there, and ``jumped`` (3,)
+    with what restarts as each of ``JUMPED`` at each place; places that are not reached are left
+    to `weigh`. ``sums`` (7,) is room, ``spread`` the pace_spread of the route.
+
     Parameters
     ----------
-    cells, order, moved, count
-        The first are filled at the places reached, from what `move` moved there.
-    changes, spread
-        Of the route; the latter is its pace_spread.
-    sums : (7,), jumped : (3,)
-        Room; filled with what restarts as each of ``JUMPED`` at each place. Places that are not
-        reached are left to `weigh`.
     halts, moving
         Probability that a vehicle at a pace of its own stands, whatever that pace, because it
         looks so; and that the vehicle moves: a standing one leaves no road.
@@ -260,30 +248,16 @@ def measure(
     likelihood: Likelihood, logs: Floats, count: int,
 ) -> float:  # fmt: skip
     """
-    Fill the tempered log-likelihoods at the places reached, and update the paces there.
+    Fill tempered log-likelihoods (P, 6) at the places reached, and update the paces there.
 
     Student-t densities of the whitened difference to what is usual at the place and pace: of the
-    observation given its slow means and, weighing less, of these, where the vehicle is settled;
-    and of the observation alone where it is new. The pace is marginalised, and updated as by a
-    Kalman filter whose noise is that of a Student-t density at this distance.
+    observation given its slow means and, weighing less, of these (``whitened``, (f,)), where the
+    vehicle is settled; and of the observation alone (``newest``, (d,)) where it is new. The pace
+    is marginalised, and updated as by a Kalman filter whose noise is that of a Student-t density
+    at this distance. What a likelihood loses because the pace is unknown is taken from the
+    probability at once: a root costs less than a logarithm.
 
-    Parameters
-    ----------
-    cells, order, count
-        From `switch`; the paces are updated. What a likelihood loses because the pace is unknown
-        is taken from the probability at once: a root costs less than a logarithm.
-    looks, likelihood
-        See there.
-    whitened : (f,), newest : (d,)
-        Features of the tick, and the observation alone.
-    logs : (P, 6)
-        Filled, in the order of ``order``, with what is left to be multiplied.
-
-    Returns
-    -------
-    float
-        The largest of the whole log-likelihoods.
-
+    ``logs`` are in the order of ``order``. Returns the largest of the whole log-likelihoods.
     """
     chances, paces, spreads = cells
     means, slopes, squares, new_means, new_slopes, new_squares, noise, levels, _, _ = looks
@@ -381,27 +355,13 @@ def weigh(
     Multiply every probability by its likelihood and normalise.
 
     A place that was not reached is looked at only where what restarts there would not be dropped:
-    its distance alone decides that, no logarithm is needed.
+    its distance alone decides that, no logarithm is needed. Active places become those that have
+    more than ``LIMITS.faint``, or than what restarts there; all others are dropped.
 
-    Parameters
-    ----------
-    cells, found, looks, newest, likelihood, logs, count
-        As for `measure`. The active places become those that have more than ``LIMITS.faint``, or
-        than what restarts there; all others are dropped.
-    jumped, elsewhere
-        From `switch`.
-    distances : (P,), totals : (7,)
-        Room; filled with the probabilities of ``HYPOTHESES``.
-    shift
-        From `measure`: taken from each logarithm.
-
-    Returns
-    -------
-    evidence : float
-        Mean likelihood, the shift left out; 0 where nothing is left.
-    count : int
-        Of the active places.
-
+    ``jumped`` and ``elsewhere`` come from `switch`, ``logs`` and the ``shift`` taken from each of
+    them from `measure`; ``distances`` (P,) is room; ``totals`` (7,) of ``HYPOTHESES`` are filled.
+    Returns the mean likelihood, the shift left out, 0 where nothing is left; and the number of
+    active places.
     """
     chances = cells[0]
     active, reached, order = found

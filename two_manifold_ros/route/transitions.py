@@ -172,18 +172,8 @@ def chances_to_move(most: float, unsteadiness: float = 0.36) -> Floats:
     """
     Return the probabilities to move by 0, 1, ... places: normal, tilted until the mean is right.
 
-    Parameters
-    ----------
-    most
-        Places in a tick, in the mean, of the last row.
-    unsteadiness
-        Variance of the move in a tick, places: of the grid, and of what one tick differs.
-
-    Returns
-    -------
-    (J, M + 1)
-        Row j has the mean j / ``MOVES_A_ROW``.
-
+    Row j of (J, M + 1) has the mean j / ``MOVES_A_ROW``, the last one at least ``most`` places.
+    ``unsteadiness`` is the variance of the move in a tick: of the grid, and of what ticks differ.
     """
     moves: Floats = _moves(math.ceil(most * MOVES_A_ROW), unsteadiness).copy()
     return moves
@@ -263,24 +253,10 @@ def usual_speeds(
     places: Places, stays: Floats, after: Ints, period_s: float
 ) -> tuple[Floats, Floats]:
     """
-    Return how fast vehicles usually are at each place.
+    Return rates and tick_lengths (P,) of ``Route``: how fast vehicles usually are at each place.
 
-    Parameters
-    ----------
-    places
-        Of the route.
-    stays : (P,)
-        Ticks that a vehicle usually takes from a place to the next.
-    after : (P,) int64
-        Place that most drives went on to, see `main_ways`.
-    period_s
-        Length of a tick.
-
-    Returns
-    -------
-    rates, tick_lengths : (P,)
-        See ``Route``.
-
+    ``stays`` (P,) are ticks that a vehicle usually takes from a place to the next, ``after`` (P,)
+    the places that most drives went on to, see `main_ways`.
     """
     # Where vehicles stop the speed would be zero, and any pace infinite.
     slowest, fewest, most = 0.1, 0.1, 3.5

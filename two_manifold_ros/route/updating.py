@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Predict and update a belief on a route by one tick, each as one compiled function.
+Predict, update and read a belief on a route, each as one compiled function.
 
 Called one by one from Python, the steps cost as much for their calls as for what they do, and
 between two ticks of a live stream all that has left the caches. Arrays come in groups of what
@@ -14,8 +14,9 @@ import math
 from typing import TypeAlias
 
 from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.hse_hmm.readout import FLOOR
 from two_manifold_ros.route import array_steps
-from two_manifold_ros.route.route import LIMITS, OFF, STANDS
+from two_manifold_ros.route.route import LIMITS, OFF, ON, OWN_PACE, STANDS
 from two_manifold_ros.route.steps import Cells, Changes, Found, Looks, Ways
 from two_manifold_ros.typing import Floats, Indices
 
@@ -73,17 +74,9 @@ def take_features_loops(
     observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
 ) -> None:
     """
-    Fill the features of an observation, then update the slow means with it.
+    Fill features (d (1 + m),) of an observation (d,), then update the slow means (m, d) with it.
 
-    Parameters
-    ----------
-    observation : (d,), gains : (m,)
-        The newest observation, and its share in each slow mean.
-    means : (m, d), features : (d (1 + m),)
-        Slow means of the observations before, updated; filled.
-    first
-        Whether there are no observations before: every mean starts at this one.
-
+    ``gains`` (m,) are its share in each mean. At the ``first`` one every mean starts there.
     """
     channels = len(observation)
     for m in range(len(gains)):
@@ -140,12 +133,134 @@ def _squared_distance_loops(
     return square
 
 
+@compiled
+def follow_offsets_loops(
+    observation: Floats, chances: Floats, paces: Floats, active: Indices, usual: Floats,
+    slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
+    applied: Floats,
+) -> None:  # fmt: skip
+    """
+    Update ``offsets`` (d,) with an observation of a settled vehicle, as it came.
+
+    ``usual`` and ``slopes`` (P, d) are usual observations and what they gain per unit of pace;
+    ``numbers`` the share of a new residual in the mean, and the largest difference of a pace from
+    one. ``applied`` (d,) is filled with what to subtract from the next observation.
+    """
+    gain, bound = numbers
+    expected[:] = 0.0
+    total, standing = 0.0, 0.0
+    for i in active:
+        chance = chances[i, ON]
+        standing += chances[i, STANDS]
+        if chance > LIMITS.nothing:
+            total += chance
+            pace = min(max(paces[i, ON] - 1.0, -bound), bound)
+            for k in range(len(expected)):
+                expected[k] += chance * (usual[i, k] + pace * slopes[i, k])
+    for k in range(len(expected)):
+        # Off the route offsets fade as slowly as they were learned; standing keeps them.
+        change = -max(1.0 - total - standing, 0.0) * offsets[k]
+        if total > LIMITS.nothing:
+            apart = observation[k] - expected[k] / total
+            clipped = min(max(apart, -LIMITS.farthest_off), LIMITS.farthest_off)
+            change += total * (clipped - offsets[k])
+        offsets[k] += gain * change
+        beyond = 0.0
+        if abs(offsets[k]) > shifts[k] > 0.0:
+            # Shrunk as by James and Stein: all of it where it is many times what is usual.
+            beyond = 1.0 - (shifts[k] / offsets[k]) ** 2
+        applied[k] = beyond * offsets[k]
+
+
+@compiled
+def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
+    """Sum over all places alike: certainly off the route, all that is known is the route."""
+    for i in range(len(targets)):
+        for c in range(targets.shape[1]):
+            x, y = targets[i, c, 0], targets[i, c, 1]
+            means[c, 0] += x
+            means[c, 1] += y
+            sums[c, 0, 0] += x * x + covariances[i, c, 0, 0]
+            sums[c, 0, 1] += x * y + covariances[i, c, 0, 1]
+            sums[c, 1, 1] += y * y + covariances[i, c, 1, 1]
+    return float(len(targets))
+
+
+@compiled
+def sum_targets_loops(  # noqa: C901 - split, it is compiled to other bits
+    cells: Cells, active: Indices, spread: float, targets: Floats, drifts: Floats,
+    covariances: Floats, means: Floats, sums: Floats,
+) -> None:  # fmt: skip
+    """
+    Fill means (H + 1, 2) and covariances of positions ahead, and of the velocity, under a belief.
+
+    Positions ahead are those of a usual pace; ``spread``, ``targets``, ``drifts`` and
+    ``covariances`` are those of a ``Route``, all of whose places count alike where nothing is left
+    of it.
+    """
+    chances, paces, spreads = cells
+    count = targets.shape[1]
+    bound = LIMITS.usual_paces * spread
+    means[:] = 0.0
+    sums[:] = 0.0
+    largest, total = 0.0, 0.0
+    for i in active:
+        weight = 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        largest = max(largest, weight)
+    for i in active:
+        weight, pace, square, speed, speeds = 0.0, 0.0, 0.0, 0.0, 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        if weight < LIMITS.least_share * largest or not weight > 0.0:
+            continue
+        for h in range(OFF):
+            here = 0.0 if h == STANDS else min(max(paces[i, h] - 1.0, -bound), bound)
+            own = 0.0 if h == STANDS else min(spreads[i, h], bound * bound)
+            pace += chances[i, h] * here
+            square += chances[i, h] * (here * here + own)
+            # A vehicle at a pace of its own, or standing, is as fast as that.
+            share = paces[i, h] if h in (OWN_PACE, STANDS) else 1.0
+            speed += chances[i, h] * share
+            speeds += chances[i, h] * share * share
+        pace /= weight
+        speed /= weight
+        within = max(square / weight - pace * pace, 0.0)
+        speeds = max(speeds / weight - speed * speed, 0.0)
+        total += weight
+        for c in range(count):
+            dx, dy = drifts[i, c, 0], drifts[i, c, 1]
+            x, y = targets[i, c, 0] + pace * dx, targets[i, c, 1] + pace * dy
+            a, b, d = covariances[i, c, 0, 0], covariances[i, c, 0, 1], covariances[i, c, 1, 1]
+            if c == count - 1:
+                a, b, d = a + speeds * x * x, b + speeds * x * y, d + speeds * y * y
+                x, y = speed * x, speed * y
+            means[c, 0] += weight * x
+            means[c, 1] += weight * y
+            sums[c, 0, 0] += weight * (x * x + within * dx * dx + a)
+            sums[c, 0, 1] += weight * (x * y + within * dx * dy + b)
+            sums[c, 1, 1] += weight * (y * y + within * dy * dy + d)
+    if not total > 0.0:
+        total = _sum_all(targets, covariances, means, sums)
+    for c in range(count):
+        x, y = means[c, 0] / total, means[c, 1] / total
+        means[c, 0] = x
+        means[c, 1] = y
+        sums[c, 0, 0] = max(sums[c, 0, 0] / total - x * x, FLOOR)
+        sums[c, 1, 1] = max(sums[c, 1, 1] / total - y * y, FLOOR)
+        sums[c, 0, 1] = sums[c, 0, 1] / total - x * y
+        sums[c, 1, 0] = sums[c, 0, 1]
+
+
 if HAVE_NUMBA:
     take_features, whiten = take_features_loops, whiten_loops
     mean_state, squared_distance = mean_state_loops, _squared_distance_loops
+    follow_offsets, sum_targets = follow_offsets_loops, sum_targets_loops
 else:
     take_features, whiten = array_steps.take_features, array_steps.whiten
     mean_state, squared_distance = array_steps.mean_state, array_steps.squared_distance
+    follow_offsets, sum_targets = array_steps.follow_offsets, array_steps.sum_targets
 
 
 @compiled
@@ -163,16 +278,9 @@ def log_placeless(
     first: bool,
 ) -> tuple[float, float, float, float]:  # fmt: skip
     """
-    Return log-likelihoods of an observation at no known place.
+    Return log-likelihoods of an observation (d,) after slow means (m,) at no known place.
 
-    Parameters
-    ----------
-    placeless, persistence, sharpness
-        Of a ``Route``.
-    observation : (d,), means : (m,)
-        The observation after these slow means.
-    first
-        Whether the slow means begin with this observation.
+    Slow means begin with the ``first`` observation.
 
     Returns
     -------
@@ -213,24 +321,10 @@ def predict(
     elsewhere: float,
 ) -> tuple[int, float]:  # fmt: skip
     """
-    Predict by a tick.
+    Predict by a tick at a ``forward`` acceleration, m/s^2.
 
-    Parameters
-    ----------
-    filled, known
-        Arrays of the belief, and of the route.
-    tick_lengths : (P,)
-        See ``Route``; zeros where nothing measures how paces change.
-    forward
-        Forward acceleration, m/s^2.
-    count, elsewhere
-        Number of active places, and probability of being at no place.
-
-    Returns
-    -------
-    count, elsewhere
-        Number of places reached, and as above.
-
+    ``tick_lengths`` (P,) are zeros where nothing measures how paces change, ``count`` is the
+    number of active places. Returns how many are reached, and the probability of being at none.
     """
     cells, found, room, carry, _, _ = filled
     moved, _, _, jumped, sums = room
@@ -251,25 +345,10 @@ def update(
     tick_lengths: Floats, count: int, elsewhere: float,
 ) -> tuple[float, float, int]:  # fmt: skip
     """
-    Predict by a tick and update with its observation.
+    Predict by a tick and update with its observation (d,), the ``first`` of a drive or not.
 
-    Parameters
-    ----------
-    observation : (d,), first
-        Of the tick, and whether it is the first one of a drive.
-    filled, known, tick_lengths, count, elsewhere
-        As for `predict`.
-    sight
-        See there.
-
-    Returns
-    -------
-    evidence, shift
-        Mean likelihood, and the logarithm of what it is a multiple of; 0 where nothing is left,
-        and the arrays are then no belief.
-    count
-        Number of active places.
-
+    Returns the mean likelihood, 0 where nothing is left and the arrays are no belief any more;
+    the logarithm of what it is a multiple of; and the number of active places.
     """
     cells, found, room, carry, totals, state = filled
     placeless, _, _, looks, numbers, states = known

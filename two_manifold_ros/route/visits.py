@@ -40,11 +40,6 @@ With half of them the noise of positions passes for pace: ipz20 errs by a tenth 
 """
 
 
-def gains_for(memories_s: tuple[float, ...], period_s: float) -> Floats:
-    """Return the share of a new observation in a mean of each memory."""
-    return -np.expm1(-period_s / np.array(memories_s))
-
-
 def features_along(observations: Floats, gains: Floats) -> Floats:
     """
     Return the features (T, d (1 + m)) of each tick of one segment (T, d), as of a live stream.
@@ -146,21 +141,14 @@ def lay_out(
     """
     Collect the visits of all places by the training drives; None if no drive moves.
 
-    Parameters
-    ----------
-    observations, tracks
-        Of each segment (T, d), standardised, and (T, 2), metres, NaN where unknown.
-    horizons, period_s
-        Ticks ahead, and length of a tick.
-    at_rest, shifts, memory_s
-        See `Passes`, `motionless` and `memory_of`.
-
+    ``observations`` of each segment are (T, d), standardised, ``tracks`` (T, 2), metres, NaN where
+    unknown; the rest is as in `Passes`, see also `motionless` and `memory_of`.
     """
     places = merge_passes(tracks, period_s)
     if places is None:
         return None
     memories_s = tuple(each * memory_s for each in MEMORIES)
-    gains = gains_for(memories_s, period_s)
+    gains = -np.expm1(-period_s / np.array(memories_s))
     along = [features_along(each, gains) for each in observations]
     targets = [segment_targets(each, horizons, period_s) for each in tracks]
     lengths = np.array([len(each) for each in tracks])
