@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING
 import warnings
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from two_manifold_ros.manifold.learner import Embedding, ManifoldLearner
+    from two_manifold_ros.manifold.learner import ManifoldLearner
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -71,45 +70,34 @@ def checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
     return responses, known
 
 
-@dataclass(frozen=True)
 class CentredRows:
     """Rows (n, D) as they are, less their mean (D,)."""
 
-    coordinates: Floats
-    mean: Floats
+    def __init__(self, rows: Floats) -> None:
+        self.mean: Floats = rows.mean(axis=0)
+        self.coordinates = rows - self.mean
 
     def transform(self, rows: Floats) -> Floats:
         """Return (k, D) rows less the mean."""
         return rows - self.mean
 
 
-@dataclass(frozen=True)
 class LearnedRows:
-    """Rows as a manifold learner embedded them, with their name in messages."""
+    """Rows (n, D) as a manifold learner embedded them; its notes become warnings."""
 
-    name: str
-    points: PointSet
-    embedding: Embedding
-
-    @classmethod
-    def of(cls, name: str, rows: Floats, learner: ManifoldLearner) -> LearnedRows:
-        """Embed (n, D) rows, if the learner can be fitted; its notes become warnings."""
+    def __init__(self, name: str, rows: Floats, learner: ManifoldLearner) -> None:
         if isinstance(learner, type) or not hasattr(learner, 'fit'):
             msg = (
                 f'learner is {learner!r}, which cannot be fitted; give one of '
                 'two_manifold_ros.manifold such as LaplacianEigenmap(dimension=2, neighbours=20)'
             )
             raise InputError(msg)
-        points = PointSet(rows)
-        embedding = learner.fit(points)
-        for note in embedding.notes:
+        self.name = name
+        self.points = PointSet(rows)
+        self.embedding = learner.fit(self.points)
+        self.coordinates = self.embedding.coordinates
+        for note in self.embedding.notes:
             warnings.warn(f'{name}: {note}', stacklevel=3)
-        return cls(name, points, embedding)
-
-    @property
-    def coordinates(self) -> Floats:
-        """Centred coordinates of the rows, shape (n, m)."""
-        return self.embedding.coordinates
 
     def transform(self, rows: Floats, at_once: int = 256) -> Floats:
         """
@@ -140,11 +128,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         Return the coordinates (k, m) of the rows X (k, D) out of sample.
 
-        Raises
-        ------
-        InputError
-            If X is no matrix of D columns, or a row of it resembles no row that was fitted.
-
+        ``InputError`` names a row that resembles none that was fitted.
         """
         check_is_fitted(self)
         return self._project(self._rows.transform(checked_rows('X', X, self.n_features_in_)))
@@ -164,8 +148,7 @@ class TwoViews(Estimator, ABC):
     """
     Embeds two views, X and Y, of the same samples, each by what it shares with the other.
 
-    A subclass has the parameters ``n_components`` (k) and ``coupling``, and embeds each view
-    before the two are coupled.
+    A subclass has the parameters ``n_components`` (k) and ``coupling``, and embeds each view.
 
     Attributes
     ----------
@@ -191,12 +174,8 @@ class TwoViews(Estimator, ABC):
         """
         Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample.
 
-        Raises
-        ------
-        InputError
-            If X and Y are no matrices of finite numbers with as many rows, too small for what is
-            asked, or share fewer than k directions.
-
+        Refused (``InputError``) is what is too small for what is asked, or shares fewer than k
+        directions.
         """
         first, second = checked_rows('X', X), checked_rows('Y', Y)
         if len(first) != len(second):
@@ -233,6 +212,7 @@ class TwoViews(Estimator, ABC):
         return self.fit(X, Y).embedding_
 
     def _check_components(self, values: Floats) -> None:
+        """Refuse a number of components that the views do not share."""
         # Singular values below that share of the first are rounding.
         shared = int(np.count_nonzero(values > 1e-9 * values[0]))
         if not shared:
@@ -277,17 +257,9 @@ class ManifoldEmbedding(Estimator):
         self.learner = learner
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - for pipelines
-        """
-        Embed the rows X (n, D); y is ignored.
-
-        Raises
-        ------
-        InputError
-            If X is no matrix of finite numbers, or too small or too uniform for the learner.
-
-        """
+        """Embed the rows X (n, D); y is ignored."""
         rows = checked_rows('X', X)
-        self._rows = learned = LearnedRows.of('X', rows, self.learner)
+        self._rows = learned = LearnedRows('X', rows, self.learner)
         self.eigenvalues_ = learned.embedding.eigenvalues
         return self._finish(rows, learned.coordinates)
 
@@ -341,17 +313,11 @@ class ManifoldKernelReduction(Estimator):
         Embed the rows X (n, D) and find what predicts y, shape (n,) or (n, q).
 
         Rows of y with a NaN are not known; their rows of X help to learn the manifold.
-
-        Raises
-        ------
-        InputError
-            If X is no matrix of finite numbers, y does not go with it, or either does not vary.
-
         """
         rows = checked_rows('X', X)
         responses, known = checked_responses(y, len(rows))
         learner = self.learner or LaplacianEigenmap(50, 10, scaled=False)
-        self._rows = LearnedRows.of('X', rows, learner)
+        self._rows = LearnedRows('X', rows, learner)
         coordinates = self._rows.coordinates
         found = find_predictive_directions(
             coordinates[known], responses[known], penalty=self.penalty
@@ -416,7 +382,7 @@ class InstrumentalEigenmaps(TwoViews):
     def _embed(self, first: Floats, second: Floats) -> tuple[LearnedRows, LearnedRows]:
         learner = self.learner or LaplacianEigenmap(60, 20)
         other = self.second_learner or learner
-        return LearnedRows.of('X', first, learner), LearnedRows.of('Y', second, other)
+        return LearnedRows('X', first, learner), LearnedRows('Y', second, other)
 
 
 class TwoSubspaceKernelPCA(TwoViews):
@@ -471,7 +437,7 @@ class TwoSubspaceKernelPCA(TwoViews):
             msg = f'there is no kernel named {self.kernel!r}; choose one of {", ".join(learners)}'
             raise InputError(msg)
         learner = learners[self.kernel]
-        return LearnedRows.of('X', first, learner), LearnedRows.of('Y', second, learner)
+        return LearnedRows('X', first, learner), LearnedRows('Y', second, learner)
 
 
 class TwoSubspacePCA(TwoViews):
@@ -519,8 +485,6 @@ class TwoSubspacePCA(TwoViews):
         return components
 
     def _embed(self, first: Floats, second: Floats) -> tuple[CentredRows, CentredRows]:
-        self.mean_, self.second_mean_ = first.mean(axis=0), second.mean(axis=0)
-        return (
-            CentredRows(first - self.mean_, self.mean_),
-            CentredRows(second - self.second_mean_, self.second_mean_),
-        )
+        views = CentredRows(first), CentredRows(second)
+        self.mean_, self.second_mean_ = (view.mean for view in views)
+        return views

@@ -24,7 +24,7 @@ from two_manifold_ros.experiments.independent_components import (
     SlowSystem,
     worst_line,
 )
-from two_manifold_ros.manifold.local_metric import local_covariances
+from two_manifold_ros.manifold.anisotropic_diffusion import local_covariances
 
 X = np.random.default_rng(0).random((300, 2))
 

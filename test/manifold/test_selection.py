@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion
+from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, NeighboursInTime
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
 from two_manifold_ros.manifold.isomap import Isomap
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
-from two_manifold_ros.manifold.local_metric import NeighboursInTime
 from two_manifold_ros.manifold.locally_linear import LocallyLinear
 from two_manifold_ros.manifold.selection import (
     check_extension,

@@ -18,11 +18,17 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from two_manifold_ros.experiments.experiment import at_least, at_most, Colour
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap
-from two_manifold_ros.manifold.independent_components import independent_pair, place_on_interval
+from two_manifold_ros.manifold.anisotropic_diffusion import (
+    AnisotropicDiffusion,
+    GivenCovariances,
+    local_covariances,
+)
+from two_manifold_ros.manifold.diffusion_map import (
+    DiffusionMap,
+    independent_pair,
+    place_on_interval,
+)
 from two_manifold_ros.manifold.learner import PointSet
-from two_manifold_ros.manifold.local_metric import GivenCovariances, local_covariances
 
 if TYPE_CHECKING:
     from collections.abc import Callable

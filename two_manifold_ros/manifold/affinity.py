@@ -31,15 +31,7 @@ def affinity(squared: Floats, bandwidth: float) -> Floats:
 
 
 def median_distance(samples: Samples) -> float:
-    """
-    Return the median distance between two different points, over randomly drawn pairs.
-
-    Raises
-    ------
-    InputError
-        If at least half of the points are identical, so that there is no scale.
-
-    """
+    """Return the median distance of random pairs; refuse points most of which are identical."""
     bandwidth = float(np.sqrt(np.median(samples.pair_distances(20_000))))
     if not bandwidth > 0.0:
         msg = 'most points are identical; leave out the copies (of windows: record while driving)'
@@ -49,15 +41,11 @@ def median_distance(samples: Samples) -> float:
 
 def require_scale(samples: Samples, dimension: int, neighbours: int | None = None) -> float:
     """
-    Return the median distance; refuse what no learner can embed.
+    Return the median distance; refuse what no learner can embed by an ``InputError``.
 
-    Raises
-    ------
-    InputError
-        If either number is no whole number or less than one, if there are no more points than
-        dimensions, or, in a graph, no more than neighbours or than dimensions and the constant
-        mode, which is not kept; or if most points are identical.
-
+    That is if either number is no whole number or less than one, if there are no more points than
+    dimensions, or, in a graph, no more than neighbours or than dimensions and the constant mode,
+    which is not kept; or if most points are identical.
     """
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):
@@ -124,15 +112,9 @@ def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
     Return the training points near a point, itself among them if it is one.
 
     They are the nearest ones, as many as ``neighbours`` and one more, and those that have the
-    point within their own radius. For a training point these are the points of its row in the
-    symmetric neighbour graph and itself, if no two distances from it are equal.
-
-    Parameters
-    ----------
-    squared : (n,), radii : (n,)
-        Squared distances to all training points, and of each of these to the last of its own
-        ``neighbours``, fewer than n.
-
+    point within their own radius: ``radii`` (n,) are squared distances of the training points to
+    the last of their own neighbours, fewer than n. For a training point these are the points of
+    its row in the symmetric neighbour graph and itself, if no two distances from it are equal.
     """
     # One more than the neighbours, since a training point counts itself.
     radius = np.partition(squared, neighbours)[neighbours]

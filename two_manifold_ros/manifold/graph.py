@@ -107,23 +107,12 @@ def notes_on_pieces(components: int, neighbours: int) -> tuple[str, ...]:
 
 def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:
     """
-    Return the smallest eigenvalues of a positive semidefinite matrix without a known zero.
+    Return the smallest eigenvalues (m,) of a positive semidefinite matrix without a known zero.
 
-    By inverse iteration on the complement of the null vector: a second eigenvalue that is zero
-    to rounding, as of a nearly split graph, is told from the first, and clustered ones converge.
-
-    Parameters
-    ----------
-    matrix : (n, n), null : (n,)
-        Symmetric and sparse, and its eigenvector of unit length with eigenvalue 0.
-    count
-        Number of modes, m, at most n - 2.
-
-    Returns
-    -------
-    values : (m,), vectors : (n, m)
-        Increasing; orthonormal columns, orthogonal to ``null``, with signs fixed.
-
+    By inverse iteration on the complement of ``null`` (n,), the eigenvector of unit length with
+    eigenvalue 0 of the symmetric sparse matrix (n, n): a second eigenvalue that is zero to
+    rounding, as of a nearly split graph, is told from the first, and clustered ones converge. At
+    most n - 2 modes; the vectors (n, m) are orthonormal, orthogonal to ``null``, with signs fixed.
     """
     size = len(null)
     # Added to the diagonal so that the matrix can be factored.
@@ -152,24 +141,15 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
 
 def walk_modes(graph: csr_matrix, count: int, few: int = 1_000) -> tuple[Floats, Floats]:
     r"""
-    Return the largest eigenvalues and the eigenfunctions of a walk, without the constant one.
+    Return the largest eigenvalues (m,) and the eigenfunctions (n, m) of a walk.
+
+    Its steps are the rows of symmetric affinities (n, n), connected, divided by their sums. The
+    constant mode is left out, at most n - 2 are kept; functions have mean square 1 in the
+    stationary distribution, with signs fixed.
 
     By inverse iteration for ``few`` points: it copes with any symmetry of the graph. The
     factors of many points in many dimensions are large; these use products with the graph,
     unless that takes too long: then the points lie along a thread, and their factors are small.
-
-    Parameters
-    ----------
-    graph : (n, n)
-        Symmetric affinities W, connected; steps are the rows of W divided by their sums.
-    count
-        Number of modes, m, at most n - 2.
-
-    Returns
-    -------
-    values : (m,), functions : (n, m)
-        Decreasing; of mean square 1 in the stationary distribution, with signs fixed.
-
     """
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     root = diags(1.0 / np.sqrt(degrees))

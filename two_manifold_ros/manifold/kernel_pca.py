@@ -116,16 +116,10 @@ def kernel_pca(
     r"""
     Return the leading kernel features :math:`K V \Lambda^{-1/2}`, mathematics (2.1), centred.
 
-    Parameters
-    ----------
-    squared : (n, l)
-        Squared distances of the points to the members of the response, which is the kernel.
-    dimension
-        Features wanted; fewer are returned where the kernel has a lower rank.
-    centred
-        Whether :math:`V \Lambda V^\top` is the kernel matrix of the members centred in feature
-        space, as principal components are; else the matrix itself.
-
+    From squared distances (n, l) of the points to the members of the response, which is the
+    kernel; features are fewer where it has a lower rank. If ``centred``,
+    :math:`V \Lambda V^\top` is the kernel matrix of the members centred in feature space, as
+    principal components are; else the matrix itself.
     """
     kernel = response.kernel(squared)
     inner = kernel[response.members]

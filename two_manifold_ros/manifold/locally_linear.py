@@ -87,8 +87,7 @@ def pair_keys(neighbourhoods: Ints, count: int) -> Ints:
     """Return ``i * n + j`` of all pairs i < j in each row of (r, c) out of n points."""
     first, second = np.triu_indices(neighbourhoods.shape[1], 1)
     one, other = neighbourhoods[:, first], neighbourhoods[:, second]
-    keys: Ints = (np.minimum(one, other) * count + np.maximum(one, other)).ravel()
-    return keys
+    return (np.minimum(one, other) * count + np.maximum(one, other)).ravel()
 
 
 def pairs_within(neighbourhoods: Ints, block: int = 256) -> Iterator[tuple[int, Ints]]:

@@ -15,6 +15,7 @@ from two_manifold_ros.manifold.affinity import check_shapes, require
 from two_manifold_ros.manifold.anisotropic_diffusion import (
     AnisotropicDiffusion,
     AnisotropicTransition,
+    NeighboursInTime,
 )
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap, Transition
 from two_manifold_ros.manifold.isomap import Geodesic, Isomap
@@ -26,7 +27,6 @@ from two_manifold_ros.manifold.kernel_pca import (
     PolynomialKernel,
 )
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
-from two_manifold_ros.manifold.local_metric import NeighboursInTime
 from two_manifold_ros.manifold.locally_linear import Barycentric, LocallyLinear
 
 if TYPE_CHECKING:
@@ -51,11 +51,7 @@ def check_extension(extension: Extension, count: int) -> None:
     """
     Refuse an extension that cannot be used with so many training points.
 
-    Raises
-    ------
-    ValueError
-        Naming the first thing that does not fit, as the end of a sentence.
-
+    A ``ValueError`` names the first thing that does not fit, as the end of a sentence.
     """
     for part in (extension.response, extension):
         for field in fields(part):  # type: ignore[arg-type]  # every response is a dataclass
@@ -104,15 +100,7 @@ KERNELS = tuple(_LEARNERS)
 
 
 def make_learner(name: str, dimension: int, neighbours: int) -> ManifoldLearner:
-    """
-    Make a learner by name; those without a graph ignore the neighbours.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name.
-
-    """
+    """Make a learner by name; those without a graph ignore the neighbours."""
     if name in _LEARNERS:
         return _LEARNERS[name](dimension, neighbours)
     msg = f'there is no kernel named {name!r}; choose one of {", ".join(KERNELS)}'
