@@ -32,7 +32,7 @@ from gauntlet_drives import case_names, make_case
 from gauntlet_scores import elsewhere, follow
 import numpy as np
 
-from two_manifold_ros.model.route_model import RouteModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import Durations

@@ -23,9 +23,8 @@ import numpy as np
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.model.route_model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings

@@ -43,17 +43,6 @@ def test_it_is_written_in_the_format_of_its_name(
     assert len(content) > 10_000
 
 
-def test_the_title_is_in_the_picture(
-    short: Evaluation, slot_car_model: RouteModel, tmp_path: Path
-) -> None:
-    draw_evaluation(short, slot_car_model, tmp_path / 'one.png')
-    draw_evaluation(short, slot_car_model, tmp_path / 'same.png')
-    draw_evaluation(short, slot_car_model, tmp_path / 'titled.png', 'a title')
-    plain = (tmp_path / 'one.png').read_bytes()
-    assert (tmp_path / 'same.png').read_bytes() == plain
-    assert (tmp_path / 'titled.png').read_bytes() != plain
-
-
 @pytest.mark.parametrize('name', ['figure', 'figure.docx'])
 def test_another_format_is_refused(
     name: str, short: Evaluation, slot_car_model: RouteModel, tmp_path: Path

@@ -87,19 +87,6 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(
 
 
 @pytest.mark.usefixtures('no_training')
-def test_the_mean_position_is_that_of_what_was_given_until_then(
-    drive: Callable[..., Recording],
-) -> None:
-    recording = drive(24.0)
-    assert recording.positions is not None
-    mean = rows_of(learning_curve([recording], {}, SETTINGS), MEAN)
-    places = recording.positions.positions
-    whole = np.sqrt(np.mean(np.sum((places - places.mean(axis=0)) ** 2, axis=1)))
-    assert mean[3].rmse_m == pytest.approx(whole, rel=0.05)
-    assert mean[3].median_m <= mean[3].rmse_m * 1.5
-
-
-@pytest.mark.usefixtures('no_training')
 def test_who_says_nothing_errs_as_much_as_the_mean_position(
     drive: Callable[..., Recording],
 ) -> None:
@@ -137,16 +124,6 @@ def test_offline_models_know_only_what_came_before(
     content = curve.to_json()
     assert content['laps_counted']
     assert {row['name'] for row in content['rows']} == {OFFLINE, MEAN}
-
-
-@pytest.mark.usefixtures('no_training')
-def test_parts_of_equal_time_stand_for_laps_that_cannot_be_counted(
-    drive: Callable[..., Recording],
-) -> None:
-    """Less than a lap."""
-    curve = learning_curve([drive(5.0)], {'parrot': Parrot()}, SETTINGS)
-    assert not curve.laps
-    assert len(rows_of(curve, 'parrot')) == 10
 
 
 @pytest.mark.usefixtures('no_training')

@@ -103,15 +103,6 @@ def test_messages_say_what_the_filter_said(
         assert ahead == [horizon * 100_000_000 for horizon in slot_car_model.horizons]
 
 
-def test_diagnostics_once_a_second_from_the_first_tick(short: Recording, bag: Path) -> None:
-    rows = messages_of(bag)['/diagnostics']
-    first = short.imu.stamps[0] + 100_000_000
-    assert [time for time, _ in rows] == [first + i * SECOND for i in range(8)]
-    said = [message.status[0].message for _, message in rows]
-    assert said[0] == 'filling the window: 1 of 20 ticks'
-    assert said[-1] == 'tracking'
-
-
 def test_the_same_bytes_twice(
     slot_car_model: RouteModel, short: Recording, tmp_path: Path
 ) -> None:
@@ -149,19 +140,3 @@ def test_no_valid_estimate_is_refused_and_leaves_no_bag(
         'of 20 ticks; give more than one window of 2.0 s'
     )
     assert not list(tmp_path.iterdir())
-
-
-def test_a_recording_of_another_kind_is_refused(
-    slot_car_model: RouteModel, short: Recording, tmp_path: Path
-) -> None:
-    slow = short.imu.select(np.arange(len(short.imu.stamps)) % 2 == 0)
-    with pytest.raises(InputError, match=r'runs at 5\.0 Hz, but the model needs'):
-        write(slot_car_model, replace(short, imu=slow), tmp_path / 'bag')
-    assert not list(tmp_path.iterdir())
-
-
-def test_positions_are_not_needed(
-    slot_car_model: RouteModel, short: Recording, tmp_path: Path
-) -> None:
-    written = write(slot_car_model, replace(short, positions=None), tmp_path / 'bag')
-    assert written['position'] > 0

@@ -13,7 +13,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.manifold.selection import has_neighbours, KERNELS, RESPONSES
+from two_manifold_ros.manifold.selection import has_neighbours, KERNELS
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import (
     encode,
@@ -23,7 +23,6 @@ from two_manifold_ros.model.model_file import (
     save_model,
     VERSION,
 )
-from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -104,12 +103,6 @@ def test_every_kind_of_model_has_a_file(
         assert 0.0 < np.linalg.norm(warm) < model.state_bound
 
 
-def test_the_origin_of_the_plane_is_kept(spectral_model: Model, tmp_path: Path) -> None:
-    origin = GeodeticOrigin(49.0123456789, -8.4, 115.25)
-    save_model(replace(spectral_model, origin=origin), tmp_path / 'model')
-    assert load_model(tmp_path / 'model').origin == origin
-
-
 def test_the_header_tells_people_what_it_is(slot_car_model: RouteModel, tmp_path: Path) -> None:
     save_model(slot_car_model, tmp_path / 'model')
     header = header_of(tmp_path / 'model')
@@ -119,13 +112,6 @@ def test_the_header_tells_people_what_it_is(slot_car_model: RouteModel, tmp_path
         'channel_units': ['m/s^2'] * 3 + ['rad/s'] * 3, 'summary': slot_car_model.summary,
     }  # fmt: skip
     assert {name: header[name] for name in told} == told
-
-
-def test_responses_of_learners_have_fields_that_files_can_hold() -> None:
-    for made in RESPONSES.values():
-        fields = made.__dataclass_fields__
-        assert 'kind' not in fields
-        assert {each.type for each in fields.values()} <= {'int', 'float', 'Ints', 'Floats'}
 
 
 def test_a_part_that_no_file_knows(spectral_model: Model) -> None:

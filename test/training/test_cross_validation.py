@@ -18,7 +18,6 @@ from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import (
     Candidate,
-    usual_candidate,
     validate,
 )
 from two_manifold_ros.training.dataset import build_dataset, hold_out, hold_out_in_turn
@@ -63,27 +62,6 @@ def test_fit_and_held_share_no_tick(extra: list[int], window: int) -> None:
         assert first == last
 
 
-@given(st.integers(1, 20_000), st.integers(2, 150))
-def test_one_long_stretch_is_always_split(length: int, window: int) -> None:
-    fit, held = hold_out(segments_of([length]), window)
-    if 0.25 * length >= round(2.5 * window) + 1:
-        assert 1 <= len(held) <= 4
-        assert len(ticks_of(held)) >= 0.25 * length - 4
-        assert len(ticks_of(fit)) > 2 * window
-
-
-def test_a_short_recording_spares_no_block() -> None:
-    fit, held = hold_out(segments_of([900]), 100)
-    assert held == []
-    assert [len(segment) for segment in fit] == [900]
-
-
-def test_the_only_block_is_the_end() -> None:
-    fit, held = hold_out(segments_of([1000]), 100)
-    assert ticks_of(fit) == list(range(750))
-    assert ticks_of(held) == list(range(750, 1000))
-
-
 def test_the_only_block_is_not_cut_by_a_seam() -> None:
     _, held = hold_out(segments_of([900, 100]), 100)
     assert ticks_of(held) == list(range(650, 900))
@@ -111,17 +89,6 @@ def test_in_turn_every_tick_is_held_out_at_most_once(extra: list[int], window: i
         assert len(held_ticks) <= len(every) / 4 + 1
         seen += held_ticks
     assert seen == sorted(set(seen))
-
-
-def test_in_turn_all_of_one_drive_is_held_out() -> None:
-    segments = segments_of([803])
-    turns = hold_out_in_turn(segments, 20)
-    assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
-    assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
-
-
-def test_in_turn_nothing_is_held_out_of_what_is_too_short() -> None:
-    assert hold_out_in_turn(segments_of([190]), 20) == []
 
 
 USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
@@ -173,13 +140,6 @@ def test_among_alike_the_narrowest_is_chosen(
     assert best == Candidate(40, 1.4)
 
 
-def test_at_one_bandwidth_the_better_number_of_states_is_chosen(
-    choose: Callable[..., tuple[Candidate, list[Any]]],
-) -> None:
-    best, _ = choose(lambda each: {20: 0.99, 40: 1.0, 60: 1.01}[each.states])
-    assert best == Candidate(20, 1.0)
-
-
 @pytest.mark.parametrize(
     ('change', 'windows', 'neighbours'),
     [
@@ -202,14 +162,6 @@ def test_more_neighbours_are_tried_where_there_are_windows_enough(
     assert best == Candidate(20, 1.0, None, neighbours)
 
 
-def test_more_neighbours_are_not_taken_where_they_are_worse(
-    choose: Callable[..., tuple[Candidate, list[Any]]],
-) -> None:
-    best, table = choose(lambda each: float(each.neighbours), USUAL, 5000)
-    assert best.neighbours == 30
-    assert {row['neighbours'] for row in table} == {30, 100}
-
-
 @pytest.mark.parametrize(
     ('given', 'best', 'compared'),
     [
@@ -229,11 +181,6 @@ def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(
     found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
     assert found == best
     assert len(table) == compared
-
-
-def test_what_is_usual_without_validation() -> None:
-    assert usual_candidate(USUAL) == Candidate(40, 1.4, None)
-    assert usual_candidate(replace(USUAL, states=9, observation='ridge')) == Candidate(9, 1.4, 1.0)
 
 
 @pytest.mark.parametrize('turns', [1, 3])

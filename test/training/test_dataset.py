@@ -16,9 +16,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.ticks.segments import Channels, Segment
 from two_manifold_ros.training.dataset import (
-    any_position,
     build_dataset,
-    Dataset,
     driving_dataset,
     learn_rest,
     rest_limit,
@@ -26,7 +24,6 @@ from two_manifold_ros.training.dataset import (
     weighted_by_persistence,
 )
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,12 +64,6 @@ def test_the_rate_is_twenty_or_the_imus_own(native_hz: float, rate_hz: float, wi
     assert dataset.window == window
 
 
-def test_what_is_asked_for_is_taken() -> None:
-    dataset = build_dataset([drive()], TrainingSettings(rate_hz=50.0, window=33))
-    assert (dataset.rate_hz, dataset.period_ns, dataset.window) == (50.0, 20_000_000, 33)
-    assert [len(segment) for segment in dataset.segments] == [500]
-
-
 @pytest.mark.parametrize(
     ('native_hz', 'rate_hz', 'gap_ns'),
     [(100.0, 20.0, 200_000_000), (10.0, 10.0, 300_000_000), (100.0, 2.0, 1_000_000_000)],
@@ -103,10 +94,6 @@ def test_no_more_than_two_windows_are_refused(seconds: float) -> None:
     )
 
 
-def test_a_tick_more_than_two_windows_is_kept() -> None:
-    assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
-
-
 def test_short_stretches_between_gaps_are_left_out() -> None:
     whole = drive(20.0)
     late = whole.imu.stamps + np.where(np.arange(2001) < 500, 0, 10**9)
@@ -123,13 +110,6 @@ def test_positions_of_another_time_are_refused(shift_s: int) -> None:
     assert refusal([replace(whole, positions=moved)]) == (
         'drive: no position falls into the time of the IMU; check the stamps of both'
     )
-
-
-def test_unusable_samples_are_counted_in_the_refusal() -> None:
-    whole = drive()
-    samples = np.full((1001, 6), np.nan)
-    message = refusal([replace(whole, imu=replace(whole.imu, samples=samples))])
-    assert '0.0 s (1001 of 1001 samples cannot be used)' in message
 
 
 def test_absurd_values_are_set_aside_and_counted() -> None:
@@ -159,20 +139,6 @@ def test_several_recordings_stay_apart_and_in_order() -> None:
     assert [len(segment) for segment in other.segments] == [160, 240]
     message = refusal([drive(3.0, name='a'), drive(4.0, name='b')])
     assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
-
-
-def expected_limit(dataset: Dataset, largest: float) -> np.ndarray:
-    return 5.0 * (largest + np.abs(dataset.channels.mean))
-
-
-def test_large_samples_set_the_limit_even_where_ticks_average_them_away() -> None:
-    whole = drive()
-    samples = whole.imu.samples.copy()
-    samples[300:310:3] = 100.0
-    samples[400] = np.nan
-    dataset = build_dataset([replace(whole, imu=replace(whole.imu, samples=samples))], USUAL)
-    np.testing.assert_allclose(dataset.channels.limit, expected_limit(dataset, 100.0))
-    assert dataset.counts['non_finite'] == 1
 
 
 def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
@@ -276,24 +242,6 @@ def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(
     assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])
 
 
-def test_a_model_of_who_never_stands_is_the_same_with_either_clock(steady: Recording) -> None:
-    driving = train_model([steady], CLOCKED)
-    time = train_model([steady], replace(CLOCKED, clock='time'))
-    assert driving.rest is not None
-    assert time.rest is None
-    np.testing.assert_array_equal(driving.series, time.series)
-    np.testing.assert_array_equal(driving.tables.weights, time.tables.weights)
-    np.testing.assert_array_equal(driving.readout.factors, time.readout.factors)
-
-
-def test_who_hardly_drives_between_stops_keeps_them() -> None:
-    recording, _ = stop_rounds(3, lambda _: 400)
-    settings = replace(CLOCKED, window=150)
-    dataset = driving_dataset([recording], settings)
-    assert dataset.rest is None
-    assert len(dataset.segments[0]) == len(build_dataset([recording], settings).segments[0])
-
-
 def test_nothing_is_learned_where_no_position_is_known(steady: Recording) -> None:
     observations = [steady.imu.samples]
     tracks = [np.full((len(observations[0]), 2), np.nan)]
@@ -325,15 +273,6 @@ def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(
     # Where spreads of both are the same number, or next to it, a ratio half way may be either.
     if len(np.unique(np.concatenate([rest, driving]))) == len(rest) + len(driving):
         assert wrong(limit) <= least + (limit == rest.max())
-
-
-def test_a_position_at_any_tick_is_one() -> None:
-    segment = Segment(np.arange(5), np.zeros((5, 6)), np.zeros((5, 2)))
-    assert any_position([segment])
-    segment.positions[:] = np.nan
-    assert not any_position([segment])
-    segment.positions[3] = 1.0
-    assert any_position([segment])
 
 
 def test_channels_count_by_how_much_of_them_lasts() -> None:

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 DEFAULTS = vars(TrainerParameters())
 
 
-def test_the_defaults_are_those_of_the_training() -> None:
-    assert training_settings(DEFAULTS) == TrainingSettings()
-
-
 def test_every_setting_is_handed_on() -> None:
     chosen = {
         'rate_hz': 5.0, 'window': 30, 'states': 7, 'method': 'spectral', 'kernel': 'gaussian',
@@ -62,10 +58,6 @@ def test_a_read_out_that_the_method_does_not_have_is_refused() -> None:
 def test_a_target_that_cannot_be_written_is_refused(path: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         check_target(path)
-
-
-def test_a_target_that_can_be_written_is_fine(tmp_path: Path) -> None:
-    check_target(str(tmp_path / 'model.npz'))
 
 
 def test_a_position_lag_that_cannot_be_applied_is_refused_early() -> None:

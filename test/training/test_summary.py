@@ -12,7 +12,6 @@ import pytest
 
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import (
-    count_all_laps,
     lag_summary,
     lap_notes,
     measure_drives,
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.recordings.recording import Recording
-
-
-def test_the_laps_of_all_recordings_count(drive: Callable[..., Recording]) -> None:
-    drives = measure_drives([drive(seconds=20.0), drive(), drive(seconds=6.0)])
-    assert count_all_laps(drives) == pytest.approx(2.5 + 6.0, abs=0.2)
 
 
 @pytest.mark.parametrize(

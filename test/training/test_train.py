@@ -5,8 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 
@@ -14,14 +18,21 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import (
+    choose_stretches,
+    MOST_TICKS,
+    states_at_places,
+    Stretch,
+    train_model,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.model import Model, RouteModel
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.route.merging import Places
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
 
@@ -97,11 +108,6 @@ def test_what_the_model_says_of_its_training(slot_car_model: RouteModel, laps: R
     np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
 
 
-def test_what_a_spectral_model_says_of_its_training(spectral_model: Model) -> None:
-    assert 0.0 < spectral_model.summary['spectral_radius'] <= 1.0 + 1e-9
-    assert spectral_model.states == spectral_model.summary['chosen']['states']
-
-
 @pytest.fixture(scope='module')
 def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Evaluation:
     """Return an evaluation of the spectral filter with nothing else asked for."""
@@ -131,28 +137,6 @@ def test_every_spectral_filter_is_far_ahead_of_the_mean(
         assert each.model.rmse_m is not None
         assert each.mean.rmse_m is not None
         assert each.model.rmse_m < 0.3 * each.mean.rmse_m
-
-
-def test_states_asked_for_are_taken(laps: Recording) -> None:
-    assert train_model([laps.between(None, 30.0)], replace(QUICK, states=7)).states == 7
-
-
-def test_states_that_the_windows_do_not_share_are_said_aloud(laps: Recording) -> None:
-    model = train_model([laps.between(None, 30.0)], replace(QUICK, dimension=10))
-    assert model.states == 11
-    notes = ' '.join(model.summary['notes'])
-    assert 'the windows share only 11 of the 40 states asked for or chosen' in notes
-
-
-@pytest.mark.long
-def test_a_filter_that_was_lost_is_said_aloud(half: Recording) -> None:
-    """Its positions say nothing of where it drove."""
-    positions = half.positions
-    assert positions is not None
-    order = np.random.default_rng(0).permutation(len(positions.positions))
-    scrambled = replace(positions, positions=positions.positions[order])
-    model = train_model([replace(half, positions=scrambled)], QUICK)
-    assert 'the filter was lost most of the time' in ' '.join(model.summary['notes'])
 
 
 @pytest.mark.long
@@ -194,15 +178,6 @@ def test_a_horizon_beyond_all_positions_is_refused(laps: Recording) -> None:
     assert message.startswith('no position is known 5000 ticks after any training tick; shorten')
 
 
-def test_a_drive_that_never_closes_a_lap(laps: Recording) -> None:
-    """It trains: what was driven once can be recognised, but nothing tells how well."""
-    model = train_model([laps.between(None, 7.0)], replace(QUICK, window=5))
-    assert model.summary['validation'] is None
-    notes = ' '.join(model.summary['notes'])
-    assert 'settings are not validated' in notes
-    evaluate(model, [laps.between(None, 7.0)])
-
-
 @pytest.mark.parametrize('keep', ['first', 'last'])
 def test_positions_of_a_part_only(keep: str, half: Recording) -> None:
     """Blocks are held out blindly; where no position falls into one, it says nothing."""
@@ -229,12 +204,6 @@ def test_dead_channels_are_said_aloud(laps: Recording) -> None:
     ) in model.summary['notes']
 
 
-def test_notes_of_the_recordings_are_passed_on(laps: Recording) -> None:
-    noted = replace(laps, notes=('receive times are used',))
-    short = noted.between(None, 15.0)
-    assert 'receive times are used' in train_model([short], QUICK).summary['notes']
-
-
 def test_progress_goes_from_0_to_1_in_words(laps: Recording) -> None:
     told: list[tuple[str, float]] = []
     train_model([laps.between(None, 30.0)], QUICK, lambda *each: told.append(each))
@@ -245,3 +214,89 @@ def test_progress_goes_from_0_to_1_in_words(laps: Recording) -> None:
         'averaging samples over ticks', 'merging the passes into places', 'embedding windows',
         'following each part of the drives on the map of the others',
     }  # fmt: skip
+
+
+SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
+
+
+@pytest.mark.long
+def test_the_file_does_not_grow_with_the_recording(
+    monkeypatch: pytest.MonkeyPatch, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    """What is kept of the drives is bounded, and still shows all of the route."""
+    monkeypatch.setattr('two_manifold_ros.training.train.MOST_TICKS', 400)
+    model = train_model([slot_car_laps[0]], SETTINGS)
+    known = np.isfinite(model.track).all(axis=1)
+    assert 300 < known.sum() <= 400
+    apart = model.route.targets[:, 0, None] - model.track[known]
+    assert np.linalg.norm(apart, axis=2).min(axis=1).max() < 0.2
+
+
+def test_a_vehicle_that_never_moves(slot_car_laps: tuple[Recording, Recording]) -> None:
+    parked = slot_car_laps[0].between(None, 60.0)
+    assert parked.positions is not None
+    still = replace(parked.positions, positions=np.ones_like(parked.positions.positions))
+    with pytest.raises(InputError, match='never moves'):
+        train_model([replace(parked, positions=still)], SETTINGS)
+
+
+def places_of(lengths: list[int], lap: int) -> Places:
+    """Return places that are visited one a tick, so many a lap, over all segments."""
+    times = np.concatenate([np.arange(each) for each in lengths]).astype(float)
+    angles = 2.0 * np.pi * np.arange(lap) / lap
+
+    class Circle(SimpleNamespace):
+        def __len__(self) -> int:
+            return lap
+
+    return Circle(
+        segments=np.repeat(np.arange(len(lengths)), lengths),
+        times=times,
+        visited=np.arange(len(times)) % lap,
+        positions=np.stack([np.cos(angles), np.sin(angles)], axis=1),
+    )
+
+
+@given(st.lists(st.integers(0, 4000), min_size=1, max_size=6), st.integers(10, 700))
+def test_they_are_in_order_within_the_drives_and_not_too_long(
+    extra: list[int], window: int
+) -> None:
+    lengths = [2 * window + 1 + each for each in extra]
+    found = choose_stretches(lengths, places_of(lengths, 500), window)
+    most = max(MOST_TICKS, 6 * window)
+    assert 0 < sum(end - begin for _, begin, end in found) <= most
+    assert found == sorted(found)
+    for one, other in pairwise(found):
+        assert one.segment < other.segment or one.end < other.begin
+    for segment, begin, end in found:
+        assert 0 <= begin < end <= lengths[segment]
+        assert end - begin > 2 * window
+    if sum(lengths) <= most:
+        assert found == [Stretch(index, 0, length) for index, length in enumerate(lengths)]
+
+
+def test_every_place_is_visited_where_they_suffice_for_that() -> None:
+    lengths, window = [20_000, 30_000], 20
+    places = places_of(lengths, 1300)
+    seen = set()
+    for segment, begin, end in choose_stretches(lengths, places, window):
+        inside = (places.segments == segment) & (places.times >= begin + window)
+        seen |= set(places.visited[inside & (places.times < end - window)].tolist())
+    assert len(seen) == 1300
+
+
+def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> None:
+    lengths, lap = [50, 60], 20
+    places = places_of(lengths, lap)
+    stretches = [Stretch(0, 0, 50), Stretch(1, 10, 40)]
+    ticks = np.array([3, 4, 23, 52])
+    states = np.column_stack([np.ones(4), [1.0, 2.0, 5.0, 7.0]])
+    found = states_at_places(places, stretches, ticks, states)
+    assert found.shape == (lap, 2)
+    assert (found[:, 0] == 1.0).all()
+    # Tick 3 and tick 23 are the same place; 52 is tick 12 of the second segment.
+    assert found[3, 1] == 3.0
+    assert found[4, 1] == 2.0
+    assert found[(50 + 12) % lap, 1] == 7.0
+    assert found[6, 1] == 2.0
+    assert found[0, 1] in {3.0, 7.0}

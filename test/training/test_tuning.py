@@ -11,7 +11,6 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training import tuning as tune_module
 from two_manifold_ros.training.cross_validation import capped_mean, Fold, usual_candidate
@@ -50,23 +49,11 @@ if TYPE_CHECKING:
     ('name', 'change', 'values'),
     [
         ('sharpness', {}, [0.1, 0.4]),
-        ('sharpness', {'sharpness': 0.8}, [0.4]),
-        ('persistence', {}, [0.2, 1.0]),
         ('window', {}, [30, 120]),
         ('window', {'window': 19}, [38]),
-        ('states', {}, [10, 40]),
-        ('neighbours', {}, [15, 60]),
         ('neighbours', {'kernel': 'gaussian'}, []),
         ('neighbours', {'kernel': 'isomap'}, [15, 60]),
         ('kernel', {}, ['gaussian', 'locally-linear', 'diffusion-map-beltrami']),
-        (
-            'kernel',
-            {'kernel': 'isomap'},
-            ['laplacian-eigenmap', 'gaussian', 'locally-linear', 'diffusion-map-beltrami'],
-        ),
-        ('coupling', {}, ['gram-product', 'canonical', 'reduced-rank']),
-        ('dimension', {}, [50, 200]),
-        ('readout', {}, ['ridge']),
         ('observation', {}, ['ridge']),
         ('bandwidth_factor', {'bandwidth_factor': 1.4}, [1.0, 2.0]),
         ('ridge', {'ridge': 1.0}, []),
@@ -102,11 +89,6 @@ def test_a_rate_keeps_the_times_of_window_and_horizons(
     usual = replace(usual, horizons=horizons)
     around = steps_around('rate_hz', usual, usual, native_hz)
     assert {each.rate_hz: (each.window, each.horizons) for each in around} == rates
-
-
-def test_a_rate_stays_near_the_usual_one(usual: TrainingSettings) -> None:
-    slow = replace(usual, rate_hz=10.0, window=30, horizons=(0, 4))
-    assert [each.rate_hz for each in steps_around('rate_hz', slow, usual, 100.0)] == [20.0]
 
 
 def _given_tuning(settings: TrainingSettings) -> Tuning:
@@ -233,19 +215,6 @@ def test_a_failure_is_passed_over(
     assert table[replace(spectral, bandwidth_factor=1.4)].outcome == Failure('too wide')
 
 
-def test_without_a_clear_gain_nothing_changes(
-    spectral: TrainingSettings, alike: Callable[[float], Trial]
-) -> None:
-    best, table = climb(spectral, lambda each: alike(1.0 - 0.01 * (each != spectral)))
-    assert best == spectral
-    assert len(table) == 5
-
-
-def test_the_first_settings_have_to_work(spectral: TrainingSettings) -> None:
-    with pytest.raises(InputError, match='nothing can be tuned: too short'):
-        climb(spectral, lambda _: Failure('too short'))
-
-
 SETTINGS = TrainingSettings(window=20, horizons=(0, 6))
 SPECTRAL = replace(SETTINGS, method='spectral')
 GIVEN = frozenset[str]()
@@ -304,32 +273,6 @@ def test_a_spectral_trial_is_the_score_of_a_validation(
     trial = bench(settle(SPECTRAL, dataset, usual))
     assert isinstance(trial, Trial)
     assert trial.score_m == pytest.approx(oracle.score(usual), rel=1e-9)
-
-
-def test_trials_differ_where_settings_do(bench: TrialBench, settled: TrainingSettings) -> None:
-    """And not by what was tried before."""
-    first = bench(settled)
-    changes: list[dict[str, Any]] = [
-        {'sharpness': 0.8}, {'persistence': 0.05},
-        {'rate_hz': 5.0, 'window': 10, 'horizons': (0, 3)},
-    ]  # fmt: skip
-    scores = [bench(replace(settled, **change)) for change in changes]
-    assert len({each.score_m for each in (first, *scores) if isinstance(each, Trial)}) == 4
-    assert bench(settled) == first
-    assert {len(each.blocks) for each in scores if isinstance(each, Trial)} == {2}
-
-
-@pytest.mark.long
-def test_spectral_trials_differ_where_settings_do(
-    bench: TrialBench, laps: list[Recording]
-) -> None:
-    usual = settle(SPECTRAL, build_dataset(laps, SPECTRAL), usual_candidate(SPECTRAL))
-    changes: list[dict[str, Any]] = [
-        {}, {'bandwidth_factor': 2.8}, {'states': 6}, {'neighbours': 12}, {'window': 30},
-        {'kernel': 'gaussian'}, {'coupling': 'canonical'}, {'dimension': 10},
-    ]  # fmt: skip
-    scores = [bench(replace(usual, **change)) for change in changes]
-    assert len({each.score_m for each in scores if isinstance(each, Trial)}) == 8
 
 
 def test_what_cannot_be_tried_says_why(bench: TrialBench, settled: TrainingSettings) -> None:
@@ -429,21 +372,6 @@ def test_it_starts_from_what_is_trained_without_it(
     assert len(starts) == 3
     assert tuning.settings == settings
     assert tuning.summary['changed'] == {}
-
-
-def test_what_is_left_may_be_too_short(
-    laps: list[Recording], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        msg = 'only 3 ticks'
-        raise InputError(msg)
-
-    monkeypatch.setattr(tune_module, 'validate', refuse)
-    monkeypatch.setattr(tune_module, 'RouteFold', refuse)
-    for settings in (SETTINGS, SPECTRAL):
-        tuning = tune(laps, settings, GIVEN)
-        assert tuning.settings == settings
-        assert tuning.summary['note'] == 'without the held-out part only 3 ticks'
 
 
 def test_too_short_a_recording_is_not_tuned(drive: Callable[..., Recording]) -> None:

@@ -24,7 +24,6 @@ from two_manifold_ros.training.tuning_trials import (
     Journal,
     key_of,
     laps_won,
-    set_apart,
     Trial,
 )
 
@@ -65,13 +64,6 @@ def test_most_laps_have_to_be_won() -> None:
     assert not clearly_better(laps, before)
 
 
-def test_most_blocks_have_to_be_won() -> None:
-    """Many laps of one block are of one time, and may be alike by one chance."""
-    before = Trial(1.0, ((1.0,) * 10, (1.0,), (1.0,)))
-    assert clearly_better(Trial(0.9, ((0.9,) * 10, (0.9,), (1.01,))), before)
-    assert not clearly_better(Trial(0.9, ((0.9,) * 10, (1.01,), (1.01,))), before)
-
-
 def test_chance_is_seldom_taken_for_a_gain() -> None:
     rng = np.random.default_rng(0)
     taken = 0
@@ -80,10 +72,6 @@ def test_chance_is_seldom_taken_for_a_gain() -> None:
         trials = [Trial(float(each.mean()), (tuple(each),)) for each in (before, after)]
         taken += clearly_better(trials[1], trials[0])
     assert 10 <= taken <= 60
-
-
-def test_laps_won() -> None:
-    assert laps_won(Trial(0.9, ((0.5, 1.0, 2.0), (NAN, 0.9))), BEFORE) == (2, 4)
 
 
 SPANS = HeldTime(((100, 200), (400, 460)), settle_ns=20, lap_ns=50, laps=3.2)
@@ -110,12 +98,6 @@ def test_no_tick_is_in_both_or_reaches_over_an_edge(period_ns: int) -> None:
     assert len(whole) - 4 <= left <= len(whole)
     if period_ns in {5, 10, 20}:
         assert left == len(whole)
-
-
-def test_what_is_short_is_dropped() -> None:
-    fit, held = SPANS.split([segment(10, 10, 12), segment(150, 10, 30)], 10, 5)
-    assert [len(block) for block in held] == [6, 4]  # of the first segment 110 and 120 only
-    assert [len(part) for part in fit] == [20]
 
 
 def test_blocks_are_those_of_a_training(slot_car_laps: tuple[Recording, Recording]) -> None:
@@ -148,24 +130,6 @@ def test_too_short_a_recording_says_so(
     assert time_refusal(replace(drive(), name='x'), 60).startswith('the recording is too short')
 
 
-def test_recordings_are_set_apart_without_another_change(drive: Callable[..., Recording]) -> None:
-    whole = drive()
-    first, second = whole.between(None, 30.0), whole.between(2.0, 40.0)
-    settings = TrainingSettings(window=20)
-    before = build_dataset([first, second], settings)
-    after = build_dataset(set_apart([first, second]), settings)
-    for one, other in zip(before.segments, after.segments, strict=True):
-        np.testing.assert_array_equal(one.values, other.values)
-        np.testing.assert_array_equal(one.positions, other.positions)
-        np.testing.assert_array_equal(np.diff(one.stamps), np.diff(other.stamps))
-    assert before.segments[0].stamps[-1] > before.segments[1].stamps[0]
-    assert after.segments[0].stamps[-1] < after.segments[1].stamps[0]
-    stamps = first.imu.stamps.copy()
-    stamps[5] = 0
-    (unset,) = set_apart([replace(first, imu=replace(first.imu, stamps=stamps))])
-    assert np.flatnonzero(unset.imu.stamps == 0).tolist() == [5]
-
-
 def test_trials_come_back(tmp_path: Path, usual: TrainingSettings) -> None:
     path = tmp_path / 'm.tuning.json'
     journal = Journal(path, 'key')
@@ -196,12 +160,6 @@ def test_what_is_no_journal_is_left_alone(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r'm\.tuning\.json exists and is no journal of a tuning'):
         Journal(path, 'key', resume=False)
     assert path.read_text() == text
-
-
-def test_a_folder_that_is_gone(tmp_path: Path, usual: TrainingSettings) -> None:
-    journal = Journal(tmp_path / 'none' / 'm', 'key')
-    with pytest.raises(InputError, match='the trials cannot be written'):
-        journal.keep(usual, Failure('why'))
 
 
 def test_the_key_is_of_data_settings_and_what_is_given(

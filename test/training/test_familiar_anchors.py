@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import naive
 import numpy as np
 import pytest
@@ -13,9 +11,6 @@ import pytest
 from two_manifold_ros.ticks.novelty import FamiliarAnchors
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.embeddings import familiar_anchors
-
-if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model
 
 WIDTH = 5
 
@@ -78,23 +73,6 @@ def test_the_less_alike_of_two_other_routes_counts() -> None:
         contrasts.append(np.log(squared.min() / squared.mean()))
     wanted = max(naive_anchors(series).other, float(np.median(contrasts)))
     assert familiar_anchors(windows, spliced=True).other == pytest.approx(wanted, rel=1e-9)
-
-
-def test_how_long_training_stood_still() -> None:
-    series = np.random.default_rng(4).normal(size=(2, 80))
-    series[:, 30:40] = series[:, 30:31]
-    series[0, 60:70] = 0.0
-    assert familiar_anchors(window_set(series)).still == 9
-
-
-def test_laps_are_told_from_other_routes(spectral_model: Model) -> None:
-    anchors = spectral_model.familiarity
-    assert anchors.own < anchors.other < 0.0
-
-
-def test_noise_that_never_comes_back_is_as_strange_as_another_route() -> None:
-    anchors = familiar_anchors(window_set(np.random.default_rng(2).normal(size=(2, 600))))
-    assert anchors.own == pytest.approx(anchors.other, abs=0.1)
 
 
 def test_a_drive_too_short_to_leave_anything_out_is_compared_with_its_farthest_window() -> None:
