@@ -42,7 +42,7 @@ setup(
         'a typed core without ROS, a command line, and ROS 2 nodes.'
     ),
     author='The two_manifold_ros developers',
-    author_email='maintainers@two-manifold-ros.example',
+    url='https://arxiv.org/abs/1206.4648',
     maintainer='The two_manifold_ros developers',
     maintainer_email='maintainers@two-manifold-ros.example',
     license='Apache-2.0',

@@ -25,8 +25,6 @@ from two_manifold_ros.route.visits import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from circuit import Drive
-
     from two_manifold_ros.route.visits import Passes
 
 G = constants.g
