@@ -244,12 +244,10 @@ def test_more_steps_see_less_of_a_wall() -> None:
     assert np.square(ends).mean() == pytest.approx(1.0 - 2.0 / np.pi, abs=0.02)
 
 
-@pytest.mark.parametrize('shape', [(3, 4, 2), (3, 4, 1, 2), (0, 4, 3, 2)])
-def test_no_steps(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match='bursts have the shape'):
-        local_covariances(np.zeros(shape), 0.1)
-
-
-def test_no_time() -> None:
-    with pytest.raises(InputError, match='give a positive time'):
-        local_covariances(np.zeros((3, 4, 2, 2)), 0.0)
+@pytest.mark.parametrize(
+    ('shape', 'duration'),
+    [((3, 4, 2), 0.1), ((3, 4, 1, 2), 0.1), ((0, 4, 3, 2), 0.1), ((3, 4, 2, 2), 0.0)],
+)
+def test_bursts_without_steps_or_time(shape: tuple[int, ...], duration: float) -> None:
+    with pytest.raises(InputError, match='bursts'):
+        local_covariances(np.zeros(shape), duration)

@@ -92,14 +92,6 @@ def test_principal_components() -> None:
     np.testing.assert_allclose(embedding.coordinates, expected[:, :3] * signs, atol=1e-9)
 
 
-def test_no_more_coordinates_than_dimensions() -> None:
-    embedding = LinearKernel(20).fit(PointSet(WIDE))
-    assert embedding.coordinates.shape == (70, 5)
-    flat = WIDE - WIDE.mean(axis=0)
-    found = embedding.coordinates @ embedding.coordinates.T
-    np.testing.assert_allclose(found, flat @ flat.T, atol=1e-8)
-
-
 def test_landmarks_that_span_all_dimensions_lose_nothing() -> None:
     embedding = LinearKernel(20, landmarks=9).fit(PointSet(WIDE))
     assert len(embedding.extension.response.members) == 9

@@ -157,14 +157,6 @@ def test_rough_modes_of_few_points_are_not_blown_up(normalised: bool) -> None:
     assert (errors < 1.001 * np.square(embedding.coordinates).sum(axis=1)).all()
 
 
-def test_coordinates_do_not_jump_at_a_training_point() -> None:
-    points = PointSet(np.random.default_rng(0).normal(size=(60, 2)))
-    embedding = LaplacianEigenmap(6, 8).fit(points)
-    beside = points.points[7] + 1e-9
-    found = embedding.extension.transform(points.distances_from(beside[None])[:, 0])
-    np.testing.assert_allclose(found, embedding.coordinates[7], atol=1e-6)
-
-
 def test_resembling_nothing() -> None:
     assert RESPONSE.weights(SQUARED + 120.0) is not None
     assert RESPONSE.weights(SQUARED + 140.0) is None

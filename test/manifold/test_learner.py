@@ -87,11 +87,6 @@ def test_followed_by_a_linear_map() -> None:
     np.testing.assert_allclose(followed.transform(SQUARED), expected)
 
 
-def test_few_points_are_all_landmarks() -> None:
-    np.testing.assert_array_equal(spread_landmarks(7, 7), np.arange(7))
-    np.testing.assert_array_equal(spread_landmarks(7, 100), np.arange(7))
-
-
 def test_many_points_are_spread() -> None:
     spread = spread_landmarks(90, 31)
     assert len(spread) == 31

@@ -11,13 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, NeighboursInTime
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap
-from two_manifold_ros.manifold.isomap import Isomap
-from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel, PolynomialKernel
-from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
-from two_manifold_ros.manifold.locally_linear import LocallyLinear
 from two_manifold_ros.manifold.selection import (
     check_extension,
     gains_by_neighbours,
@@ -28,26 +22,6 @@ from two_manifold_ros.manifold.selection import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-LEARNERS = {
-    'laplacian-eigenmap': LaplacianEigenmap(7, 11),
-    'laplacian-eigenmap-binary': LaplacianEigenmap(7, 11, weights='binary'),
-    'laplacian-eigenmap-unscaled': LaplacianEigenmap(7, 11, scaled=False),
-    'laplacian-eigenmap-plain': LaplacianEigenmap(7, 11, normalised=False),
-    'gaussian': GaussianKernel(7),
-    'polynomial': PolynomialKernel(7),
-    'linear': LinearKernel(7),
-    'locally-linear': LocallyLinear(7, 11),
-    'isomap': Isomap(7, 11),
-    'diffusion-map': DiffusionMap(7, 11),
-    'diffusion-map-fokker-planck': DiffusionMap(7, 11, density=0.5),
-    'diffusion-map-beltrami': DiffusionMap(7, 11, density=1.0),
-    'anisotropic-diffusion': AnisotropicDiffusion(7, 11, NeighboursInTime(5, 2)),
-}
-
-
-def test_every_name_makes_its_learner() -> None:
-    assert {name: make_learner(name, 7, 11) for name in KERNELS} == LEARNERS
 
 
 def test_which_have_a_graph() -> None:
@@ -70,19 +44,14 @@ POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
     ('name', 'field', 'spoil', 'words'),
     [
         ('gaussian', 'bandwidth', lambda _: 0.0, 'bandwidth is 0.0, not a positive number'),
-        ('gaussian', 'bandwidth', lambda _: '1.0', "bandwidth is '1.0', not a finite number"),
         ('gaussian', 'members', lambda old: old[:0], 'members has the shape'),
-        ('gaussian', 'members', lambda _: 3, 'members is no array'),
-        ('gaussian', 'members', lambda old: old + 1, 'members lie outside'),
         ('gaussian', 'members', lambda old: old - 1, 'members lie outside'),
         ('polynomial', 'scale', lambda _: 0.0, 'scale is 0.0'),
         ('polynomial', 'degree', lambda _: 0, 'degree is 0'),
         ('isomap', 'neighbours', lambda _: 0, 'neighbours is 0'),
         ('isomap', 'lengths', lambda old: old[:, :0], 'at least 1'),
         ('isomap', 'lengths', lambda old: old - 1.0, 'negative'),
-        ('diffusion-map', 'neighbours', lambda _: 0, 'neighbours is 0'),
         ('diffusion-map', 'neighbours', lambda _: 40, 'neighbours is 40'),
-        ('diffusion-map', 'neighbours', lambda _: 2.5, 'neighbours is 2.5, not a whole number'),
         ('diffusion-map', 'neighbours', lambda _: 2**40, 'not a whole number below'),
         ('diffusion-map', 'radii', lambda old: -old, 'radii are not 40'),
         ('diffusion-map', 'radii', lambda _: np.array(1.0), 'radii is a single number'),

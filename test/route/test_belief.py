@@ -307,54 +307,6 @@ def test_what_fits_nothing_at_all_starts_anew() -> None:
         np.testing.assert_array_equal(belief.chances, fresh.chances)
 
 
-def test_drives_start_where_drives_began() -> None:
-    """Rolling or standing; off the route nothing is known of it."""
-    route = small_route()
-    belief = RouteBelief(route)
-    rolls, stands = route.beginnings
-    for row, chances in ((ON_NEW, rolls), (STANDS, stands)):
-        found = belief.chances[:, row]
-        np.testing.assert_allclose(found / found.sum(), chances / chances.sum(), atol=1e-12)
-    assert np.ptp(belief.chances[:, OFF_NEW]) == pytest.approx(0.0, abs=1e-12)
-    # Nobody has slow means of a road behind yet, nor a pace of its own.
-    assert not belief.chances[:, [ON, OWN_PACE, OFF]].any()
-    # A vehicle that stands is rather off the route, one that rolls rather on it.
-    rolling = RouteBelief(replace(route, beginnings=np.array([rolls / 0.7, 0.0 * stands])))
-    standing = RouteBelief(replace(route, beginnings=np.array([0.0 * rolls, stands / 0.3])))
-    assert standing.on_route < rolling.on_route == pytest.approx(0.6)
-    assert_consistent(belief)
-
-
-@pytest.mark.usefixtures('kernels')
-def test_a_gap_makes_who_is_settled_new() -> None:
-    """In so many ticks as means take to settle; for a second or two hardly anything is lost."""
-    count = len(HYPOTHESES)
-    exchanges, jumps = np.eye(count), np.zeros((count, len(JUMPED)))
-    for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
-        exchanges[new, [new, settled]] = 0.95, 0.05
-    route = replace(small_route(), exchanges=exchanges, jumps=jumps, stops=np.zeros((2, PLACES)))
-    shares = []
-    for ticks in (0, 1, 10, 200):
-        belief = RouteBelief(route)
-        for observation in observations(60):
-            belief.update(observation)
-        before = belief.chances.sum(axis=0)
-        belief.skip(ticks)
-        after = belief.chances.sum(axis=0)
-        for settled, new in ((ON, ON_NEW), (OFF, OFF_NEW)):
-            moved = (1.0 - 0.05) ** ticks
-            both_before = before[settled] + before[new]
-            assert after[settled] + after[new] == pytest.approx(both_before, abs=1e-6)
-            # Who was new goes on settling in the meantime.
-            wanted = (both_before - before[new] * moved) * moved
-            assert after[settled] == pytest.approx(wanted, abs=1e-6)
-        shares.append(after[[ON_NEW, OFF_NEW]].sum() / after[[ON, ON_NEW, OFF, OFF_NEW]].sum())
-        assert_consistent(belief)
-    assert shares == sorted(shares)
-    assert shares[0] < 0.2
-    assert shares[-1] > 0.99
-
-
 @pytest.mark.usefixtures('kernels')
 @pytest.mark.parametrize('mode', [OFF, OFF_NEW, None])
 def test_readings_when_all_is_off_the_route(mode: int | None) -> None:

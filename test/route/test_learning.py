@@ -184,35 +184,6 @@ def test_what_does_not_depend_on_the_pace_gains_nothing(laid_out: Callable[..., 
     assert size < 0.3
 
 
-def test_more_laps_never_make_the_map_larger(laid_out: Callable[..., Passes]) -> None:
-    counts = [len(laid_out(Circuit().laps(laps)).places) for laps in (3, 10, 30)]
-    assert counts[0] == pytest.approx(2 * LAP_TICKS, rel=0.15)
-    assert max(counts) < 1.05 * counts[0]
-
-
-def test_chances_sum_to_one(route: Route) -> None:
-    for chances in (route.moves, route.beginnings.reshape(1, -1)):
-        np.testing.assert_allclose(chances.sum(axis=-1), 1.0, atol=1e-12)
-        assert (chances >= 0.0).all()
-    places, most = len(route.noise), route.moves.shape[1]
-    of = np.repeat(np.arange(places), np.diff(route.begins))
-    sums = np.bincount(of * most + route.steps_of, route.shares_of, places * most)
-    np.testing.assert_allclose(sums, 1.0, atol=1e-3)
-    assert sums.max() <= 1.0 + 1e-12
-
-
-def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
-    shares = shares_at(passes)
-    for place in range(len(route.noise)):
-        for way in range(route.begins[place], route.begins[place + 1]):
-            there, step = route.targets_of[way], route.steps_of[way]
-            onward = (shares[there] - shares[place]) % 1.0
-            back = min(onward, 1.0 - onward)
-            assert back < (step + 3) * 1.5 / (2 * LAP_TICKS)
-            if step == 0:
-                assert there == place
-
-
 def test_positions_ahead_and_the_velocity(passes: Passes, route: Route) -> None:
     circuit, shares = Circuit(), shares_at(passes)
     usual = float(np.median(passes.log_paces))

@@ -45,40 +45,35 @@ def ways(*visits: list[int]) -> dict[int, list[tuple[int, float]]]:
     return ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
 
 
-def test_ways_lead_on_to_the_next_place() -> None:
-    found = ways([0, 1, 1, 1, 2, 0, 1, 2])
-    assert found == {0: [(1, 1.0)], 1: [(2, 1.0)], 2: [(0, 1.0)]}
-    # Who stays at a place for a while goes on all the same.
-    assert ways([0, 1, 1, 1, 1, 2]) == {0: [(1, 1.0)], 1: [(2, 1.0)]}
+WAY = list(range(20))
+LEFT, RIGHT = [0, 1, 2, 3, 4, 5], [0, 1, 10, 11, 12, 13]
 
 
-def test_no_way_leads_from_one_drive_to_the_next() -> None:
-    assert ways([0, 1], [2, 3]) == {0: [(1, 1.0)], 2: [(3, 1.0)]}
-
-
-def test_a_fork_has_a_way_for_the_share_that_went_it() -> None:
-    left, right = [0, 1, 2, 3, 4, 5], [0, 1, 10, 11, 12, 13]
-    found = ways(left, left, left, right)
-    assert found[1] == [(2, 0.75), (10, 0.25)]
-    assert found[10] == [(11, 1.0)]
-
-
-def test_who_skips_a_place_or_slips_back_is_on_the_same_way() -> None:
-    way = list(range(20))
-    found = ways(way, way, [3, 4, 6, 7], [8, 9, 8, 9, 10], [11, 14, 15])
-    for place in range(19):
-        assert found[place] == [(place + 1, 1.0)]
-    # But a short cut is a way of its own.
-    targets, shares = zip(*ways(way, way, [3, 15, 16])[3], strict=True)
-    assert targets == (4, 15)
-    np.testing.assert_allclose(shares, [2.0 / 3.0, 1.0 / 3.0])
-
-
-def test_of_two_equal_ways_the_next_place_is_the_main_one() -> None:
-    """So that who slipped back as often as not is on the same way."""
-    found = ways([0, 1, 2, 3, 4, 5, 6], [5, 4])
-    assert found[5] == [(6, 1.0)]
-    assert found[4] == [(5, 1.0)]
+@pytest.mark.parametrize(
+    ('visits', 'wanted'),
+    [
+        # Who stays at a place for a while goes on all the same.
+        ([[0, 1, 1, 1, 2, 0, 1, 2]], {0: {1: 1.0}, 1: {2: 1.0}, 2: {0: 1.0}}),
+        # From one drive to the next no way leads.
+        ([[0, 1], [2, 3]], {0: {1: 1.0}, 1: {}, 2: {3: 1.0}}),
+        ([LEFT, LEFT, LEFT, RIGHT], {1: {2: 0.75, 10: 0.25}, 10: {11: 1.0}}),
+        # Who skips a place or slips back is on the same way; a short cut is a way of its own.
+        (
+            [WAY, WAY, [3, 4, 6, 7], [8, 9, 8, 9, 10], [11, 14, 15]],
+            {place: {place + 1: 1.0} for place in range(19)},
+        ),
+        ([WAY, WAY, [3, 15, 16]], {3: {4: 2.0 / 3.0, 15: 1.0 / 3.0}}),
+        # Of two equal ways the next place is the main one.
+        ([[0, 1, 2, 3, 4, 5, 6], [5, 4]], {4: {5: 1.0}, 5: {6: 1.0}}),
+    ],
+    ids=['round', 'drives', 'fork', 'noise', 'short cut', 'equal'],
+)
+def test_ways_and_their_shares(
+    visits: list[list[int]], wanted: dict[int, dict[int, float]]
+) -> None:
+    found = ways(*visits)
+    for place, to in wanted.items():
+        assert dict(found.get(place, [])) == pytest.approx(to)
 
 
 def test_only_kept_visits_tell_ways() -> None:
