@@ -325,18 +325,6 @@ def test_a_run_keeps_every_estimate_after_the_first_window(
     assert UNUSABLE not in run.counters
 
 
-def test_only_the_first_filling_of_the_window_is_left_out(
-    slot_car_model: RouteModel, laps: Recording
-) -> None:
-    """After a gap longer than a window the filter starts anew, and that counts."""
-    elapsed = (laps.imu.stamps - laps.imu.stamps[0]) * 1e-9
-    parted = replace(laps, imu=laps.imu.select((elapsed < 5.0) | (elapsed > 9.0)))
-    run = run_filter(slot_car_model, parted, silent)
-    assert run.counters['resets'] == 1
-    assert run.withheld['filling'] == slot_car_model.window - 1
-    assert len(run.stamps) == len(run.seconds_per_tick) - slot_car_model.window + 1
-
-
 def test_for_a_position_that_is_none_the_mean_stands(
     slot_car_model: RouteModel, laps: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:

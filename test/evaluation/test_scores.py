@@ -16,7 +16,6 @@ import pytest
 from two_manifold_ros.evaluation.scores import (
     directions_ahead,
     ErrorSummary,
-    mean_covariance,
     previous_covariance,
     Score,
     score,
@@ -198,9 +197,3 @@ def test_the_displacement_over_a_horizon_never_crosses_a_seam(horizon: int) -> N
     moves = np.concatenate([part[horizon:] - part[:-horizon] for part in (first, second)])
     wanted = moves.T @ moves / len(moves) + 1e-4 * np.eye(2)
     np.testing.assert_allclose(previous_covariance(model_of(first, second), horizon), wanted)
-
-
-def test_a_horizon_beyond_every_segment_knows_no_more_than_the_mean() -> None:
-    model = model_of(TRACK[:20], TRACK[20:])
-    np.testing.assert_array_equal(previous_covariance(model, 30), mean_covariance(model))
-    np.testing.assert_array_equal(previous_covariance(model, 99), mean_covariance(model))

@@ -142,25 +142,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A permission would not stop root, so the system's answer is made up."""
-
-    def refuse(**_: object) -> tuple[int, str]:
-        raise PermissionError(13, 'Permission denied')
-
-    monkeypatch.setattr(container.tempfile, 'mkstemp', refuse)
-    with pytest.raises(InputError, match=r'cannot be written \(Permission denied\)'):
-        write_container(tmp_path / 'model.npz', HEADER, ARRAYS)
-
-
-def test_no_file_at_all(tmp_path: Path) -> None:
-    assert 'there is no such model file; check the path' in refusal(tmp_path / 'model')
-
-
-def test_a_folder_is_no_model_file(tmp_path: Path) -> None:
-    assert 'this is a folder (a bag?), not a model file' in refusal(tmp_path)
-
-
 @pytest.mark.parametrize('share', [0.0, 0.001, 0.3, 0.9, 0.9999])
 def test_a_truncated_file(share: float, path: Path) -> None:
     content = path.read_bytes()
@@ -330,3 +311,8 @@ def test_headers_that_are_a_trap(written: str, cause: str, path: Path) -> None:
     with path.open('wb') as file:
         np.savez(file, **{**arrays, 'header': head})
     assert cause in refusal(path)
+
+
+def test_a_folder_or_nothing_is_no_model_file(tmp_path: Path) -> None:
+    assert 'there is no such model file' in refusal(tmp_path / 'model')
+    assert 'this is a folder (a bag?), not a model file' in refusal(tmp_path)

@@ -67,12 +67,6 @@ def test_the_only_block_is_not_cut_by_a_seam() -> None:
     assert ticks_of(held) == list(range(650, 900))
 
 
-def test_blocks_of_a_long_recording_are_spread_over_it() -> None:
-    _, held = hold_out(segments_of([4000]), 20)
-    assert [len(segment) for segment in held] == [250] * 4
-    assert [int(segment.stamps[0]) for segment in held] == [375, 1375, 2375, 3375]
-
-
 @given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150))
 def test_in_turn_every_tick_is_held_out_at_most_once(extra: list[int], window: int) -> None:
     segments = segments_of([2 * window + each for each in extra])

@@ -18,7 +18,6 @@ from two_manifold_ros.ticks.segments import Channels, Segment
 from two_manifold_ros.training.dataset import (
     build_dataset,
     driving_dataset,
-    learn_rest,
     rest_limit,
     share_seen,
     weighted_by_persistence,
@@ -94,14 +93,6 @@ def test_no_more_than_two_windows_are_refused(seconds: float) -> None:
     )
 
 
-def test_short_stretches_between_gaps_are_left_out() -> None:
-    whole = drive(20.0)
-    late = whole.imu.stamps + np.where(np.arange(2001) < 500, 0, 10**9)
-    dataset = build_dataset([replace(whole, imu=replace(whole.imu, stamps=late))], USUAL)
-    assert [len(segment) for segment in dataset.segments] == [300]
-    assert dataset.counts['gaps'] == 1
-
-
 @pytest.mark.parametrize('shift_s', [-1000, 1000])
 def test_positions_of_another_time_are_refused(shift_s: int) -> None:
     whole = drive()
@@ -128,17 +119,6 @@ def test_absurd_values_are_set_aside_and_counted() -> None:
     assert dataset.counts['out_of_range'] == 10
     np.testing.assert_allclose(dataset.channels.limit, clean.channels.limit, rtol=0.1)
     assert np.nanmax(np.abs(np.concatenate([s.positions for s in dataset.segments]))) < 1e3
-
-
-def test_several_recordings_stay_apart_and_in_order() -> None:
-    long, short = drive(12.0, name='long'), drive(8.0, name='short')
-    dataset = build_dataset([long, short], USUAL)
-    assert [len(segment) for segment in dataset.segments] == [240, 160]
-    assert dataset.counts['received'] == dataset.counts['used'] == 2002
-    other = build_dataset([short, long], USUAL)
-    assert [len(segment) for segment in other.segments] == [160, 240]
-    message = refusal([drive(3.0, name='a'), drive(4.0, name='b')])
-    assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
 
 
 def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all() -> None:
@@ -240,13 +220,6 @@ def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(
     dataset = driving_dataset([stopping[0]], settings)
     assert dataset.rest is None
     assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])
-
-
-def test_nothing_is_learned_where_no_position_is_known(steady: Recording) -> None:
-    observations = [steady.imu.samples]
-    tracks = [np.full((len(observations[0]), 2), np.nan)]
-    tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
-    assert learn_rest(observations, tracks, 1.0 / TICK_HZ) is None
 
 
 SPREADS = st.lists(st.floats(1e-3, 1e3), max_size=12).map(np.array)

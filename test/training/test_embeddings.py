@@ -54,22 +54,6 @@ def structure(request: pytest.FixtureRequest) -> ManifoldEmbeddings:
     return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
 
 
-def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldEmbeddings) -> None:
-    first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
-    second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
-    assert structure.training.ticks.tolist() == [*first, *second]
-    assert structure.begins.tolist() == [0, 150, 240]
-    np.testing.assert_array_equal(
-        structure.observations, np.concatenate(segments())[structure.training.ticks]
-    )
-
-
-def test_coordinates_are_centred_over_the_training_ticks(structure: ManifoldEmbeddings) -> None:
-    for coordinates in (structure.past, structure.future):
-        scale = np.abs(coordinates).max()
-        np.testing.assert_allclose(coordinates.mean(axis=0) / scale, 0.0, atol=1e-12)
-
-
 def test_a_shifted_future_is_the_future_of_the_next_tick(structure: ManifoldEmbeddings) -> None:
     """Also in centring: else each step of the HMM would carry a constant error."""
     next_is_here = np.diff(structure.training.ticks) == 1
@@ -263,17 +247,6 @@ def test_nothing_is_estimated_where_all_is_known(drives: Drives) -> None:
     tracks, note = impute_positions(drives.structure, drives.positions)
     assert note is None
     np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(drives.positions))
-
-
-@pytest.mark.parametrize('known', [0, 9])
-def test_too_few_positions_are_left_alone(drives: Drives, known: int) -> None:
-    positions = [np.full_like(each, np.nan) for each in drives.positions]
-    shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + known)
-    positions[0][shown] = drives.positions[0][shown]
-    tracks, note = impute_positions(drives.structure, positions)
-    np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(positions))
-    assert note is not None
-    assert note.startswith(f'only {known} training ticks have a position')
 
 
 @pytest.fixture(scope='module')

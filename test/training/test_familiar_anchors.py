@@ -55,26 +55,6 @@ def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
     assert (both.own, both.squared) == (swapped.own, swapped.squared)
 
 
-def test_the_less_alike_of_two_other_routes_counts() -> None:
-    series = np.random.default_rng(6).normal(size=(3, 90)).cumsum(axis=1)
-    windows = window_set(series)
-    drawn = np.random.default_rng(0).permutation(len(windows))
-    contrasts = []
-    for start, other in enumerate(drawn):
-        mixed = np.concatenate(
-            [
-                series[:, start : start + WIDTH // 2],
-                series[:, other + WIDTH // 2 : other + WIDTH],
-            ],
-            axis=1,
-        )
-        away = abs(np.arange(len(windows)) - start) >= 2 * WIDTH
-        squared = naive.window_distances(series, mixed)[away]
-        contrasts.append(np.log(squared.min() / squared.mean()))
-    wanted = max(naive_anchors(series).other, float(np.median(contrasts)))
-    assert familiar_anchors(windows, spliced=True).other == pytest.approx(wanted, rel=1e-9)
-
-
 def test_a_drive_too_short_to_leave_anything_out_is_compared_with_its_farthest_window() -> None:
     series = np.random.default_rng(3).normal(size=(2, WIDTH + 4))
     anchors = familiar_anchors(window_set(series))

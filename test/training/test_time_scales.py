@@ -168,14 +168,6 @@ def test_scales_follow_the_lap(drive: Callable[..., Recording]) -> None:
     assert (given.rate_hz, given.window) == (5.0, 20)
 
 
-def test_a_slow_sensor_gives_the_rate(drive: Callable[..., Recording]) -> None:
-    whole = drive()
-    slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
-    settings = with_time_scales([slow], TPSR)
-    assert settings.rate_hz == pytest.approx(5.0)
-    assert settings.window == 20
-
-
 def test_without_a_lap_there_are_no_scales(drive: Callable[..., Recording]) -> None:
     with pytest.raises(InputError, match='met twice'):
         with_time_scales([drive(seconds=5.0)], TPSR)

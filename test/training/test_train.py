@@ -178,32 +178,6 @@ def test_a_horizon_beyond_all_positions_is_refused(laps: Recording) -> None:
     assert message.startswith('no position is known 5000 ticks after any training tick; shorten')
 
 
-@pytest.mark.parametrize('keep', ['first', 'last'])
-def test_positions_of_a_part_only(keep: str, half: Recording) -> None:
-    """Blocks are held out blindly; where no position falls into one, it says nothing."""
-    assert half.positions is not None
-    share = np.arange(len(half.positions.stamps)) / len(half.positions.stamps)
-    mask = share < 0.2 if keep == 'first' else share > 0.8
-    part = replace(half, positions=half.positions.select(mask))
-    model = train_model([part], replace(QUICK, window=60))
-    assert model.summary['validation'] is None
-    assert any('not validated' in note for note in model.summary['notes'])
-
-
-def test_dead_channels_are_said_aloud(laps: Recording) -> None:
-    samples = laps.imu.samples.copy()
-    samples[:, 2:5] = 0.0
-    dead = replace(laps, imu=replace(laps.imu, samples=samples))
-    model = train_model([dead.between(None, 30.0)], QUICK)
-    assert model.live_channels == (
-        'linear_acceleration.x', 'linear_acceleration.y', 'angular_velocity.z'
-    )  # fmt: skip
-    assert (
-        'channels without a signal left out: linear_acceleration.z, angular_velocity.x, '
-        'angular_velocity.y'
-    ) in model.summary['notes']
-
-
 def test_progress_goes_from_0_to_1_in_words(laps: Recording) -> None:
     told: list[tuple[str, float]] = []
     train_model([laps.between(None, 30.0)], QUICK, lambda *each: told.append(each))

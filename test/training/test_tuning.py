@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 import json
 from typing import Any, TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import pytest
 
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training import tuning as tune_module
-from two_manifold_ros.training.cross_validation import capped_mean, Fold, usual_candidate
+from two_manifold_ros.training.cross_validation import capped_mean, usual_candidate
 from two_manifold_ros.training.dataset import build_dataset, hold_out
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import RouteFold, train_model, usual_tuning
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.learning import Tuning
 
 
 @pytest.mark.parametrize(
@@ -89,35 +88,6 @@ def test_a_rate_keeps_the_times_of_window_and_horizons(
     usual = replace(usual, horizons=horizons)
     around = steps_around('rate_hz', usual, usual, native_hz)
     assert {each.rate_hz: (each.window, each.horizons) for each in around} == rates
-
-
-def _given_tuning(settings: TrainingSettings) -> Tuning:
-    """Return what is given, and else a persistence that a training could have learned."""
-    tuning = usual_tuning(settings)
-    return replace(tuning, persistence=tuning.persistence or 0.1)
-
-
-@pytest.mark.parametrize('method', ['route', 'spectral'])
-def test_nothing_is_left_open_and_nothing_else_changes(
-    method: str, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    settings = TrainingSettings(method=method, horizons=(0, 5))
-    dataset = build_dataset(slot_car_laps[:1], settings)
-    usual, other = {
-        'route': (_given_tuning, {'sharpness': 0.3, 'persistence': 0.7}),
-        'spectral': (usual_candidate, {'states': 7, 'neighbours': 8}),
-    }[method]
-    settled = settle(settings, dataset, usual(settings))
-    assert (settled.rate_hz, settled.window) == (10.0, 30)
-    assert usual(settled) == usual(settings)
-    chosen = replace(usual(settings), **other)
-    assert usual(settle(settings, dataset, chosen)) == chosen
-    open_names = [each.name for each in fields(settled) if getattr(settled, each.name) is None]
-    foreign = {
-        'route': 'bandwidth_factor neighbours ridge states', 'spectral': 'persistence sharpness'
-    }  # fmt: skip
-    assert sorted(open_names) == foreign[method].split()
-    assert set(ORDER[method]) <= {each.name for each in fields(settled)} - set(open_names)
 
 
 def test_a_ridge_is_settled_before_it_is_used(
@@ -262,17 +232,6 @@ def test_a_trial_is_the_score_of_a_validation(
         if len(errors) == 1:
             wanted = np.minimum(np.sqrt(square[20:]), lost_m)
             assert errors[0] == pytest.approx(np.nanmean(wanted))
-
-
-def test_a_spectral_trial_is_the_score_of_a_validation(
-    bench: TrialBench, laps: list[Recording]
-) -> None:
-    dataset = build_dataset(laps, SPECTRAL)
-    oracle = Fold(*hold_out(dataset.segments, dataset.window), dataset, SPECTRAL)
-    usual = usual_candidate(SPECTRAL)
-    trial = bench(settle(SPECTRAL, dataset, usual))
-    assert isinstance(trial, Trial)
-    assert trial.score_m == pytest.approx(oracle.score(usual), rel=1e-9)
 
 
 def test_what_cannot_be_tried_says_why(bench: TrialBench, settled: TrainingSettings) -> None:

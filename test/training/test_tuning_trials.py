@@ -14,7 +14,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.segments import Segment
-from two_manifold_ros.training.dataset import build_dataset, hold_out
+from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.tuning_trials import (
     clearly_better,
@@ -98,19 +98,6 @@ def test_no_tick_is_in_both_or_reaches_over_an_edge(period_ns: int) -> None:
     assert len(whole) - 4 <= left <= len(whole)
     if period_ns in {5, 10, 20}:
         assert left == len(whole)
-
-
-def test_blocks_are_those_of_a_training(slot_car_laps: tuple[Recording, Recording]) -> None:
-    dataset = build_dataset(slot_car_laps[:1], TrainingSettings(window=20))
-    held_time = hold_time(slot_car_laps[:1], dataset)
-    assert isinstance(held_time, HeldTime)
-    fit, held = held_time.split(dataset.segments, dataset.period_ns, dataset.window)
-    for found, wanted in zip((fit, held), hold_out(dataset.segments, dataset.window), strict=True):
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_array_equal(one.stamps, other.stamps)
-    assert held_time.settle_ns == 2_000_000_000
-    assert held_time.laps == pytest.approx(4.0, abs=0.2)
-    assert held_time.lap_ns * held_time.laps == pytest.approx(1e8 * sum(map(len, held)))
 
 
 def test_too_short_a_recording_says_so(

@@ -82,7 +82,11 @@ class Model(TrainedModel):
         check_range('familiarity.own', familiarity.own, -100.0, 0.0)
         check_range('familiarity.other', familiarity.other, -100.0, 0.0)
         check_range('state_bound', self.state_bound, BOUNDS.least)
-        self._validate_rest()
+        if self.rest is not None:
+            check_range('rest.ticks', self.rest.ticks, 2, BOUNDS.count)
+            check_size('rest.ticks', self.rest.ticks, self.live)
+            # In standard deviations of the training: within more, anything is rest.
+            check_range('rest.limit', self.rest.limit, BOUNDS.least, 1e3)
         self._validate_operator()
         self._validate_readout()
         check_shapes(self.warm_start, {'offset': (self.states - 1,)}, 'warm_start.')
@@ -96,14 +100,6 @@ class Model(TrainedModel):
             refuse('its tables do not keep the sum of the weights')
         if not spectral_radius(matrix) <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
-
-    def _validate_rest(self) -> None:
-        if self.rest is None:
-            return
-        check_range('rest.ticks', self.rest.ticks, 2, BOUNDS.count)
-        check_size('rest.ticks', self.rest.ticks, self.live)
-        # In standard deviations of the training: within more, anything is rest.
-        check_range('rest.limit', self.rest.limit, BOUNDS.least, 1e3)
 
     def _validate_operator(self) -> None:
         operator, (count, states) = self.operator, self.tables.weights.shape
@@ -329,7 +325,7 @@ class EigenmapFeatures:
         ------
         InputError
             If the points have another shape or are not finite, or a window resembles no training
-            window: there is nothing to extend from, and a guess would be learned as if seen.
+            window: a guess would be learned as if seen.
 
         """
         points = tpsr_features.check_points(points, self.inputs)

@@ -206,10 +206,10 @@ class Fold:
         self._truths = [segment_targets(each.positions, horizons, period_s) for each in held]
 
     def _embed(self, neighbours: int) -> Embeddings:
-        if neighbours not in self._embeddings:
-            found = embed(self._fit, self._window, self._settings, neighbours)
-            self._embeddings[neighbours] = found
-        return self._embeddings[neighbours]
+        known = self._embeddings
+        if neighbours not in known:
+            known[neighbours] = embed(self._fit, self._window, self._settings, neighbours)
+        return known[neighbours]
 
     @property
     def ticks(self) -> int:

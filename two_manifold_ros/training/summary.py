@@ -129,6 +129,8 @@ def summarise(
     wanted = settings.states or (chosen['states'] if validated else None)
     if wanted is not None and states < wanted:
         notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
+    names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
+    factors = [round(float(factor), 4) for factor in validated.factors] if validated else []
     embedded = settings.method != 'tpsr'
     has_graph = embedded and has_neighbours(settings.kernel)
     return {
@@ -149,14 +151,9 @@ def summarise(
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
         'validation': validated and {'ticks': validated.ticks, 'compared': list(validated.table)},
-        'covariance_factors': validated and _named(validated.factors, settings),
+        'covariance_factors': validated and dict(zip(names, factors, strict=True)),
         'notes': list(dict.fromkeys(notes)),
     }
-
-
-def _named(factors: Floats, settings: TrainingSettings) -> dict[str, float]:
-    names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
-    return {name: round(float(factor), 4) for name, factor in zip(names, factors, strict=True)}
 
 
 def _training_notes(

@@ -105,9 +105,11 @@ def train_model(
         If the recordings cannot be trained on.
 
     """
-    if settings.method == 'route':
-        return train_route(recordings, settings, progress)
-    return _train_spectral(recordings, settings, progress)
+    check_streams(recordings)
+    progress('averaging samples over ticks', 0.0)
+    settings = with_time_scales(recordings, settings)
+    train = _train_route if settings.method == 'route' else _train_spectral
+    return train(recordings, settings, progress)
 
 
 def _train_spectral(
@@ -122,9 +124,6 @@ def _train_spectral(
     from all of the recordings. A TPSR is learned from everything first, and then followed with the
     surroundings of each tick left out of its read-out. Both calibrate the covariances.
     """
-    check_streams(recordings)
-    progress('averaging samples over ticks', 0.0)
-    settings = with_time_scales(recordings, settings)
     dataset = driving_dataset(recordings, settings)
     candidate = usual_candidate(settings)
     validation: Validation | str = ''
@@ -157,14 +156,9 @@ def _train_spectral(
         raise InputError(_TWICE)
     fitted = fit_filter(embeddings, targets, candidate, settings.readout)
     tables, readout = fitted.tables, fitted.readout
+    chosen = asdict(candidate)
     summary = summarise(
-        recordings,
-        dataset,
-        settings,
-        embeddings,
-        fitted.directions,
-        asdict(candidate),
-        validation,
+        recordings, dataset, settings, embeddings, fitted.directions, chosen, validation
     )
     radius = spectral_radius(transition(tables.weights, tables.states))
     summary['spectral_radius'] = round(radius, 9)
@@ -217,7 +211,7 @@ def usual_tuning(settings: TrainingSettings) -> Tuning:
     return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
 
 
-def train_route(
+def _train_route(
     recordings: Sequence[Recording],
     settings: TrainingSettings,
     progress: Callable[[str, float], None],
@@ -228,9 +222,7 @@ def train_route(
     Following each part of the drives on the map of the others calibrates the covariances; then
     everything is learned from all of the recordings.
     """
-    check_streams(recordings)
-    progress('averaging samples over ticks', 0.0)
-    dataset = build_dataset(recordings, with_time_scales(recordings, settings))
+    dataset = build_dataset(recordings, settings)
     observations, window = dataset.observations, dataset.window
     neighbours = settings.neighbours or Candidate.neighbours
     low, high = _range_of_means(observations, window)
@@ -248,12 +240,8 @@ def train_route(
     progress('embedding windows', 0.3)
     lengths = [len(each) for each in observations]
     stretches = choose_stretches(lengths, places, window)
-    embeddings = embed(
-        [observations[segment][begin:end] for segment, begin, end in stretches],
-        window,
-        settings,
-        neighbours,
-    )
+    kept = [observations[segment][begin:end] for segment, begin, end in stretches]
+    embeddings = embed(kept, window, settings, neighbours)
     embeddings = replace(embeddings, notes=notes + embeddings.notes)
     directions = embeddings.directions(settings.states or 20)
     states = embeddings.tables(directions).states
@@ -265,16 +253,11 @@ def train_route(
         # Estimates of positions are learned from, but nothing is judged by them.
         truths = [each.truths for each in dataset.segments]
         fitted = fit(passes, observations, truths, window, tuning)
-    route = learn_route(
-        passes,
-        np.ones(len(places.visited), dtype=np.bool_),
-        tuning,
-        states_at_places(places, stretches, embeddings.training.ticks, states),
-    )
-    likelihood: dict[str, float | None] = {
-        'sharpness': route.sharpness,
-        'persistence': route.persistence,
-    }
+    everything = np.ones(len(places.visited), dtype=np.bool_)
+    mean_states = states_at_places(places, stretches, embeddings.training.ticks, states)
+    route = learn_route(passes, everything, tuning, mean_states)
+    likelihood: dict[str, float | None]
+    likelihood = {'sharpness': route.sharpness, 'persistence': route.persistence}
     validation: Validation | str = (
         'no part of the drives could be followed on the map of the others; record more laps of '
         'one route'
@@ -285,15 +268,8 @@ def train_route(
         validation = Validation(
             (row,), fitted.ticks, fitted.score_m, fitted.lost_m, fitted.factors
         )
-    summary = summarise(
-        recordings,
-        dataset,
-        settings,
-        embeddings,
-        directions,
-        {**likelihood, 'states': states.shape[1], 'neighbours': neighbours},
-        validation,
-    )
+    chosen = {**likelihood, 'states': states.shape[1], 'neighbours': neighbours}
+    summary = summarise(recordings, dataset, settings, embeddings, directions, chosen, validation)
     progress('following each part of the drives on the map of the others', 1.0)
     fields = head_fields(recordings, dataset, settings)
     # Some laps of all of the route, so that the file does not grow with the recordings: four, as
@@ -360,14 +336,11 @@ def choose_stretches(
     chosen: list[int] = []
     left = most
     seen: set[int] = set()
-    while True:
-        open_ = [
-            index
-            for index, part in enumerate(parts)
-            if index not in chosen and part.end - part.begin <= left
-        ]
-        if not open_:
-            break
+
+    def fits(index: int) -> bool:
+        return index not in chosen and parts[index].end - parts[index].begin <= left
+
+    while open_ := [index for index in range(len(parts)) if fits(index)]:
         best = max(open_, key=lambda index: len(visits[index] - seen))
         if not visits[best] - seen:
             # All that can be seen was: begin another round.

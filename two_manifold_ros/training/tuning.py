@@ -284,15 +284,18 @@ def _summarise(
 ) -> dict[str, Any]:
     rows = []
     for settings, (outcome, rival) in table.items():
-        row: dict[str, Any] = {'changed': _changes(start, settings)}
-        row |= {'score_m': None, 'laps_won': None}
+        row: dict[str, Any] = {
+            'changed': _changes(start, settings),
+            'score_m': None,
+            'laps_won': None,
+        }
         if isinstance(outcome, Failure):
-            rows.append(row | {'failed': outcome.reason})
-            continue
-        row['score_m'] = outcome.score_m
-        other = table[rival].outcome if rival is not None else None
-        if isinstance(other, Trial):
-            row['laps_won'] = list(laps_won(outcome, other))
+            row['failed'] = outcome.reason
+        else:
+            row['score_m'] = outcome.score_m
+            other = table[rival].outcome if rival is not None else None
+            if isinstance(other, Trial):
+                row['laps_won'] = list(laps_won(outcome, other))
         rows.append(row)
     before, after = table[start].outcome, table[best].outcome
     return {
