@@ -14,7 +14,6 @@ the observations decides between all of them.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,8 +98,6 @@ class RouteBelief:
         Probability of being at no place.
     offsets
         Estimated offsets of the sensor from the one that the map was learned with.
-    log_evidence
-        Log-density that was predicted for the last observation.
     state : (k,)
         Mean two-manifold state under the belief on the route, the constant first.
     starts_on, starts_standing, starts_off
@@ -155,7 +152,6 @@ class RouteBelief:
         self._no_lengths = np.zeros(places)
         count = route.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
-        self.elsewhere = self.log_evidence = 0.0
         self.start()
 
     def start(self) -> None:
@@ -179,7 +175,6 @@ class RouteBelief:
         self._active[:] = np.arange(places)
         self._count = places
         self._reached[:] = False
-        self.log_evidence = 0.0
         self._sum_up()
 
     @property
@@ -223,7 +218,7 @@ class RouteBelief:
         It is the mean likelihood under the belief before, relative to the largest of all
         hypotheses; 0 if the observation fits none, and the belief starts again.
         """
-        evidence, shift, self._count = update(
+        evidence, self._count = update(
             observation - self.offsets.applied, self._age == 0, self._filled, self._known,
             self._sight, self._route.tick_lengths, self._count, self.elsewhere,
         )  # fmt: skip
@@ -233,7 +228,6 @@ class RouteBelief:
         self._age += 1
         self.offsets.follow(observation, self.chances, self.paces, self._active[: self._count])
         self.elsewhere = float(self._totals[ROWS])
-        self.log_evidence = math.log(evidence) + shift
         return min(evidence, 1.0)
 
     def skip(self, ticks: int) -> None:

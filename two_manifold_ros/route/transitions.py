@@ -168,21 +168,22 @@ def _fronts(place: int, ways: Ways, most: int) -> Iterator[list[tuple[int, float
         yield sorted(front.items())
 
 
-def chances_to_move(most: float, unsteadiness: float = 0.36) -> Floats:
+def chances_to_move(most: float) -> Floats:
     """
     Return the probabilities to move by 0, 1, ... places: normal, tilted until the mean is right.
 
     Row j of (J, M + 1) has the mean j / ``MOVES_A_ROW``, the last one at least ``most`` places.
-    ``unsteadiness`` is the variance of the move in a tick: of the grid, and of what ticks differ.
     """
-    moves: Floats = _moves(math.ceil(most * MOVES_A_ROW), unsteadiness).copy()
+    moves: Floats = _moves(math.ceil(most * MOVES_A_ROW)).copy()
     return moves
 
 
 # Each row takes a hundred iterations, and folds and later trainings mostly ask for as many rows.
 @lru_cache(maxsize=8)
-def _moves(last: int, unsteadiness: float) -> Floats:
+def _moves(last: int) -> Floats:
     """Return `chances_to_move` up to row ``last``."""
+    # Variance of the move in a tick: of the grid, and of what one tick differs.
+    unsteadiness = 0.36
     wanted = np.arange(last + 1) / MOVES_A_ROW
     steps = np.arange(math.ceil(wanted[-1] + 3.0 * unsteadiness**0.5) + 1)
     moves = np.zeros((len(wanted), len(steps)))

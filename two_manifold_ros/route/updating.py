@@ -343,12 +343,12 @@ def predict(
 def update(
     observation: Floats, first: bool, filled: Filled, known: Known, sight: Sight,
     tick_lengths: Floats, count: int, elsewhere: float,
-) -> tuple[float, float, int]:  # fmt: skip
+) -> tuple[float, int]:  # fmt: skip
     """
     Predict by a tick and update with its observation (d,), the ``first`` of a drive or not.
 
-    Returns the mean likelihood, 0 where nothing is left and the arrays are no belief any more;
-    the logarithm of what it is a multiple of; and the number of active places.
+    Returns the mean likelihood over the largest of all, 0 where nothing is left and the arrays are
+    no belief any more; and the number of active places.
     """
     cells, found, room, carry, totals, state = filled
     placeless, _, _, looks, numbers, states = known
@@ -380,4 +380,4 @@ def update(
     resting += totals[STANDS] * persistence * (forward - resting)
     carry[0] = resting
     mean_state(cells[0], found[0][:count], states, state)
-    return evidence, shift, count
+    return evidence, count

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats
 
 MEMORIES = (0.5, 1.5)
 """
@@ -327,6 +327,9 @@ def _paces(places: Places, stood: Floats) -> tuple[Floats, Floats]:
 
     They are of driving: the ticks it ``stood`` (V,) after a visit on its way do not count.
     """
+    # Nodes load this module, and it takes a while to load.
+    from scipy.ndimage import median  # noqa: PLC0415
+
     driven = places.times - np.cumsum(np.concatenate([[0.0], stood[:-1]]))
     stays = np.empty(len(places.times))
     edges = np.flatnonzero(np.diff(places.runs)) + 1
@@ -337,16 +340,5 @@ def _paces(places: Places, stood: Floats) -> tuple[Floats, Floats]:
         stays[begin:end] = (driven[high] - driven[low]) / np.maximum(high - low, 1)
     logs = np.log(np.clip(stays, 0.01, 50.0))
     # The median, so that one lap which stopped does not make all others fast.
-    usual = _median_by(places.visited, logs, len(places))
+    usual = np.asarray(median(logs, places.visited, np.arange(len(places))))
     return np.clip(usual[places.visited] - logs, -1.0, 1.0), np.exp(usual)
-
-
-def _median_by(groups: Ints, values: Floats, count: int) -> Floats:
-    order = np.lexsort((values, groups))
-    counts = np.bincount(groups, minlength=count)
-    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    low = begins + np.maximum(counts - 1, 0) // 2
-    high = begins + counts // 2
-    sorted_values = np.append(values[order], 0.0)
-    medians: Floats = 0.5 * (sorted_values[low] + sorted_values[np.minimum(high, len(values))])
-    return medians
