@@ -4,9 +4,10 @@
 The size of the package, and how many of its files a value passes through.
 
 Run `python benchmarks/bench_house.py`. A file counts if a Python function of it is called; what
-numba compiled is not seen. Counted in processes of their own, after everything was imported and called once: one sample that
-ends a tick, from the callback of `filter_node` to the published messages; a bag to the arrays that
-training reads; those arrays to a model; a model to a file and back.
+numba compiled is not seen. Counted in processes of their own, after everything was imported and
+called once: one sample that ends a tick, from the callback of `filter_node` to the published
+messages; a bag to the arrays that training reads; those arrays to a model; a model to a file and
+back.
 """
 
 from __future__ import annotations
