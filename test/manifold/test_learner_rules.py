@@ -62,9 +62,11 @@ def test_training_points_get_their_own_rows(name: str) -> None:
     assert_alike(transformed(embedding, sheet()), embedding.coordinates)
 
 
-def test_rotation_and_translation(name: str) -> None:
+def test_rotation_translation_and_constant_columns(name: str) -> None:
     rotation, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
-    assert_alike(gram(name, sheet() @ rotation + [100.0, -20.0, 3.0]), gram(name, sheet()))
+    moved = sheet() @ rotation + [100.0, -20.0, 3.0]
+    wider = np.column_stack([np.full(COUNT, 7.0), moved, np.zeros(COUNT)])
+    assert_alike(gram(name, wider), gram(name, sheet()))
 
 
 def test_permutation(name: str) -> None:
@@ -74,11 +76,6 @@ def test_permutation(name: str) -> None:
     assert_alike(gram(name, sheet()[order]), gram(name, sheet())[np.ix_(order, order)])
 
 
-def test_constant_columns_have_no_effect(name: str) -> None:
-    wider = np.column_stack([np.full(COUNT, 7.0), sheet(), np.zeros(COUNT)])
-    assert_alike(gram(name, wider), gram(name, sheet()))
-
-
 def test_twice_the_same_bytes(name: str) -> None:
     first, second = (fitted(name, sheet()) for _ in range(2))
     assert first.coordinates.tobytes() == second.coordinates.tobytes()
@@ -86,18 +83,14 @@ def test_twice_the_same_bytes(name: str) -> None:
     assert {key: one[key].tobytes() for key in one} == {key: other[key].tobytes() for key in other}
 
 
-def test_a_few_copies(name: str) -> None:
-    points = np.concatenate([sheet(), sheet()[:5], sheet()[:1], sheet()[:1]])
-    embedding = fitted(name, points)
-    assert np.isfinite(embedding.coordinates).all()
-    assert np.isfinite(transformed(embedding, points)).all()
-
-
-def test_more_copies_than_neighbours(name: str) -> None:
-    points = np.concatenate([sheet(), np.repeat(sheet()[:1], 12, axis=0)])
-    embedding = fitted(name, points)
-    assert np.isfinite(embedding.coordinates).all()
-    assert np.isfinite(transformed(embedding, points)).all()
+def test_copies(name: str) -> None:
+    """A few, and of one point more than it has neighbours."""
+    few = [sheet()[:5], sheet()[:1], sheet()[:1]]
+    for copies in (few, [np.repeat(sheet()[:1], 12, axis=0)]):
+        points = np.concatenate([sheet(), *copies])
+        embedding = fitted(name, points)
+        assert np.isfinite(embedding.coordinates).all()
+        assert np.isfinite(transformed(embedding, points)).all()
 
 
 def test_identical_points(name: str) -> None:

@@ -103,15 +103,10 @@ class DiffusionMap:
     dimension, neighbours
         Coordinates kept, m, and :math:`\kappa`; either point may be the neighbour of the other.
     density
-        :math:`\alpha`. As points become many, P becomes the heat flow along the manifold,
-        whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the potential
-        -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised graph
+        :math:`\alpha`, from 0 to 1. As points become many, P becomes the heat flow along the
+        manifold, whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the
+        potential -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised graph
         Laplacian).
-
-    Raises
-    ------
-    InputError
-        If the density is not between 0 and 1.
 
     References
     ----------

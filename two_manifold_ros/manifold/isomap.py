@@ -98,11 +98,6 @@ class Isomap:
         Most evenly spread points whose geodesics are found, at least 2: time and size of a model
         grow with them, and 200 were as good as all on windows and on a rolled sheet.
 
-    Raises
-    ------
-    InputError
-        If there are fewer than two landmarks.
-
     References
     ----------
     J. B. Tenenbaum, V. de Silva, J. C. Langford: A global geometric framework for nonlinear

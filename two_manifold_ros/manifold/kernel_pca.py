@@ -150,14 +150,9 @@ class PolynomialKernel:
     dimension
         Coordinates kept, m; fewer where there are fewer such products.
     degree
-        p.
+        p, a whole number of at least 1.
     landmarks
         Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
-
-    Raises
-    ------
-    InputError
-        If the degree is no whole number or not at least 1.
 
     """
 

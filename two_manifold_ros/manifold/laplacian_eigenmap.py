@@ -169,11 +169,6 @@ class LaplacianEigenmap:
     scaled
         Whether modes are divided by :math:`\sqrt{\lambda}`; all count alike without.
 
-    Raises
-    ------
-    InputError
-        If there are no weights of that name.
-
     References
     ----------
     M. Belkin, P. Niyogi: Laplacian eigenmaps for dimensionality reduction and data
