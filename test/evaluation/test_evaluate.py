@@ -65,6 +65,10 @@ def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(
         known = np.isfinite(truth[:, index, 0])
         assert np.count_nonzero(~known) == horizon
         np.testing.assert_allclose(truth[known, index, 0], SPEED * elapsed[known], atol=1e-6)
+        score = found.scores[index]
+        assert score.previous.rmse_m == pytest.approx(SPEED * 0.1 * horizon, abs=1e-6)
+        apart = np.linalg.norm(truth[known, index] - slot_car_model.mean_position, axis=1)
+        assert score.mean.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(apart))))
 
 
 def test_predictions_are_for_their_own_tick(
@@ -354,3 +358,13 @@ def test_for_a_position_that_is_none_the_mean_stands(
     np.testing.assert_array_equal(run.positions[~replaced], sane.positions[~replaced])
     np.testing.assert_array_equal(run.covariances[~replaced], sane.covariances[~replaced])
     assert np.isfinite(run.positions).all()
+
+
+def test_only_the_first_filling_of_the_window_is_left_out(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
+    """After a gap longer than a window the filter starts anew, and that counts."""
+    elapsed = (laps.imu.stamps - laps.imu.stamps[0]) * 1e-9
+    parted = replace(laps, imu=laps.imu.select((elapsed < 5.0) | (elapsed > 9.0)))
+    run = run_filter(slot_car_model, parted, silent)
+    assert run.withheld['filling'] == slot_car_model.window - 1

@@ -16,6 +16,7 @@ import pytest
 from two_manifold_ros.evaluation.scores import (
     directions_ahead,
     ErrorSummary,
+    mean_covariance,
     previous_covariance,
     Score,
     score,
@@ -197,3 +198,11 @@ def test_the_displacement_over_a_horizon_never_crosses_a_seam(horizon: int) -> N
     moves = np.concatenate([part[horizon:] - part[:-horizon] for part in (first, second)])
     wanted = moves.T @ moves / len(moves) + 1e-4 * np.eye(2)
     np.testing.assert_allclose(previous_covariance(model_of(first, second), horizon), wanted)
+
+
+def test_the_spread_around_the_mean() -> None:
+    model = model_of(TRACK[:20], TRACK[20:])
+    wanted = np.cov(TRACK.T, bias=True) + 1e-4 * np.eye(2)
+    np.testing.assert_allclose(mean_covariance(model), wanted)
+    # A horizon beyond every segment knows no more.
+    np.testing.assert_array_equal(previous_covariance(model, 99), mean_covariance(model))

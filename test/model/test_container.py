@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import itertools
 import json
@@ -316,3 +317,25 @@ def test_headers_that_are_a_trap(written: str, cause: str, path: Path) -> None:
 def test_a_folder_or_nothing_is_no_model_file(tmp_path: Path) -> None:
     assert 'there is no such model file' in refusal(tmp_path / 'model')
     assert 'this is a folder (a bag?), not a model file' in refusal(tmp_path)
+
+
+def test_a_name_that_is_taken_and_a_header_that_is_too_long(path: Path) -> None:
+    with pytest.raises(ValueError, match='header'):
+        write_container(path, HEADER, {'header': np.zeros(3)})
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    with path.open('wb') as file:
+        np.savez(file, **{**arrays, 'header': np.full(4_000_001, 32, dtype=np.uint8)})
+    assert 'its header has 4000001 bytes' in refusal(path)
+
+
+def test_a_file_system_that_cannot_settle_folders(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, 'Invalid argument')
+
+    monkeypatch.setattr(os, 'fsync', refuse)
+    write_container(path, {'other': 1}, {})
+    assert read_container(path)[0] == {'other': 1}

@@ -224,3 +224,9 @@ def test_over_the_slot_car(slot_car_laps: tuple[Recording, Recording]) -> None:
     assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
     assert (found.factors > 0.0).all()
     assert (wrong.factors[:2] > 10.0 * found.factors[:2]).all()
+
+
+def test_blocks_of_a_long_recording_are_spread_over_it() -> None:
+    _, held = hold_out(segments_of([4000]), 20)
+    assert [int(segment.stamps[0]) for segment in held] == [375, 1375, 2375, 3375]
+    assert [len(segment) for segment in held] == [250] * 4

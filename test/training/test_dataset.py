@@ -265,3 +265,9 @@ def test_channels_count_by_how_much_of_them_lasts() -> None:
     assert weights == pytest.approx([7 / 8, 7 / 16], rel=0.05)
     alone = replace(channels, live=np.array([False, False, True, False]))
     assert weighted_by_persistence(alone, [segment]) is alone
+
+
+def test_who_hardly_drives_between_stops_keeps_them() -> None:
+    recording, _ = stop_rounds(3, lambda _: 400)
+    dataset = driving_dataset([recording], replace(CLOCKED, window=150))
+    assert dataset.rest is None

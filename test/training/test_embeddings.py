@@ -294,3 +294,23 @@ def test_a_training_estimates_positions_and_says_so(rarely_seen: Recording, meth
     model = train_model([rarely_seen.between(None, 40.0)], settings)
     assert any('it was estimated' in note for note in model.summary['notes'])
     assert np.isfinite(model.track).all(axis=1).mean() > 0.9
+
+
+def test_too_few_positions_are_left_alone(drives: Drives) -> None:
+    positions = [np.full_like(each, np.nan) for each in drives.positions]
+    shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + 9)
+    positions[0][shown] = drives.positions[0][shown]
+    tracks, note = impute_positions(drives.structure, positions)
+    np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(positions))
+    assert note is not None
+
+
+def test_what_was_seen_from_one_place_tells_nothing_of_others(drives: Drives) -> None:
+    positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
+    tracks, _ = impute_positions(drives.structure, positions)
+    ticks = drives.structure.training.ticks
+    found = np.concatenate(tracks)[ticks]
+    unknown = np.isnan(np.concatenate(positions)[ticks, 0])
+    assert np.isnan(found[:, 0]).sum() > 0.7 * unknown.sum()
+    errors = np.linalg.norm(found - np.concatenate(drives.positions)[ticks], axis=1)
+    assert np.nanmax(errors) < 0.4 * RADIUS_M

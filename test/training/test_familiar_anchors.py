@@ -60,3 +60,10 @@ def test_a_drive_too_short_to_leave_anything_out_is_compared_with_its_farthest_w
     anchors = familiar_anchors(window_set(series))
     assert anchors.squared > 0.0
     assert np.isfinite([anchors.own, anchors.other]).all()
+
+
+def test_how_long_training_stood_still() -> None:
+    series = np.random.default_rng(4).normal(size=(2, 80))
+    series[:, 30:40] = series[:, 30:31]
+    series[0, 60:70] = 0.0
+    assert familiar_anchors(window_set(series)).still == 9

@@ -171,3 +171,16 @@ def test_scales_follow_the_lap(drive: Callable[..., Recording]) -> None:
 def test_without_a_lap_there_are_no_scales(drive: Callable[..., Recording]) -> None:
     with pytest.raises(InputError, match='met twice'):
         with_time_scales([drive(seconds=5.0)], TPSR)
+
+
+def test_a_slow_sensor_gives_the_rate(drive: Callable[..., Recording]) -> None:
+    whole = drive()
+    slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
+    assert with_time_scales([slow], TPSR).rate_hz == pytest.approx(5.0)
+
+
+def test_where_most_is_lost_nothing_is_chosen(
+    drive: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, 'errors_in_turn', lambda *_: [0.8, 0.8])
+    assert with_time_scales([drive(30.0)], SPECTRAL) == SPECTRAL

@@ -274,3 +274,20 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place() -> N
     assert found[(50 + 12) % lap, 1] == 7.0
     assert found[6, 1] == 2.0
     assert found[0, 1] in {3.0, 7.0}
+
+
+def test_what_lessens_a_model_is_said_aloud(laps: Recording) -> None:
+    """Dead channels, few states, and positions that say nothing of where it drove."""
+    part = laps.between(None, 60.0)
+    assert part.positions is not None
+    samples = part.imu.samples.copy()
+    samples[:, 2:5] = 0.0
+    order = np.random.default_rng(0).permutation(len(part.positions.positions))
+    scrambled = with_positions(part, positions=part.positions.positions[order])
+    worse = replace(scrambled, imu=replace(part.imu, samples=samples), notes=('a note',))
+    model = train_model([worse], replace(QUICK, dimension=10))
+    notes = model.summary['notes']
+    assert 'a note' in notes
+    assert any('linear_acceleration.z, angular_velocity.x, angular' in note for note in notes)
+    assert any('share only 11 of the 40 states' in note for note in notes)
+    assert any('the filter was lost most of the time' in note for note in notes)

@@ -11,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training import tuning as tune_module
 from two_manifold_ros.training.cross_validation import capped_mean, usual_candidate
@@ -88,6 +89,11 @@ def test_a_rate_keeps_the_times_of_window_and_horizons(
     usual = replace(usual, horizons=horizons)
     around = steps_around('rate_hz', usual, usual, native_hz)
     assert {each.rate_hz: (each.window, each.horizons) for each in around} == rates
+
+
+def test_a_rate_stays_near_the_usual_one(usual: TrainingSettings) -> None:
+    slow = replace(usual, rate_hz=10.0, window=30, horizons=(0, 4))
+    assert [each.rate_hz for each in steps_around('rate_hz', slow, usual, 100.0)] == [20.0]
 
 
 def test_a_ridge_is_settled_before_it_is_used(
@@ -183,6 +189,8 @@ def test_a_failure_is_passed_over(
     best, table = climb(spectral, attempt)
     assert best == replace(spectral, states=10)
     assert table[replace(spectral, bandwidth_factor=1.4)].outcome == Failure('too wide')
+    with pytest.raises(InputError, match='too short'):
+        climb(spectral, lambda _: Failure('too short'))
 
 
 SETTINGS = TrainingSettings(window=20, horizons=(0, 6))
@@ -339,3 +347,18 @@ def test_too_short_a_recording_is_not_tuned(drive: Callable[..., Recording]) -> 
     assert tuning.settings == settings
     assert tuning.summary['trials'] == []
     assert 'too short to choose settings' in tuning.summary['note']
+
+
+@pytest.mark.parametrize('settings', [SETTINGS, SPECTRAL])
+def test_what_is_left_may_be_too_short(
+    settings: TrainingSettings, laps: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        msg = 'only 3 ticks'
+        raise InputError(msg)
+
+    for name in ('validate', 'RouteFold'):
+        monkeypatch.setattr(tune_module, name, refuse)
+    tuning = tune(laps, settings, GIVEN)
+    assert tuning.settings == settings
+    assert 'only 3 ticks' in tuning.summary['note']

@@ -24,6 +24,7 @@ from two_manifold_ros.training.tuning_trials import (
     Journal,
     key_of,
     laps_won,
+    set_apart,
     Trial,
 )
 
@@ -167,3 +168,22 @@ def test_the_key_is_of_data_settings_and_what_is_given(
     others.append(key_of([recording], replace(usual, horizons=(0,)), {'states'}))
     others.append(key_of([recording], usual, set()))
     assert len({key, *others}) == len(others) + 1
+
+
+def test_most_blocks_have_to_be_won() -> None:
+    """Many laps of one block are of one time, and may be alike by one chance."""
+    before = Trial(1.0, ((1.0,) * 10, (1.0,), (1.0,)))
+    assert clearly_better(Trial(0.9, ((0.9,) * 10, (0.9,), (1.01,))), before)
+    assert not clearly_better(Trial(0.9, ((0.9,) * 10, (1.01,), (1.01,))), before)
+
+
+def test_recordings_are_set_apart(drive: Callable[..., Recording]) -> None:
+    whole = drive(8.0)
+    stamps = whole.imu.stamps.copy()
+    stamps[5] = 0
+    first, second = set_apart([replace(whole, imu=replace(whole.imu, stamps=stamps)), whole])
+    assert np.flatnonzero(first.imu.stamps == 0).tolist() == [5]
+    assert first.imu.stamps.max() < second.imu.stamps.min()
+    for each in (first, second):
+        assert each.positions is not None
+        assert each.positions.stamps[0] - each.imu.stamps[0] == 0
