@@ -447,8 +447,8 @@ class AnisotropicDiffusion:
         right to second order: the paper's, 1, is too long where the map bends, the geometric,
         0, hardly.
     epsilon
-        :math:`\varepsilon`, positive; by default half the median squared distance of a point to the
-        last of its neighbours.
+        :math:`\varepsilon`, positive; by default half the median squared distance of a point to
+        the last of its neighbours.
 
     References
     ----------

@@ -105,8 +105,8 @@ class DiffusionMap:
     density
         :math:`\alpha`, from 0 to 1. As points become many, P becomes the heat flow along the
         manifold, whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the
-        potential -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised graph
-        Laplacian).
+        potential -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised
+        graph Laplacian).
 
     References
     ----------
