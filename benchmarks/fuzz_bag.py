@@ -28,7 +28,7 @@ def target(name: str, storage: str) -> Callable[[], tuple[One, Iterable[bytes]]]
     def make() -> tuple[One, Iterable[bytes]]:
         with instrumented():
             from two_manifold_ros.errors import InputError  # noqa: PLC0415
-            from two_manifold_ros.recordings.reading import read_recording  # noqa: PLC0415
+            from two_manifold_ros.recordings.reading import read_recording, ReadingOptions  # noqa: PLC0415
         bag = Path('bag')
         if not bag.exists():
             _write(bag, storage)
@@ -39,7 +39,9 @@ def target(name: str, storage: str) -> Callable[[], tuple[One, Iterable[bytes]]]
 
         def read(*, salvage: bool) -> None:
             try:
-                recording = read_recording(bag, need_positions=False, salvage=salvage)
+                recording = read_recording(
+                    bag, ReadingOptions(need_positions=False, salvage=salvage)
+                )
             except InputError as error:
                 expect('\n' not in str(error), 'the refusal has several lines')
             else:

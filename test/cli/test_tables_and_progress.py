@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from queue import Queue
-import sys
 
 import pytest
 
@@ -105,16 +104,6 @@ def test_the_bar_follows_the_calls(
     output = capsys.readouterr().err
     assert 'training' in output
     assert '50%' in output
-
-
-def test_without_rich_a_terminal_gets_lines(
-    waits: Waits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    monkeypatch.setitem(sys.modules, 'rich.progress', None)
-    with Progress('reading'):
-        waits.pass_by()
-    assert capsys.readouterr().err == 'reading: 0% after 2 s\n'
 
 
 def test_an_error_ends_it() -> None:

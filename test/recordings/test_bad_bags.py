@@ -12,7 +12,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rosbags')
 rosbag1 = pytest.importorskip('rosbags.rosbag1')
@@ -41,7 +41,7 @@ def refusal(path: Path) -> str:
 def read_or_refused(path: Path) -> Recording | None:
     """Return the recording, or nothing where the path is refused in a sentence that names it."""
     try:
-        return read_recording(path, need_positions=False)
+        return read_recording(path, ReadingOptions(need_positions=False))
     except InputError as error:
         if str(path) not in str(error):
             raise
@@ -196,7 +196,7 @@ def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder: Path)
 )
 def test_a_husky_of_ros_1(recordings_folder: Path, topic: str, count: int) -> None:
     path = recordings_folder / 'others' / 'robot_localization_test1.bag'
-    recording = read_recording(path, position_topic=topic)
+    recording = read_recording(path, ReadingOptions(position_topic=topic))
     assert recording.positions is not None
     assert len(recording.positions.positions) == count
     assert (recording.positions.origin is not None) == (topic == '/fix')

@@ -11,7 +11,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording, read_recordings
+from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 pytest.importorskip('rosbags')
@@ -58,7 +58,7 @@ def test_the_first_valid_fix_is_the_origin_and_bad_ones_are_counted(tmp_path: Pa
 
 def test_a_given_origin_is_kept(tmp_path: Path) -> None:
     origin = GeodeticOrigin(47.999, 11.0, 500.0)
-    recording = read_recording(written(tmp_path / 'bag', [HERE]), origin=origin)
+    recording = read_recording(written(tmp_path / 'bag', [HERE]), ReadingOptions(origin=origin))
     assert recording.positions is not None
     assert recording.positions.origin == origin
     np.testing.assert_allclose(recording.positions.positions, [[0, 111.2]], atol=0.1)
@@ -98,7 +98,7 @@ def test_no_valid_fix_is_refused(tmp_path: Path) -> None:
 
 def test_no_valid_fix_is_noted_where_no_positions_are_needed(tmp_path: Path) -> None:
     path = written(tmp_path / 'bag', [(48.0, 11.0, 0.0, -1)] * 3)
-    recording = read_recording(path, need_positions=False)
+    recording = read_recording(path, ReadingOptions(need_positions=False))
     assert recording.positions is None
     assert len(recording.imu.stamps) == 1
     (note,) = recording.notes

@@ -15,7 +15,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rosbags')
 
@@ -192,7 +192,7 @@ def test_frames_that_change_all_the_time_are_not_all_kept(tmp_path: Path) -> Non
         for stamp in range(1, 40):
             header = {'stamp': {'sec': stamp, 'nanosec': 0}, 'frame_id': f'frame_{stamp}'}
             bag.write('/imu', IMU, stamp, {'header': header})
-    (note,) = read_recording(tmp_path / 'bag', need_positions=False).notes
+    (note,) = read_recording(tmp_path / 'bag', ReadingOptions(need_positions=False)).notes
     assert 'frame_10' in note
     assert 'frame_11' not in note
 
@@ -210,7 +210,7 @@ def test_a_receive_time_beyond_all_times(tmp_path: Path) -> None:
     file = tmp_path / 'bag' / 'bag.mcap'
     file.write_bytes(file.read_bytes().replace(b'\x08' + bytes(6) + b'\x70', b'\xff' * 8))
     assert 'A message on /imu' in refusal(tmp_path / 'bag')
-    assert len(read_recording(tmp_path / 'bag', salvage=True).imu.stamps) == 1
+    assert len(read_recording(tmp_path / 'bag', ReadingOptions(salvage=True)).imu.stamps) == 1
 
 
 @pytest.mark.parametrize('column', ['name', 'type'])
@@ -228,4 +228,6 @@ def test_names_do_not_reach_the_terminal_as_they_are(tmp_path: Path) -> None:
     with BagWriter(tmp_path / 'bag', storage='sqlite3') as bag:
         bag.write('/imu\n\x1b[2J', IMU, 1, {})
     assert "'/imu\\n\\x1b[2J' (sensor_msgs/msg/Imu, 1 messages)" in refusal(tmp_path / 'bag')
-    assert len(read_recording(tmp_path / 'bag', need_positions=False).imu.stamps) == 1
+    assert (
+        len(read_recording(tmp_path / 'bag', ReadingOptions(need_positions=False)).imu.stamps) == 1
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording, read_recordings
+from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
 
 rosbag1 = pytest.importorskip('rosbags.rosbag1')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
@@ -203,10 +203,12 @@ def test_positions_may_be_missing_where_they_are_not_needed(
     tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
 ) -> None:
     bag = write_bag(tmp_path / 'bag', recording)
-    assert read_recording(bag, need_positions=False).positions is not None
+    assert read_recording(bag, ReadingOptions(need_positions=False)).positions is not None
     with BagWriter(tmp_path / 'none') as writer:
         writer.write('/imu', IMU, 1, {})
-    read = read_recording(tmp_path / 'none', need_positions=False, use_receive_time=True)
+    read = read_recording(
+        tmp_path / 'none', ReadingOptions(need_positions=False, use_receive_time=True)
+    )
     assert read.positions is None
     with pytest.raises(InputError, match='holds no position topic'):
         read_recording(tmp_path / 'none')
@@ -217,11 +219,13 @@ def test_several_positions_that_are_not_needed_are_left_out_aloud(tmp_path: Path
         bag.write('/imu', IMU, 1, {'header': {'stamp': {'sec': 1}}})
         bag.write('/a', POSE, 1, {'header': {'stamp': {'sec': 1}}})
         bag.write('/b', POSE, 1, {'header': {'stamp': {'sec': 1}}})
-    read = read_recording(tmp_path / 'bag', need_positions=False)
+    read = read_recording(tmp_path / 'bag', ReadingOptions(need_positions=False))
     assert read.positions is None
     assert 'holds 2 position topics' in read.notes[0]
     assert '--position-topic' in read.notes[0]
-    named = read_recording(tmp_path / 'bag', need_positions=False, position_topic='/b')
+    named = read_recording(
+        tmp_path / 'bag', ReadingOptions(need_positions=False, position_topic='/b')
+    )
     assert named.positions is not None
     assert named.positions.topic == '/b'
 
@@ -231,12 +235,14 @@ def test_positions_that_nobody_wants_are_not_decoded(tmp_path: Path) -> None:
     with BagWriter(bag) as writer:
         writer.write('/imu', IMU, 1, {'header': {'stamp': {'sec': 1}}})
         writer.write('/pose', POSE, 1, {'header': {'stamp': {'sec': 1}}})
-    assert read_recording(bag, need_positions=False).positions is not None
-    assert read_recording(bag, **wanted).positions is None
-    (several,) = read_recordings([bag], **wanted)
+    assert read_recording(bag, ReadingOptions(need_positions=False)).positions is not None
+    assert read_recording(bag, ReadingOptions(**wanted)).positions is None
+    (several,) = read_recordings([bag], ReadingOptions(**wanted))
     assert several.positions is None
-    assert read_recording(bag, **wanted, position_topic='/pose').positions is not None
-    assert read_recording(bag, find_positions=False).positions is not None
+    assert (
+        read_recording(bag, ReadingOptions(**wanted, position_topic='/pose')).positions is not None
+    )
+    assert read_recording(bag, ReadingOptions(find_positions=False)).positions is not None
 
 
 def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
@@ -244,7 +250,7 @@ def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
         for stamp, frame in [(1, 'imu'), (2, 'imu_upside_down')]:
             header = {'stamp': {'sec': stamp}, 'frame_id': frame}
             bag.write('/imu', IMU, stamp, {'header': header})
-    (note,) = read_recording(tmp_path / 'bag', need_positions=False).notes
+    (note,) = read_recording(tmp_path / 'bag', ReadingOptions(need_positions=False)).notes
     assert "('imu', 'imu_upside_down')" in note
 
 

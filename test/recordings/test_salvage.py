@@ -15,7 +15,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rosbags')
 
@@ -72,14 +72,14 @@ def file_of(bag: Path) -> Path:
 
 def refusal(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        read_recording(path, need_positions=False)
+        read_recording(path, ReadingOptions(need_positions=False))
     return str(caught.value)
 
 
 def saved(path: Path) -> tuple[int, str]:
     """Return how many samples can be salvaged, and what is said; 0 and the refusal if none."""
     try:
-        recording = read_recording(path, need_positions=False, salvage=True)
+        recording = read_recording(path, ReadingOptions(need_positions=False, salvage=True))
     except InputError as error:
         return 0, str(error)
     return len(recording.imu.stamps), ' '.join(recording.notes)
@@ -89,7 +89,7 @@ def test_every_cut(bag: Path) -> None:
     """Each hundredth of the file less: one sentence unasked, and never more saved than before."""
     file = file_of(bag)
     content = file.read_bytes()
-    whole = read_recording(file, need_positions=False).imu
+    whole = read_recording(file, ReadingOptions(need_positions=False)).imu
     most = 0
     for share in range(1, 100):
         file.write_bytes(content[: len(content) * share // 100])
@@ -105,7 +105,7 @@ def test_every_cut(bag: Path) -> None:
             assert 'bytes' in words
             assert 'how many messages are lost is not known' in words
     assert most >= 60
-    salvaged = read_recording(file, need_positions=False, salvage=True).imu
+    salvaged = read_recording(file, ReadingOptions(need_positions=False, salvage=True)).imu
     places = np.searchsorted(whole.stamps, salvaged.stamps)
     assert np.array_equal(salvaged.stamps, whole.stamps[places])
     assert np.array_equal(salvaged.samples, whole.samples[places])
@@ -122,7 +122,7 @@ def test_what_is_lost_of_a_bag_that_is_cut_off(bag: Path) -> None:
 
 def test_a_sound_bag_loses_nothing(bag: Path) -> None:
     plain = read_recording(bag)
-    asked = read_recording(bag, salvage=True)
+    asked = read_recording(bag, ReadingOptions(salvage=True))
     assert asked.notes == plain.notes == ()
     assert np.array_equal(asked.imu.samples, plain.imu.samples)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rosbags')
 
@@ -29,7 +29,7 @@ def written(
         for index, stamp in enumerate(pose_stamps):
             message = {'header': {'stamp': {'nanosec': stamp}}}
             bag.write('/pose', 'geometry_msgs/msg/PoseStamped', 2000 + index, message)
-    return read_recording(folder / 'bag', **options)
+    return read_recording(folder / 'bag', ReadingOptions(**options))
 
 
 def stamps_of(recording: Recording) -> tuple[list[int], list[int]]:

@@ -18,6 +18,7 @@ from two_manifold_ros.cli.options import (
     add_position_lag,
     add_topics,
     in_step,
+    print_table,
     Progress,
     recordings_of,
     seconds,
@@ -129,8 +130,6 @@ def _check(recordings: Sequence[Recording]) -> None:
 
 def print_curve(curve: LearningCurve) -> None:
     """Print errors by lap as a table."""
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
-
     found = {(row.lap, row.name): row for row in curve.rows}
     laps = list(dict.fromkeys(row.lap for row in curve.rows))
     header = ['lap' if curve.laps else 'tenth', 'from, s']
@@ -302,8 +301,6 @@ def run(args: Namespace) -> int:
 
 def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
     """Print the errors of the model and of the baselines as a table, and what was withheld."""
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
-
     rows = [
         [
             f'{each.horizon} ({each.horizon / model.rate_hz:g} s)',

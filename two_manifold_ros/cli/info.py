@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json
+from two_manifold_ros.cli.options import add_json, print_table
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
@@ -65,8 +65,6 @@ def run(args: Namespace) -> int:
 
 def print_model(model: ModelHead) -> None:
     """Print a model as tables."""
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
-
     if not isinstance(model, TrainedModel):
         msg = f'a {type(model).__name__} has nothing to tell of its training'
         raise TypeError(msg)
@@ -143,8 +141,6 @@ def _range(seconds: Sequence[float]) -> str:
 
 
 def _print_validation(model: TrainedModel) -> None:
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
-
     validation = model.summary['validation']
     if not validation:
         return
@@ -178,8 +174,6 @@ MOST_ROWS = 10
 
 def print_tuning(summary: Mapping[str, Any]) -> None:
     """Print the best trials, and what was changed."""
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
-
     if summary['note'] is not None:
         print(f'note: nothing was tuned: {summary["note"]}')
         return

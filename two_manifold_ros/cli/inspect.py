@@ -7,7 +7,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_bags, add_json, add_topics, Progress, recordings_of
+from two_manifold_ros.cli.options import (
+    add_bags,
+    add_json,
+    add_topics,
+    console,
+    Progress,
+    recordings_of,
+)
 from two_manifold_ros.inspection.inspecting import inspect_recording
 
 if TYPE_CHECKING:
@@ -40,7 +47,6 @@ def run(args: Namespace) -> int:
         print(json.dumps(content, indent=2, allow_nan=False))
         return 0
     # Not needed for JSON, and slow to import.
-    from two_manifold_ros.cli.options import console  # noqa: PLC0415
     from two_manifold_ros.inspection.rendering import print_report  # noqa: PLC0415
 
     for report in reports:

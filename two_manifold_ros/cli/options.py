@@ -116,7 +116,8 @@ class Progress:
     def _show(self) -> None:
         if self._over.wait(PATIENCE_S):
             return
-        if sys.stderr.isatty() and self._start_bar():
+        if sys.stderr.isatty():
+            self._start_bar()
             return
         passed_s, pause_s = PATIENCE_S, FIRST_PAUSE_S
         while True:
@@ -127,22 +128,17 @@ class Progress:
             passed_s += pause_s
             pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
 
-    def _start_bar(self) -> bool:
-        """Return whether there is a bar; without rich there is none."""
-        try:
-            # Needed only on a terminal and only after two seconds.
-            from rich.console import Console  # noqa: PLC0415
-            from rich.progress import Progress as Bar  # noqa: PLC0415
-            from rich.progress import TimeElapsedColumn  # noqa: PLC0415
-        except ModuleNotFoundError:
-            return False
+    def _start_bar(self) -> None:
+        # Needed only on a terminal and only after two seconds.
+        from rich.progress import Progress as Bar  # noqa: PLC0415
+        from rich.progress import TimeElapsedColumn  # noqa: PLC0415
+
         columns = (*Bar.get_default_columns(), TimeElapsedColumn())
         bar = Bar(*columns, console=Console(stderr=True), transient=True)
         with self._lock:
             bar.update(bar.add_task(self._what, total=1.0), completed=self._fraction)
             bar.start()
             self._bar = bar
-        return True
 
 
 def add_bags(parser: ArgumentParser) -> None:
@@ -267,21 +263,24 @@ def recordings_of(
         If a bag cannot be read.
 
     """
-    from two_manifold_ros.recordings.reading import read_recordings  # noqa: PLC0415 - as above
+    from two_manifold_ros.recordings.reading import (  # noqa: PLC0415 - as above
+        read_recordings,
+        ReadingOptions,
+    )
+
+    options = ReadingOptions(
+        imu_topic=args.imu_topic,
+        position_topic=args.position_topic,
+        need_positions=need_positions,
+        find_positions=find_positions,
+        use_receive_time=args.use_receive_time,
+        origin=origin,
+        salvage=args.salvage,
+    )
 
     with Progress('reading') as progress:
         recordings = list(
-            read_recordings(
-                args.bags,
-                imu_topic=args.imu_topic,
-                position_topic=args.position_topic,
-                need_positions=need_positions,
-                find_positions=find_positions,
-                use_receive_time=args.use_receive_time,
-                origin=origin,
-                salvage=args.salvage,
-                progress=lambda share: progress('reading', share),
-            ),
+            read_recordings(args.bags, options, progress=lambda share: progress('reading', share)),
         )
     for recording in recordings:
         _print_notes(recording.notes)

@@ -7,7 +7,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, add_topics, Progress, recordings_of
+from two_manifold_ros.cli.options import (
+    add_json,
+    add_topics,
+    print_table,
+    Progress,
+    recordings_of,
+)
 from two_manifold_ros.evaluation.evaluate import replay
 from two_manifold_ros.interface.topics import PUBLISHED
 from two_manifold_ros.model.model_file import load_model
@@ -42,8 +48,6 @@ def run(args: Namespace) -> int:
     if args.json:
         print(json.dumps({'bag': args.output, 'messages': written}, indent=2))
         return 0
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
-
     rows = [[f'/{name}', PUBLISHED[name].msgtype, str(count)] for name, count in written.items()]
     print_table(f'written to {args.output}', ['topic', 'type', 'messages'], rows)
     return 0

@@ -14,7 +14,7 @@ import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import Progress
+from two_manifold_ros.cli.options import print_table, Progress, recordings_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import Attempt
 from two_manifold_ros.experiments.registry import ALL, EXPERIMENTS, experiments_named
@@ -70,7 +70,9 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     chosen = experiments_named(args.name)
     _check_bags(args, chosen)
-    _load(chosen, tables=not args.json)
+    # A missing package shows before anything is computed.
+    for experiment in chosen:
+        experiment.load()
     folder = _make_folder(args.output)
     recordings = _recordings(args)
     done: list[Attempt] = []
@@ -107,14 +109,6 @@ def _check_bags(args: Namespace, chosen: Sequence[Experiment]) -> None:
         raise InputError(msg)
 
 
-def _load(chosen: Sequence[Experiment], *, tables: bool) -> None:
-    """Import everything, so that a missing package shows before anything is computed."""
-    for experiment in chosen:
-        experiment.load()
-    if tables:
-        import two_manifold_ros.cli.options  # noqa: F401, PLC0415 - needs rich
-
-
 def _make_folder(output: str) -> Path:
     folder = Path(output)
     try:
@@ -130,9 +124,6 @@ def _make_folder(output: str) -> Path:
 def _recordings(args: Namespace) -> list[Recording]:
     if not args.bags:
         return []
-    # Slow to import, and most experiments make their own data.
-    from two_manifold_ros.cli.options import recordings_of  # noqa: PLC0415
-
     wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False, salvage=False)
     return recordings_of(wanted, need_positions=False, find_positions=False)
 
@@ -154,8 +145,6 @@ def _attempt(experiment: Experiment, begin: Callable[..., list[Claim]], place: s
 
 
 def _print(attempt: Attempt) -> None:
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - JSON needs no rich
-
     experiment = attempt.experiment
     print(f'{experiment.name} ({experiment.paper})\n{experiment.shows}')
     if attempt.error:
@@ -170,8 +159,6 @@ def _print(attempt: Attempt) -> None:
 
 
 def _print_summary(done: Sequence[Attempt], folder: Path) -> None:
-    from two_manifold_ros.cli.options import print_table  # noqa: PLC0415 - as above
-
     print_table(
         '',
         ['experiment', 'claims that pass', 'seconds', 'picture', ''],

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError, rosbags_wanted
@@ -141,29 +141,13 @@ def _listed(topics: Sequence[Topic]) -> str:
     return f'{text} and {more} more' if more > 0 else text
 
 
-def read_recording(
-    path: str | Path,
-    *,
-    imu_topic: str | None = None,
-    position_topic: str | None = None,
-    need_positions: bool = True,
-    find_positions: bool = True,
-    use_receive_time: bool = False,
-    origin: GeodeticOrigin | None = None,
-    salvage: bool = False,
-    progress: Callable[[float], None] = lambda _: None,
-) -> Recording:
+@dataclass(frozen=True)
+class ReadingOptions:
     """
-    Read the IMU and the positions of one bag.
-
-    Only messages of the two topics are read. Stamps are taken as they are: cleaning them is the
-    business of the ``ticks`` folder.
+    What to read of a bag, and how.
 
     Parameters
     ----------
-    path
-        A rosbag2 folder (sqlite3 or mcap, split or compressed or not), or one ``.mcap``,
-        ``.db3`` or ROS 1 ``.bag`` file.
     imu_topic, position_topic
         Topics by name; by default the only one with messages of a fitting type.
     need_positions
@@ -181,6 +165,37 @@ def read_recording(
     salvage
         Use what can be read of a damaged bag, with notes on what is lost. Without it such a bag
         is an error. Bags of ROS 1 cannot be salvaged.
+
+    """
+
+    imu_topic: str | None = None
+    position_topic: str | None = None
+    need_positions: bool = True
+    find_positions: bool = True
+    use_receive_time: bool = False
+    origin: GeodeticOrigin | None = None
+    salvage: bool = False
+
+
+def read_recording(
+    path: str | Path,
+    options: ReadingOptions = ReadingOptions(),
+    *,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Recording:
+    """
+    Read the IMU and the positions of one bag.
+
+    Only messages of the two topics are read. Stamps are taken as they are: cleaning them is the
+    business of the ``ticks`` folder.
+
+    Parameters
+    ----------
+    path
+        A rosbag2 folder (sqlite3 or mcap, split or compressed or not), or one ``.mcap``,
+        ``.db3`` or ROS 1 ``.bag`` file.
+    options
+        What to read, and how.
     progress
         Called now and then with the share of the messages that has been read, in [0, 1].
 
@@ -195,70 +210,51 @@ def read_recording(
         from two_manifold_ros.recordings.bag import Bag  # noqa: PLC0415
         from two_manifold_ros.recordings.decoding import collect  # noqa: PLC0415
 
-    with Bag(path, salvage=salvage) as bag:
-        imu_choice = choose_topic(bag.path, bag.topics, IMU, imu_topic)
+    with Bag(path, salvage=options.salvage) as bag:
+        imu_choice = choose_topic(bag.path, bag.topics, IMU, options.imu_topic)
         decoders = {imu_choice: imu_decoder(bag, imu_choice)}
-        position_choice, notes = _position_choice(
-            bag, position_topic, need_positions, find_positions
-        )
+        position_choice, notes = _position_choice(bag, options)
         if position_choice is not None:
             decoder = fix_decoder if position_choice.msgtype == GEODETIC else position_decoder
             decoders[position_choice] = decoder(bag, position_choice)
-        collected = collect(bag, decoders, progress, salvage=salvage)
+        collected = collect(bag, decoders, progress, salvage=options.salvage)
         notes = [*bag.notes, *notes]
-    times, time_notes = time_base(collected, use_receive_time)
+    times, time_notes = time_base(collected, options.use_receive_time)
     notes += time_notes
     for each in collected:
         notes += each.notes
     positions = None
     if position_choice is not None:
-        positions, fix_notes = _position_stream(collected[1], times[1], origin, need_positions)
+        positions, fix_notes = _position_stream(collected[1], times[1], options)
         notes += fix_notes
     return Recording(str(path), _imu_stream(collected[0], times[0]), positions, tuple(notes))
 
 
 def read_recordings(
     paths: Sequence[str | Path],
+    options: ReadingOptions = ReadingOptions(),
     *,
-    imu_topic: str | None = None,
-    position_topic: str | None = None,
-    need_positions: bool = True,
-    find_positions: bool = True,
-    use_receive_time: bool = False,
-    origin: GeodeticOrigin | None = None,
-    salvage: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Iterator[Recording]:
     """
     Read several bags of one route; parameters as in `read_recording`.
 
-    They share one tangent plane: that of ``origin``, or else of the first bag that has fixes.
+    They share one tangent plane: that of ``options``, or else of the first bag that has fixes.
     """
     for number, path in enumerate(paths):
 
         def part(share: float, done: int = number) -> None:
             progress((done + share) / len(paths))
 
-        recording = read_recording(
-            path,
-            imu_topic=imu_topic,
-            position_topic=position_topic,
-            need_positions=need_positions,
-            find_positions=find_positions,
-            use_receive_time=use_receive_time,
-            origin=origin,
-            salvage=salvage,
-            progress=part,
-        )
-        if recording.positions is not None:
-            origin = origin or recording.positions.origin
+        recording = read_recording(path, options, progress=part)
+        if options.origin is None and recording.positions is not None:
+            options = replace(options, origin=recording.positions.origin)
         yield recording
 
 
-def _position_choice(
-    bag: Bag, name: str | None, needed: bool, find: bool
-) -> tuple[Topic | None, list[str]]:
-    if not (needed or find) and name is None:
+def _position_choice(bag: Bag, options: ReadingOptions) -> tuple[Topic | None, list[str]]:
+    name, needed = options.position_topic, options.need_positions
+    if not (needed or options.find_positions) and name is None:
         return None, []
     fitting = candidates(bag.topics, POSITION)
     if needed or name is not None or len(fitting) == 1:
@@ -284,16 +280,13 @@ def _imu_stream(collected: Collected, stamps: Ints) -> ImuStream:
 
 
 def _position_stream(
-    collected: Collected,
-    stamps: Ints,
-    origin: GeodeticOrigin | None,
-    needed: bool,
+    collected: Collected, stamps: Ints, options: ReadingOptions
 ) -> tuple[PositionStream | None, list[str]]:
     if collected.topic.msgtype == GEODETIC:
         try:
-            return positions_of_fixes(collected, stamps, origin)
+            return positions_of_fixes(collected, stamps, options.origin)
         except NoFixError as error:
-            if needed:
+            if options.need_positions:
                 raise
             return None, [str(error)]
     stream = PositionStream(

@@ -15,7 +15,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.recordings.reading import read_recordings
+from two_manifold_ros.recordings.reading import read_recordings, ReadingOptions
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -63,13 +63,12 @@ def check_target(path: str) -> None:
 
 def read_bags(values: Mapping[str, Any]) -> list[Recording]:
     """Read all bags, and put their positions in step with the IMU as the parameters say."""
-    recordings = read_recordings(
-        values['bags'],
+    options = ReadingOptions(
         imu_topic=values['imu_topic'] or None,
         position_topic=values['position_topic'] or None,
         use_receive_time=values['use_receive_time'],
     )
-    return put_in_step(list(recordings), values['position_lag'])
+    return put_in_step(list(read_recordings(values['bags'], options)), values['position_lag'])
 
 
 class TrainingJob:
