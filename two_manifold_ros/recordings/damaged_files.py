@@ -47,31 +47,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.storage_files import Metadata
 
 
-def counted_messages(
-    reader: Reader, connections: Collection[Connection]
-) -> Iterator[tuple[Connection, int, bytes]]:
-    """
-    Yield the messages of some topics, and count them.
-
-    Where a chunk has no checksum, wrong bytes in it show only in records that are missing.
-
-    Raises
-    ------
-    ValueError
-        At the end, if there were fewer than the file says.
-
-    """
-    found: Counter[int] = Counter()
-    for message in reader.messages(connections):
-        found[message[0].id] += 1
-        yield message
-    for each in connections:
-        if found[each.id] < each.msgcount:
-            missing = each.msgcount - found[each.id]
-            msg = f'{missing} of {each.msgcount} messages on {each.topic!r} are not there'
-            raise ValueError(msg)
-
-
 class Saved(NamedTuple):
     """One message: the number of its topic, when it was received (ns), and its bytes."""
 
@@ -308,22 +283,6 @@ def _next_readable(database: sqlite3.Connection, damaged: int) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if readable(middle) else (middle, high)
     return high
-
-
-def shortfall_notes(path: Path, found: int, metadata: Metadata | None) -> list[str]:
-    """
-    Return a sentence if a bag holds fewer messages than its metadata say.
-
-    That is no damage: some recorders count what they drop later.
-    """
-    said = metadata.messages if metadata else None
-    if said is None or said <= found:
-        return []
-    note = (
-        f'{path} holds {found} messages, and its metadata count {said}: the others were dropped '
-        f'by its recorder or lost since; copy it again if that is new.'
-    )
-    return [note]
 
 
 def loss_notes(
