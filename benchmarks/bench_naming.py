@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from two_manifold_ros.filtering.hypothesis_score import HypothesisScorer
+from two_manifold_ros.filtering.hypothesis_search import HypothesisScorer
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.recordings.reading import read_recording

@@ -19,7 +19,7 @@ from scipy.stats import mannwhitneyu
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.state_machine import StateMachine
+from two_manifold_ros.filtering.status import StateMachine
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

@@ -12,7 +12,7 @@ from two_manifold_ros.filtering.status import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.filtering.state_machine import EllipseLimits, TickDiagnostics
+    from two_manifold_ros.filtering.status import EllipseLimits, TickDiagnostics
 
 ORDER = [
     Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING,
@@ -53,9 +53,9 @@ def naive_judgement(
     nowhere = Status.LOST if knew(said) else Status.LOCALISING
     unknown = math.isnan(signs.familiarity) or signs.familiarity > 1.68
     unfamiliar = signs.window_full and unknown
-    rejected = 0
-    while rejected < len(history) and not history[-1 - rejected].accepted:
-        rejected += 1
+    # A vehicle that stands contradicts nothing, and confirms nothing.
+    moving = [each.accepted for each in history if not each.standing]
+    rejected = moving[::-1].index(True) if True in moving else len(moving)
     refilling = signs.recovering and before is not Status.FILLING
     cured = before is Status.REFUSED and not signs.finding
     rules = [

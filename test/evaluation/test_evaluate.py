@@ -22,7 +22,7 @@ from two_manifold_ros.evaluation.evaluate import (
 )
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.route_tracker import RouteTracker
+from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:

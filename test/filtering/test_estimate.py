@@ -4,14 +4,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+import math
 from typing import Any, TYPE_CHECKING
 
 from filter_runs import bits, feed
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import half_axis, is_valid_gaussian, PositionModes
+from two_manifold_ros.adapting.stream_memory import make_head
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import (
+    half_axis,
+    is_valid_gaussian,
+    limits_of,
+    make_tick_filter,
+)
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import EllipseLimits, Status
+from two_manifold_ros.filtering.tracker import PositionModes, UpdateResult
+from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.ticks.segments import Channels
 
 if TYPE_CHECKING:
     from filter_runs import Stream
@@ -128,3 +141,161 @@ def test_they_are_not_told_unasked_nor_by_the_spectral_filter(
 ) -> None:
     for live in (Filter(slot_car_model), Filter(spectral_model, 5.0)):
         assert all(each.places is None for each in feed(live, stream[:60]))
+
+
+WINDOW = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherModel(ModelHead):
+    """A model of a kind that nobody knows, over ten pixels."""
+
+    @property
+    def states(self) -> int:
+        return 2
+
+
+class Adding:
+    """Has the sum of the pixels for its state, and the newest one for a position."""
+
+    def __init__(self) -> None:
+        self.state = np.zeros(2)
+        self.seen = 0
+
+    def start(self) -> None:
+        self.__init__()
+
+    def coast(self, ticks: int) -> None:
+        self.state[1] += ticks
+        self.seen = 0
+
+    def update(self, values: np.ndarray) -> UpdateResult:
+        self.state[0] = values.sum()
+        self.seen += 1
+        return UpdateResult(1.0, True, 1.0, False)
+
+    def read(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.full((2, 2), self.state[0]), np.stack([0.01 * np.eye(2)] * 2)
+
+    def places(self) -> np.ndarray:
+        return np.array([[1.0, 2.0, 1.0]])
+
+
+@pytest.fixture
+def pixels(slot_car_model: RouteModel) -> OtherModel:
+    """Return a model over ten channels at 10 Hz."""
+    channels = Channels(
+        np.zeros(10),
+        np.ones(10),
+        np.full(10, 255.0),
+        np.arange(10) < 8,
+        tuple(f'pixel.{number}' for number in range(10)),
+    )
+    shared = {name: getattr(slot_car_model, name) for name in ModelHead.__dataclass_fields__}
+    return OtherModel(**shared | {'window': WINDOW, 'horizons': (0,), 'channels': channels})
+
+
+def test_any_number_of_channels(pixels: OtherModel) -> None:
+    adding = Adding()
+    live = Filter(pixels, 10.0, tick_filter=adding)
+    live.warm_up()
+    assert adding.seen == 0
+    found = [
+        estimate
+        for tick in range(1, 7)
+        for estimate in live.push(tick * pixels.period_ns, np.full(10, tick))
+    ]
+    assert [each.state[0] for each in found] == [10.0, 20.0, 30.0, 40.0, 50.0]
+    assert [each.status for each in found][1:3] == [Status.FILLING, Status.TRACKING]
+    np.testing.assert_array_equal(found[-1].positions, [[50.0, 50.0]])
+    assert found[-1].places is not None
+    assert pixels.live_channels == tuple(f'pixel.{number}' for number in range(8))
+    assert pixels.channels.dead_names == ('pixel.8', 'pixel.9')
+
+
+def test_a_gap_reaches_the_tick_filter(pixels: OtherModel) -> None:
+    model = replace(pixels, max_gap_ns=pixels.period_ns)
+    live = Filter(model, tick_filter=Adding())
+    for tick in (1, 2, 5, 6):
+        found = live.push(tick * model.period_ns, np.full(10, tick))
+    assert found[0].state[1] == 3.0
+    live.reset('a test')
+    assert live.why == 'reset: a test'
+
+
+@pytest.mark.parametrize('part', ['state', 'means', 'covariances'])
+def test_an_estimate_with_a_number_that_is_not_finite_is_never_valid(
+    part: str, pixels: OtherModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adding = Adding()
+    live = Filter(pixels, tick_filter=adding)
+    for tick in range(1, 7):
+        found = live.push(tick * pixels.period_ns, np.full(10, tick))
+    assert found[0].valid
+    means, covariances = adding.read()
+    broken = {'state': adding.state, 'means': means, 'covariances': covariances}
+    broken[part].flat[-1] = np.nan
+    monkeypatch.setattr(adding, 'read', lambda: (means, covariances))
+    found = live.push(7 * pixels.period_ns, np.full(10, 7))
+    assert (found[0].status, found[0].cause) == (Status.LOST, 'unsound')
+    assert np.isnan(found[0].ellipse_m)
+
+
+def test_ticks_at_rest_are_neither_rejected_nor_restarts(
+    pixels: OtherModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adding = Adding()
+    live = Filter(pixels, tick_filter=adding)
+    for standing in (True, False):
+        result = UpdateResult(0.0, False, 1.0, True, standing=standing)
+        monkeypatch.setattr(adding, 'update', lambda _, result=result: result)
+        for tick in range(1, 4):
+            live.push(tick * pixels.period_ns, np.zeros(10))
+        assert live.counters['rejected_observations'] == (0 if standing else 2)
+        assert live.counters['restarts'] == (0 if standing else 2)
+        live.reset('a test')
+
+
+def test_an_unknown_kind_of_model_is_a_bug(pixels: OtherModel) -> None:
+    with pytest.raises(TypeError, match='no filter runs a OtherModel'):
+        make_tick_filter(pixels)
+
+
+KINDS = ('slot_car_model', 'spectral_model', 'tpsr_model')
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_one_who_knows_nothing_is_beyond_them_and_a_usual_drive_is_not(
+    kind: str, stream: Stream, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(kind)
+    limits = limits_of(model)
+    assert half_axis(make_tick_filter(model).read()[1][0]) > limits.error_m > limits.warn_m
+    assert limits.error_m < half_axis(np.cov(model.track.T))
+    full = feed(Filter(model), stream)[model.window :]
+    assert all(each.ellipse_m < limits.warn_m for each in full)
+
+
+def test_what_is_given_counts(slot_car_model: RouteModel, stream: Stream) -> None:
+    usual = limits_of(slot_car_model)
+    assert limits_of(slot_car_model, 0.1) == EllipseLimits(0.1, usual.error_m)
+    assert limits_of(slot_car_model, 0.0, 0.1) == EllipseLimits(0.1, 0.1)
+    assert limits_of(slot_car_model, 5.0, 7.0) == EllipseLimits(5.0, 7.0)
+    strict = Filter(slot_car_model, limits=limits_of(slot_car_model, 1e-4, 2e-4))
+    found = feed(strict, stream)
+    assert {each.status for each in found} == {Status.FILLING, Status.LOCALISING}
+    assert found[-1].why.startswith('localising: the 95 % ellipse still reaches 0.')
+
+
+@pytest.mark.parametrize(
+    'given', [(-1.0, 1.0), (2.0, 1.0), (1.0, -1.0), (1e9, 0.0), (math.nan, 1.0)]
+)
+def test_limits_that_make_no_sense_are_refused(
+    given: tuple[float, float], slot_car_model: RouteModel
+) -> None:
+    with pytest.raises(InputError, match='set both so that the first is above 0'):
+        limits_of(slot_car_model, *given)
+
+
+def test_of_a_stream_of_which_nothing_was_learned_there_are_none() -> None:
+    assert limits_of(make_head()) == EllipseLimits(math.inf, math.inf)

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.state_machine import StateMachine
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import StateMachine, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable

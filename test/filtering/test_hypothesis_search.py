@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+import math
 from typing import TYPE_CHECKING
 
 from misconfigured_samples import WRONG
@@ -14,17 +15,20 @@ import pytest
 
 from two_manifold_ros.filtering.hypothesis_search import (
     alignment_cost,
+    HypothesisScorer,
     HypothesisSearch,
+    PARTS,
     RecentWindow,
     ReversedRoute,
 )
+from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.simulation import slot_car
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -209,3 +213,58 @@ def test_after_a_gap_it_fills_anew() -> None:
     window.push(np.array([7.0]))
     window.push(np.array([8.0]))
     np.testing.assert_array_equal(window.rows, [[7.0], [8.0]])
+
+
+@pytest.fixture(scope='module')
+def window(slot_car_laps: tuple[Recording, Recording]) -> np.ndarray:
+    """Return 20 ticks that were not trained on, with the sign of a channel reversed."""
+    return slot_car_laps[1].imu.samples[240:260] * [1, -1, 1, 1, 1, 1]
+
+
+def one_by_one(model: Model, rows: np.ndarray) -> tuple[float, float]:
+    """Return the smallest and the mean squared distance to the training windows."""
+    seen = model.channels.standardise(rows).T
+    found = [
+        float(np.sum((model.series[:, start : start + model.window] - seen) ** 2))
+        for start in model.starts
+    ]
+    return min(found), sum(found) / len(found)
+
+
+def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
+    slot_car_model: RouteModel, window: np.ndarray
+) -> None:
+    mistakes = known_misconfigurations(slot_car_model.channels)
+    # As many parts as ticks in the window, so nothing is smoothed.
+    assert slot_car_model.window == PARTS
+    found = HypothesisScorer(slot_car_model, mistakes).score_all(window)
+    plain, _ = one_by_one(slot_car_model, window)
+    contrasts = []
+    for index, mistake in enumerate(mistakes, start=1):
+        rows = window[:, list(mistake.sources)] * mistake.factors + mistake.offsets
+        nearest, mean = one_by_one(slot_car_model, rows[::-1] if mistake.backwards else rows)
+        wanted = found.distance[0] + math.log(nearest / plain)
+        assert found.distance[index] == pytest.approx(wanted)
+        contrasts.append(math.log(nearest / mean))
+    np.testing.assert_allclose(
+        np.polyfit(contrasts, found.novelty[1:], 1, full=True)[1], 0.0, atol=1e-12
+    )
+    best = int(np.argmin(np.where(found.driving, found.distance, np.inf)))
+    assert mistakes[best - 1].cause == 'sign_of_ay'
+
+
+def test_the_plain_look_says_the_same(slot_car_model: RouteModel, window: np.ndarray) -> None:
+    compare = HypothesisScorer(slot_car_model, known_misconfigurations(slot_car_model.channels))
+    plain, tried = compare.score_plain(window), compare.score_all(window)
+    assert plain.distance == pytest.approx(tried.distance[:1])
+    assert plain.novelty == pytest.approx(tried.novelty[:1])
+    assert plain.driving == tried.driving[:1]
+
+
+def test_a_vehicle_that_stands_does_not_drive(
+    slot_car_model: RouteModel, window: np.ndarray
+) -> None:
+    compare = HypothesisScorer(slot_car_model, known_misconfigurations(slot_car_model.channels))
+    standing = np.broadcast_to(window.mean(axis=0), window.shape)
+    assert compare.score_all(window).driving[0]
+    assert not compare.score_all(standing).driving.any()

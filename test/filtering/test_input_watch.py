@@ -17,8 +17,8 @@ from two_manifold_ros.filtering.input_watch import (
 )
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.ticks.averaging import average_ticks
 from two_manifold_ros.ticks.segments import LIMIT_FACTOR
+from two_manifold_ros.ticks.stamps import average_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,8 @@ import numpy as np
 
 from two_manifold_ros.filtering.filter import SampleGate
 from two_manifold_ros.recordings.recording import ImuStream, Recording
-from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.ticks.stamps import Verdict
+from two_manifold_ros.ticks.stamps import TickAverager, Verdict
 
 NOW = 1_700_000_000_000_000_000
 

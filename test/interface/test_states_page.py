@@ -13,10 +13,9 @@ import pytest
 
 from two_manifold_ros.adapting import learning_report
 from two_manifold_ros.filtering import input_watch
+from two_manifold_ros.filtering.estimate import ERROR_SHARE, WARN_SHARE
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
-from two_manifold_ros.filtering.state_machine import StateMachine
-from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
-from two_manifold_ros.filtering.tick_estimator import ERROR_SHARE, WARN_SHARE
+from two_manifold_ros.filtering.status import CAUSES, StateMachine, Status, USABLE
 from two_manifold_ros.interface.assessment import InputLimits, LEVELS
 from two_manifold_ros.interface.snapshot import CLOCK_WORDS, INTERRUPTION_WORDS, REJECTIONS
 from two_manifold_ros.interface.status import CODES, NUMBERS

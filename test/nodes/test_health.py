@@ -15,8 +15,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from snapshots import snapshot
 
-from two_manifold_ros.filtering.state_machine import EllipseLimits
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import EllipseLimits, Status
 from two_manifold_ros.interface.assessment import assess
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.interface.topics import Frames

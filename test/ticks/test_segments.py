@@ -14,7 +14,6 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.ticks.averaging import average_ticks
 from two_manifold_ros.ticks.segments import (
     absurd_values,
     believable,
@@ -30,6 +29,7 @@ from two_manifold_ros.ticks.segments import (
     usable_places,
     usable_samples,
 )
+from two_manifold_ros.ticks.stamps import average_ticks
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -31,10 +31,10 @@ from two_manifold_ros.adapting.training_material import (
 )
 from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter, SampleGate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
-from two_manifold_ros.filtering.tick_estimator import limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.training.cross_validation import LOST_SHARE

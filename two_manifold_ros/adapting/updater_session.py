@@ -13,7 +13,7 @@ from two_manifold_ros.adapting.stream_learner import LEARNERS, StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.tick_estimator import limits_of
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.model_swap import check_input

@@ -12,8 +12,8 @@ import numpy as np
 
 from two_manifold_ros.comparison.method import Predictions, SampledSegment
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tick_estimator import make_tick_filter
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.training.time_scales import paper_settings
 from two_manifold_ros.training.train import train_model

@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.acceleration import compiled
-from two_manifold_ros.filtering.estimate import half_axis, is_valid_gaussian
+from two_manifold_ros.filtering.estimate import (
+    half_axis,
+    is_valid_gaussian,
+    limits_of,
+    make_tick_filter,
+    TickEstimator,
+)
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
-from two_manifold_ros.filtering.tick_estimator import limits_of, make_tick_filter, TickEstimator
-from two_manifold_ros.ticks.averaging import TickAverager
 from two_manifold_ros.ticks.segments import NO_LIMIT
-from two_manifold_ros.ticks.stamps import JumpGate, Reordering, StampRule, Verdict
+from two_manifold_ros.ticks.stamps import JumpGate, Reordering, StampRule, TickAverager, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.state_machine import EllipseLimits
-    from two_manifold_ros.filtering.status import Finding
-    from two_manifold_ros.filtering.tick_estimator import TickFilter
+    from two_manifold_ros.filtering.estimate import Estimate, TickFilter
+    from two_manifold_ros.filtering.status import EllipseLimits, Finding
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 

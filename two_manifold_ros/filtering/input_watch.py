@@ -13,10 +13,9 @@ from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model, RouteModel
-from two_manifold_ros.ticks.averaging import hold_until
 from two_manifold_ros.ticks.rest import longest_runs, ROUNDING
 from two_manifold_ros.ticks.segments import LIMIT_FACTOR
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS
+from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead

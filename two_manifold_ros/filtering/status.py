@@ -1,11 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The states of a filter, the causes of those that are not tracking, and findings."""
+"""The states of a filter, the causes of those that are not tracking, and how ticks decide them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+import math
+from typing import NamedTuple
+
+from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
+from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
 
 
 class Status(Enum):
@@ -115,3 +120,248 @@ class Finding:
     cause: str
     words: str
     refuses: bool
+
+
+class TickDiagnostics(NamedTuple):
+    """
+    What a tick showed.
+
+    Parameters
+    ----------
+    window_full, recovering, seen
+        Whether a whole window was seen, whether the window is filling again after a gap, and how
+        many ticks are in it.
+    accepted, restarted, familiarity, off_route, unlike, standing
+        See ``UpdateResult``.
+    ellipse_m
+        See ``Estimate``.
+    finding
+        The gravest thing that is wrong with the input.
+
+    """
+
+    window_full: bool
+    recovering: bool
+    accepted: bool
+    restarted: bool
+    familiarity: float
+    ellipse_m: float
+    finding: Finding | None = None
+    seen: int = 0
+    off_route: float = math.nan
+    unlike: float = math.nan
+    standing: bool = False
+
+    @property
+    def unfamiliar(self) -> bool:
+        """Whether a full window is unlike the training; an unknown familiarity is."""
+        return self.window_full and not self.familiarity <= UNFAMILIAR
+
+
+@dataclass(frozen=True)
+class EllipseLimits:
+    """
+    Half the long axis of the 95 % ellipse of the present position, metres.
+
+    Above ``warn_m`` the position is unsure, above ``error_m`` it is not reported.
+    """
+
+    warn_m: float
+    error_m: float
+
+
+class Verdict(NamedTuple):
+    """
+    A status, and why.
+
+    Parameters
+    ----------
+    status
+        Never one that needs a clock.
+    cause
+        A short key, see ``CAUSES``, or that of a ``Finding``; empty if all is well.
+    why
+        The status and the cause as one sentence.
+
+    """
+
+    status: Status
+    cause: str
+    why: str
+
+    @property
+    def severity(self) -> int:
+        """Rank of the status, the best first."""
+        return _BY_SEVERITY.index(self.status)
+
+
+_BY_SEVERITY = (
+    Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING
+)  # fmt: skip
+_ALL_WELL = Verdict(Status.TRACKING, '', Status.TRACKING.value)
+
+
+class StateMachine:
+    """
+    Status and cause along a stream, without flicker.
+
+    What is worse holds at once, what is better after ``steady`` ticks. A reset leads back to
+    ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is
+    ``LOCALISING`` until the position was first known, or lost.
+
+    Parameters
+    ----------
+    limits
+        Limits of the ellipse.
+    window
+        Ticks in a window.
+
+    Attributes
+    ----------
+    steady
+        Ticks in a row that have to be better before the status is.
+    doubts
+        Contradictions in a row that make an estimate unsure: one may be a pothole.
+    leaving, off
+        Probabilities of being off the route above which the position is unsure, and lost.
+    unseen
+        Probability of motion unlike all training above which the position is unsure.
+
+    """
+
+    steady = 10
+    doubts = 3
+    leaving = 0.1
+    off = 0.5
+    unseen = 0.5
+
+    def __init__(self, limits: EllipseLimits, window: int) -> None:
+        self._limits = limits
+        self._window = window
+        self.reset()
+
+    @property
+    def status(self) -> Status:
+        """The present status."""
+        return self._verdict.status
+
+    @property
+    def cause(self) -> str:
+        """The present cause."""
+        return self._verdict.cause
+
+    @property
+    def why(self) -> str:
+        """Status and cause as one sentence."""
+        return self._verdict.why
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._searching = True
+        self._contradictions = 0
+        self._better_ticks = 0
+        self._worst = _ALL_WELL
+        self._verdict = self._filling(0)
+
+    def pause(self) -> None:
+        """Take notice of a gap: contradictions before it no longer count, and nothing is sure."""
+        self._contradictions = 0
+        if self.status is Status.FILLING:
+            self._verdict = self._filling(0)
+        elif self.status is Status.TRACKING:
+            why = CAUSES['gap'].format(seen=0, window=self._window)
+            self._verdict = Verdict(Status.UNSURE, 'gap', f'{Status.UNSURE.value}: {why}')
+
+    def step(self, shown: TickDiagnostics) -> Verdict:
+        """Take the diagnostics of a tick, and return the status after it."""
+        if not shown.standing:
+            self._contradictions = 0 if shown.accepted else self._contradictions + 1
+        newest = self._judge(shown)
+        if self.status is not Status.FILLING and newest.severity < self._verdict.severity:
+            self._better_ticks += 1
+            self._worst = max(newest, self._worst, key=lambda verdict: verdict.severity)
+            if self._better_ticks < self.steady:
+                return self._verdict
+            newest = self._worst
+        self._better_ticks, self._worst = 0, _ALL_WELL
+        self._verdict = newest
+        if newest.status is Status.FILLING:
+            self._searching = True
+        elif newest.status in USABLE or newest.status is Status.LOST:
+            self._searching = False
+        return newest
+
+    def _judge(self, shown: TickDiagnostics) -> Verdict:
+        if not shown.window_full and (not shown.recovering or self.status is Status.FILLING):
+            return self._filling(shown.seen)
+        finding = shown.finding
+        if finding is not None and (finding.refuses or shown.unfamiliar):
+            return _found(Status.REFUSED, finding)
+        grave = self._find_lost(shown)
+        if grave is not None:
+            return grave
+        if not shown.window_full and self.status not in USABLE:
+            if self.status is Status.REFUSED and finding is None:
+                # What was wrong ended with the gap, and its cure would be in vain.
+                return self._say(self._unknown, 'gap', shown)
+            # Too little was seen since the gap to think better of what was before it.
+            return self._verdict
+        return self._find_doubt(shown) or _ALL_WELL
+
+    @property
+    def _unknown(self) -> Status:
+        """The status of a filter without a position."""
+        return Status.LOCALISING if self._searching else Status.LOST
+
+    def _find_lost(self, shown: TickDiagnostics) -> Verdict | None:
+        """Return why no position can be reported."""
+        if math.isnan(shown.ellipse_m):
+            return self._say(self._unknown, 'unsound', shown)
+        lost = {
+            'unfamiliar': shown.unfamiliar,
+            'contradicted': self._contradictions >= REJECTED_BEFORE_RESTART,
+            'off_route': shown.off_route > self.off,
+        }
+        for cause, holds in lost.items():
+            if holds:
+                return self._say(Status.LOST, cause, shown)
+        if shown.ellipse_m > self._limits.error_m:
+            return self._say(self._unknown, 'searching' if self._searching else 'astray', shown)
+        return None
+
+    def _find_doubt(self, shown: TickDiagnostics) -> Verdict | None:
+        """Return why the position that is reported may be wrong."""
+        if shown.finding is not None:
+            return _found(Status.UNSURE, shown.finding)
+        doubts = {
+            'gap': not shown.window_full,
+            'restarted': shown.restarted,
+            'doubted': self._contradictions >= self.doubts,
+            'leaving': shown.off_route > self.leaving,
+            'unseen': shown.unlike > self.unseen,
+            'wide': shown.ellipse_m > self._limits.warn_m,
+            'strange': shown.familiarity > STRANGE,
+        }
+        for cause, holds in doubts.items():
+            if holds:
+                return self._say(Status.UNSURE, cause, shown)
+        return None
+
+    def _filling(self, seen: int) -> Verdict:
+        why = CAUSES['filling'].format(seen=seen, window=self._window)
+        return Verdict(Status.FILLING, 'filling', f'{Status.FILLING.value}: {why}')
+
+    def _say(self, status: Status, cause: str, shown: TickDiagnostics) -> Verdict:
+        why = CAUSES[cause].format(
+            **shown._asdict(),
+            window=self._window,
+            ellipse=shown.ellipse_m,
+            warn=self._limits.warn_m,
+            error=self._limits.error_m,
+            contradictions=self._contradictions,
+        )
+        return Verdict(status, cause, f'{status.value}: {why}')
+
+
+def _found(status: Status, finding: Finding) -> Verdict:
+    return Verdict(status, finding.cause, f'{status.value}: {finding.words}')

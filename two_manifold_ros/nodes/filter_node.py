@@ -15,8 +15,8 @@ from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tick_estimator import limits_of
 from two_manifold_ros.interface.assessment import assess
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.model_swap import check_input, file_version, ModelSwap

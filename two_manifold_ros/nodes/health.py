@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.filtering.state_machine import EllipseLimits
+    from two_manifold_ros.filtering.status import EllipseLimits
     from two_manifold_ros.interface.input_checks import InputMonitor
     from two_manifold_ros.interface.session import Arrivals
     from two_manifold_ros.interface.snapshot import Snapshot

@@ -13,8 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
-from two_manifold_ros.ticks.averaging import average_ticks
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, JumpGate, StampRule, Verdict
+from two_manifold_ros.ticks.stamps import average_ticks, JUMP_BACK_NS, JumpGate, StampRule, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

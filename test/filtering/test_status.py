@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 from naive_states import naive_statuses, ORDER
 import pytest
 
-from two_manifold_ros.filtering.state_machine import (
+from two_manifold_ros.filtering.status import (
+    CAUSES,
     EllipseLimits,
+    Finding,
     StateMachine,
+    Status,
     TickDiagnostics,
+    USABLE,
     Verdict,
 )
-from two_manifold_ros.filtering.status import CAUSES, Finding, Status, USABLE
 
 STEADY, DOUBTS = StateMachine.steady, StateMachine.doubts
 LIMITS = EllipseLimits(0.5, 1.0)
@@ -53,6 +56,7 @@ signs = st.builds(
     seen=st.integers(0, 20),
     off_route=st.sampled_from([0.0, 0.0, 0.2, 0.6, math.nan]),
     unlike=st.sampled_from([0.0, 0.0, 0.6, math.nan]),
+    standing=st.sampled_from([False, False, True]),
 )
 histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
     lambda runs: [each for each, times in runs for _ in range(times)]
@@ -98,7 +102,8 @@ def test_what_is_not_known_is_as_bad_as_can_be(history: list[TickDiagnostics]) -
             for each in history
         ]
         if name == 'familiarity' or not any(
-            each.familiarity > 1.69 or each.off_route > 0.5 or not each.accepted for each in worst
+            not each.familiarity <= 1.69 or each.off_route > 0.5 or not each.accepted
+            for each in worst
         ):
             assert statuses(worst) == statuses(history)
 
