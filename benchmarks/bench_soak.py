@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
 
 if TYPE_CHECKING:

@@ -3,15 +3,16 @@
 """The exact learner beside the batch, and merged learners."""
 
 from dataclasses import replace
+import itertools
 
 import numpy as np
 import pytest
 from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.belief import TpsrBelief
-from two_manifold_ros.tpsr.exact import ExactLearner, merge
+from two_manifold_ros.tpsr.exact import ExactLearner, learn, learn_by_tensor, merge
 from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 
 SIZE, RIDGE = 12, 3.0
 
@@ -118,3 +119,96 @@ def test_learners_that_do_not_belong_together_are_refused() -> None:
     other.constant = other.constant[::-1]
     with pytest.raises(InputError, match='the constant in different features'):
         merge(mine, other)
+
+
+@pytest.mark.parametrize('states', [3, 8])
+@pytest.mark.parametrize(('samples', 'size'), [(200, 8), (30, 50)])
+def test_both_forms_are_one(samples: int, size: int, states: int) -> None:
+    triples = wandering(samples, size)
+    small = learn(triples, unit(size), states, 0.3)
+    large = learn_by_tensor(triples, unit(size), states, 0.3)
+    assert small.states == large.states == states
+    signs = np.sign(small.start * large.start)
+    np.testing.assert_allclose(small.start, large.start * signs, atol=1e-9)
+    np.testing.assert_allclose(small.normaliser, large.normaliser * signs, atol=1e-7)
+    turned = large.operators * signs[:, None] * signs
+    np.testing.assert_allclose(small.operators, turned, atol=1e-5)
+    np.testing.assert_allclose(small.inverse, large.inverse, rtol=1e-12)
+    assert small.bound == large.bound
+    one, other = TpsrBelief(small), TpsrBelief(large)
+    for row in triples.observations[:20]:
+        assert one.update(row) == pytest.approx(other.update(row), abs=1e-6)
+
+
+def test_importance_weighs_every_sum() -> None:
+    triples = wandering(60)
+    triples.importance[30:] = 0.0
+    half, first = (learn(each, unit(8), 3, 0.3) for each in (triples, part(triples, 0, 30)))
+    for name, value in vars(half).items():
+        np.testing.assert_allclose(np.abs(value), np.abs(vars(first)[name]), atol=1e-9)
+
+
+TRANSITION = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])
+EMISSION = np.array([[0.5, 0.25, 0.25, 0, 0], [0, 0.25, 0, 0.5, 0.25], [0, 0, 0.5, 0.2, 0.3]])
+SYMBOLS, STATES, RIDGE = 5, 3, 0.1
+
+
+def triples() -> Triples:
+    """Every triple of symbols: the history is the first, the test begins with the second."""
+    values, vectors = np.linalg.eig(TRANSITION.T)
+    usual = np.real(vectors[:, np.argmax(np.real(values))])
+    usual /= usual.sum()
+    words = np.array(list(itertools.product(range(SYMBOLS), repeat=3)))
+    words = np.random.default_rng(0).permutation(words)
+    probabilities = []
+    for word in words:
+        forward = usual
+        for symbol in word:
+            forward = (forward * EMISSION[:, symbol]) @ TRANSITION
+        probabilities.append(forward.sum())
+    histories, tests, next_tests = (np.eye(SYMBOLS)[column] for column in words.T)
+    return Triples(tests, next_tests, histories, tests, np.array(probabilities))
+
+
+def online(fold_every: int, kind: type = OnlineLearner) -> tuple[Tpsr, np.ndarray]:
+    settings = LearnerSettings(STATES, SYMBOLS, RIDGE, fold_every=125)
+    learner = kind(settings, np.ones(SYMBOLS), SYMBOLS, SYMBOLS)
+    # At first many at once: a next test that no basis has yet would be lost in part.
+    for begin in (0, *range(50, 125, fold_every)):
+        learner.add_all(part(triples(), begin, begin + fold_every if begin else 50))
+    return learner.parameters(), learner.svd.left[:STATES]
+
+
+def in_batch(form: object) -> tuple[Tpsr, np.ndarray]:
+    data = triples()
+    covariance = (data.tests * data.importance[:, None]).T @ data.histories
+    left = np.linalg.svd(covariance)[0][:, :STATES].T
+    tpsr = form(data, np.ones(SYMBOLS), STATES, RIDGE)
+    # The batch forms do not tell their bases, but LAPACK gives the same to a sign.
+    return tpsr, left * np.sign((left @ (data.importance @ data.tests)) * tpsr.start)[:, None]
+
+
+@pytest.mark.parametrize('missing', [0, 2])
+@pytest.mark.parametrize('how', ['tensor', 'batch', 'update', 'online', 'exact'])
+def test_predicts_as_bayes_does(how: str, missing: int) -> None:
+    tpsr, left = {
+        'tensor': lambda: in_batch(learn_by_tensor),
+        'batch': lambda: in_batch(learn),
+        'update': lambda: online(25),
+        'online': lambda: online(1),
+        'exact': lambda: online(32, ExactLearner),
+    }[how]()
+    rng = np.random.default_rng(0)
+    belief = TpsrBelief(tpsr)
+    believed = np.linalg.matrix_power(TRANSITION, 500)[0]
+    state = 0
+    np.testing.assert_allclose(left.T @ belief.state, believed @ EMISSION, atol=1e-9)
+    for _ in range(100):
+        symbol = rng.choice(SYMBOLS, p=EMISSION[state])
+        state = rng.choice(3, p=TRANSITION[state])
+        belief.update(np.eye(SYMBOLS)[symbol])
+        assert belief.accepted
+        belief.skip(missing)
+        believed = believed * EMISSION[:, symbol]
+        believed = believed / believed.sum() @ np.linalg.matrix_power(TRANSITION, 1 + missing)
+        np.testing.assert_allclose(left.T @ belief.state, believed @ EMISSION, atol=1e-9)

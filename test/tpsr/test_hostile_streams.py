@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.exact import ExactLearner
 from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 
 LENGTHS = (0.0, 1e-200, 1e-30, 1e-6, 1e-3, 1.0, 1.0, 1.0, 1e3, 3e5)
 FAULTS = (np.nan, np.inf, -np.inf, 1e200)

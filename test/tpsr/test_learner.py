@@ -8,11 +8,9 @@ import pytest
 from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.batch import learn
-from two_manifold_ros.tpsr.belief import TpsrBelief
-from two_manifold_ros.tpsr.exact import ExactLearner
+from two_manifold_ros.tpsr.exact import ExactLearner, learn
 from two_manifold_ros.tpsr.learner import Learner, LearnerSettings, OnlineLearner, Triples
-from two_manifold_ros.tpsr.parameters import Tpsr
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
 

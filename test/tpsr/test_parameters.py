@@ -1,12 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+import warnings
+
 import numpy as np
 import pytest
-from tpsr_streams import unit, wandering
+from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-from two_manifold_ros.tpsr.parameters import count_states
+from two_manifold_ros.tpsr.parameters import count_states, SMALLEST_EVIDENCE, TpsrBelief
 
 
 def learned(samples: int = 200, **changes: np.ndarray) -> OnlineLearner:
@@ -59,3 +62,108 @@ def test_states_of_rounding_are_left_out() -> None:
 def test_histories_without_the_constant_are_refused() -> None:
     with pytest.raises(InputError, match='append a constant feature'):
         learned(constant=0.01 * unit(8)).parameters()
+
+
+TRIPLES = wandering(600)
+
+
+@pytest.fixture
+def learner() -> OnlineLearner:
+    learner = OnlineLearner(LearnerSettings(5, 8, 3.0), unit(8), 8, 5)
+    learner.add_all(part(TRIPLES, 0, 400))
+    return learner
+
+
+@pytest.fixture
+def belief(learner: OnlineLearner) -> TpsrBelief:
+    belief = TpsrBelief(learner.parameters())
+    for row in TRIPLES.observations[:50]:
+        belief.update(row)
+    return belief
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 0.0, 1e200, 1e40])
+def test_features_that_tell_nothing_are_passed_over(belief: TpsrBelief, bad: float) -> None:
+    expected = TpsrBelief(belief.tpsr)
+    expected.state = belief.state.copy()
+    expected.skip(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert belief.update(np.full(5, bad)) == 0.0
+    assert not belief.accepted
+    np.testing.assert_array_equal(belief.state, expected.state)
+    belief.update(TRIPLES.observations[50])
+    assert belief.accepted
+
+
+def test_a_contradiction_is_passed_over(belief: TpsrBelief) -> None:
+    # An operator that turns the sign of every likelihood: nothing could contradict more.
+    tpsr = replace(belief.tpsr, operators=-belief.tpsr.operators)
+    contradicted = TpsrBelief(tpsr)
+    evidence = contradicted.update(TRIPLES.observations[50])
+    assert evidence == pytest.approx(-0.5)
+    assert evidence < SMALLEST_EVIDENCE
+    assert not contradicted.accepted
+    assert np.isfinite(contradicted.state).all()
+
+
+def test_no_state_is_longer_than_the_bound(belief: TpsrBelief) -> None:
+    row = TRIPLES.observations[50]
+    short = TpsrBelief(replace(belief.tpsr, bound=0.99 * np.linalg.norm(belief.tpsr.start)))
+    short.update(row)
+    assert not short.accepted
+    np.testing.assert_array_equal(short.state, belief.tpsr.start)
+
+
+def test_a_state_that_nothing_normalises_starts_again(belief: TpsrBelief) -> None:
+    stuck = TpsrBelief(replace(belief.tpsr, transition=np.zeros((5, 5))))
+    stuck.state = belief.state.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        stuck.skip(1)
+    np.testing.assert_array_equal(stuck.state, belief.tpsr.start)
+
+
+def test_skipping_forgets_towards_the_average(belief: TpsrBelief) -> None:
+    before = np.linalg.norm(belief.state - belief.tpsr.start)
+    belief.skip(200)
+    assert np.linalg.norm(belief.state - belief.tpsr.start) < 0.2 * before
+    belief.start()
+    np.testing.assert_array_equal(belief.state, belief.tpsr.start)
+
+
+def test_evidence_tells_the_true_observations_from_others(belief: TpsrBelief) -> None:
+    true, other = [], []
+    rng = np.random.default_rng(0)
+    for row in TRIPLES.observations[50:400]:
+        stranger = TpsrBelief(belief.tpsr)
+        stranger.state = belief.state
+        other.append(stranger.update(TRIPLES.observations[rng.integers(400)]))
+        true.append(belief.update(row))
+        assert -1.0 <= true[-1] <= 1.0
+    assert np.mean(true) > np.mean(other) + 0.05
+
+
+def test_adopting_newer_parameters_moves_the_state_along(
+    learner: OnlineLearner, belief: TpsrBelief
+) -> None:
+    jumps, without = [], []
+    for tick in range(400, 600):
+        left, state = learner.svd.left[:5].copy(), belief.state
+        move = learner.add(*(array[tick] for array in vars(TRIPLES).values()))
+        if move is not None:
+            tpsr = learner.parameters()
+            belief.adopt(tpsr, move)
+            jumps.append(np.linalg.norm(learner.svd.left[:5].T @ belief.state - left.T @ state))
+            without.append(np.linalg.norm((learner.svd.left[:5] - left).T @ state))
+            assert belief.tpsr is tpsr
+        belief.update(TRIPLES.observations[tick])
+    assert np.mean(jumps) < 0.05 * np.linalg.norm(belief.state)
+    assert np.mean(jumps) < 0.5 * np.mean(without)
+
+
+def test_adopting_nonsense_starts_again(belief: TpsrBelief, learner: OnlineLearner) -> None:
+    move = learner.fold()
+    belief.state = np.full(5, np.nan)
+    belief.adopt(learner.parameters(), move)
+    np.testing.assert_array_equal(belief.state, belief.tpsr.start)

@@ -15,9 +15,9 @@ from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel, median_observation_distance
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.training.cross_validation import filtered_states
 from two_manifold_ros.training.embeddings import embed

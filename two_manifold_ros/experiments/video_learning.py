@@ -12,9 +12,9 @@ from typing import cast, NamedTuple, TYPE_CHECKING, TypeVar
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from two_manifold_ros.tpsr.belief import TpsrBelief
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features, structured_fourier_features
 
 if TYPE_CHECKING:

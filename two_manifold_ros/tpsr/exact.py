@@ -1,6 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Learn a TPSR from few features without cutting anything off, and merge two learners."""
+"""
+Learn a TPSR from samples that are all there, or online without cutting anything off; merge two.
+
+The batch is eq. 5, 6 and 7 of Boots & Gordon 2011.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,16 @@ from typing import Any, TYPE_CHECKING, TypeVar
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.tpsr.learner import Learner
-from two_manifold_ros.tpsr.thin_svd import WholeSvd
+from two_manifold_ros.tpsr.moments import OperatorTensor
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Sums, Tpsr
+from two_manifold_ros.tpsr.thin_svd import Move, WholeSvd
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from two_manifold_ros.tpsr.learner import LearnerSettings, Triples
-    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
 
@@ -111,3 +117,86 @@ def merge(first: AnyLearner, second: AnyLearner) -> AnyLearner:
     merged.samples += other.samples
     merged.refused += other.refused
     return merged
+
+
+def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
+    """
+    Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
+
+    Parameters
+    ----------
+    triples
+        The samples.
+    constant : (h,)
+        The constant written in history features: its product with each history is one.
+    states
+        Dimension of the state, k; fewer if the samples do not have so many.
+    ridge
+        Ridge on the observation covariance, per sample.
+
+    """
+    values, left, right = _leading(triples, states)
+    tensor = OperatorTensor(triples.observations.shape[1])
+    none = np.zeros((len(values), 0))
+    tensor.move(Move(none, none))
+    tensor.add(
+        (triples.next_tests @ left.T) * triples.importance[:, None],
+        triples.observations,
+        triples.histories @ right.T,
+    )
+    ends = np.stack([constant, triples.importance @ triples.histories])
+    return make_parameters(values, ends @ right.T, tensor.moments, _sums(triples, ridge))
+
+
+def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
+    """
+    Learn with the third moments of all features, Boots & Gordon 2011, eq. 5: for few features.
+
+    Parameters and result are those of `learn`, and so are the numbers, to rounding.
+    """
+    sums = _sums(triples, ridge)
+    weighted = triples.tests * triples.importance[:, None]
+    covariance = weighted.T @ triples.histories
+    _, left, _ = _leading(triples, states)
+    slices = np.hstack([triples.observations, np.ones((len(triples), 1))])
+    moments = np.einsum(
+        'n,nt,no,nh->oth',
+        triples.importance,
+        triples.next_tests,
+        slices,
+        triples.histories,
+        optimize=True,
+    )
+    pseudo_inverse = np.linalg.pinv(left @ covariance)
+    operators = left @ moments @ pseudo_inverse
+    start = left @ covariance @ constant
+    normaliser = triples.importance @ triples.histories @ pseudo_inverse
+    return Tpsr(
+        start=start / float(normaliser @ start),
+        normaliser=normaliser,
+        operators=operators[:-1].copy(),
+        inverse=sums.weight * sums.inverse,
+        transition=shrink_growing_modes(operators[-1]),
+        bound=sums.bound,
+    )
+
+
+def _sums(triples: Triples, ridge: float) -> Sums:
+    observations, importance = triples.observations, triples.importance
+    weight = float(importance.sum())
+    total = (observations * importance[:, None]).T @ observations
+    return Sums(
+        inverse=np.linalg.inv(total + ridge * weight * np.eye(len(total))),
+        weight=weight,
+        test_square=float(importance @ np.square(triples.tests).sum(axis=1)),
+    )
+
+
+def _leading(triples: Triples, states: int) -> tuple[Floats, Floats, Floats]:
+    """Return the leading singular values and vectors (Boots & Gordon 2011, eq. 6c)."""
+    weighted = triples.tests * triples.importance[:, None]
+    tests, across = np.linalg.qr(weighted.T)
+    histories, down = np.linalg.qr(triples.histories.T)
+    left, values, right = np.linalg.svd(across @ down.T, full_matrices=False)
+    kept = count_states(values, states)
+    return values[:kept], (tests @ left[:, :kept]).T, right[:kept] @ histories.T
