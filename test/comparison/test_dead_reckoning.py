@@ -26,7 +26,6 @@ from two_manifold_ros.training.dataset import build_dataset
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
 
 
@@ -141,13 +140,13 @@ def test_measurements_are_taken_in_as_by_the_information_form() -> None:
     np.testing.assert_allclose(ekf.state, expected, atol=1e-9)
 
 
-def test_covariance_stays_symmetric_and_positive_for_an_hour() -> None:
+def test_covariance_stays_symmetric_and_positive_for_long() -> None:
     rng = np.random.default_rng(0)
     ekf = PlanarEkf(STATE, np.full(SIZE, 0.1), np.array([1e-3, 0.1, 0.1]), 8.0)
-    for tick in range(20_000):
+    for tick in range(3000):
         ekf.predict(rng.normal([0.5, 0.0, 1.2], [0.5, 1.0, 1.0]), 0.18)
         ekf.correct((Coordinate.LEFT,), np.zeros(1), 0.1)
-        if tick % 1000 == 0:
+        if tick % 300 == 0:
             np.testing.assert_array_equal(ekf.covariance, ekf.covariance.T)
             values = np.linalg.eigvalsh(ekf.covariance)
             assert values[0] > -1e-12 * values[-1]
@@ -210,11 +209,6 @@ def test_a_circle_is_followed_within_centimetres(rate: float, speed: float) -> N
     assert errors[TOLD:].max() < 0.05
 
 
-def test_changing_speed_and_bends_are_followed(fitted: FittedDeadReckoning) -> None:
-    segment = driven(150, lambda t: 0.6 * np.sin(t), lambda t: 2.0 + 0.5 * np.cos(0.7 * t))
-    assert errors_of(fitted, segment)[TOLD:].max() < 0.1
-
-
 @pytest.mark.parametrize('bias', [0.01, -0.02])
 def test_a_gyroscope_bias_drifts_as_by_hand(bias: float) -> None:
     """Heading b t, and sideways v b t^2 / 2, after the positions are no longer told."""
@@ -224,18 +218,6 @@ def test_a_gyroscope_bias_drifts_as_by_hand(bias: float) -> None:
     assert course.states[-1, 2] == pytest.approx(bias * since, rel=0.1)
     sideways = course.positions[-1, 0, 1] - segment.positions[-1, 1]
     assert sideways == pytest.approx(2.0 * bias * since**2 / 2.0, rel=0.1)
-
-
-def test_a_turn_that_is_not_felt_looks_like_lost_speed() -> None:
-    """The more the filter trusts the accelerometer, the more speed it gives up."""
-    segment = biased(steady(220, 0.0, 2.0), 0.03)
-    speeds = [
-        np.asarray(exact((1e-3, 0.5, error)).predict(segment).states)[-1, 3]
-        for error in (0.02, 0.1, 0.5)
-    ]
-    assert speeds == sorted(speeds)
-    assert speeds[0] < 1.0
-    assert speeds[-1] > 1.5
 
 
 def test_ahead_it_drives_on_as_now(fitted: FittedDeadReckoning) -> None:
@@ -283,23 +265,13 @@ def test_it_waits_for_the_first_position(fitted: FittedDeadReckoning) -> None:
 
 
 def test_it_is_never_nan_once_started(fitted: FittedDeadReckoning) -> None:
-    segment = varied(6000)
+    segment = varied(1000)
     rng = np.random.default_rng(0)
     segment.values[50:] += rng.normal(scale=3.0, size=segment.values[50:].shape)
-    segment.values[3000] = 1e6
+    segment.values[500] = 1e6
     course = fitted.predict(segment)
     assert np.isfinite(course.positions).all()
     assert np.nanmax(np.abs(np.asarray(course.states)[:, 3])) < 6.0
-
-
-def test_a_slot_car_is_followed_for_some_seconds(
-    slot_car_laps: tuple[Recording, Recording],
-) -> None:
-    train = recorded_train(slot_car_laps[0], window=40, horizons=(0,))
-    segment = build_dataset([slot_car_laps[1]], train.settings).segments[0]
-    errors = errors_of(DeadReckoning().fit(train), segment)
-    assert errors[:40].max() < 1.5
-    assert errors[-50:].mean() > errors[:40].mean()
 
 
 def test_a_real_car_is_followed_for_some_seconds(recordings_folder: Path) -> None:

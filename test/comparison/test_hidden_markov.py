@@ -70,15 +70,6 @@ def test_the_filter_sums_over_all_paths() -> None:
     assert log_likelihood == pytest.approx(wanted_log, rel=1e-12)
 
 
-def test_to_begin_anywhere_is_to_begin_as_in_the_middle_of_training() -> None:
-    _, symbols = sample(TRUTH, 4000, 0)
-    values, vectors = np.linalg.eig(TRUTH.transition.T)
-    stationary = np.real(vectors[:, np.argmax(np.real(values))])
-    found = TRUTH.with_mean_start([symbols])
-    np.testing.assert_allclose(found.start, stationary / stationary.sum(), atol=0.05)
-    assert found.start.sum() == pytest.approx(1.0)
-
-
 def test_labels_are_counted_within_stretches_and_where_they_are_known() -> None:
     labels = [np.array([0, 0, 1, -1, 1]), np.array([1, 0])]
     symbols = [np.array([2, 1, 0, 0, 0]), np.array([0, 2])]
@@ -119,21 +110,6 @@ def test_emissions_are_shared_with_alike_symbols() -> None:
     np.testing.assert_allclose(found[1], [0.425, 0.425, 0.05, 0.1], atol=1e-5)
 
 
-def test_em_finds_the_model_that_drew_the_symbols() -> None:
-    pytest.importorskip('hmmlearn')
-    stretches = [sample(TRUTH, 6000, seed)[1] for seed in range(3)]
-    rng = np.random.default_rng(5)
-    near = MarkovTables(
-        np.full(3, 1 / 3),
-        0.5 * np.eye(3) + rng.dirichlet(np.ones(3), 3) / 2,
-        0.5 * TRUTH.emission + 0.5 * rng.dirichlet(np.ones(4), 3),
-    )
-    learned = improve(near, stretches, 200)
-    np.testing.assert_allclose(learned.transition, TRUTH.transition, atol=0.04)
-    np.testing.assert_allclose(learned.emission, TRUTH.emission, atol=0.04)
-    assert learned.filter_all(stretches)[1] > near.filter_all(stretches)[1] + 100.0
-
-
 def test_each_pass_of_em_raises_the_likelihood() -> None:
     pytest.importorskip('hmmlearn')
     stretches = [sample(TRUTH, 300, 2)[1]]
@@ -170,24 +146,6 @@ def test_the_library_keeps_its_advice_to_itself(caplog: pytest.LogCaptureFixture
     assert logging.getLogger('hmmlearn').level == logging.INFO
 
 
-CORNERS = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
-
-
-def clusters(seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return CORNERS[rng.integers(0, 3, 300)] + rng.normal(scale=0.2, size=(300, 2))
-
-
-def test_clusters_are_found() -> None:
-    """K-means may begin with two rows of one cluster, so the best of a few seeds counts."""
-    rows = clusters(0)
-    books = [learn_codebook(rows, 3, seed) for seed in range(5)]
-    misses = [np.linalg.norm(rows - book.codes[book.symbols(rows)], axis=1) for book in books]
-    best = books[int(np.argmin([miss.sum() for miss in misses]))]
-    apart = [np.linalg.norm(best.codes - corner, axis=1).min() for corner in CORNERS]
-    assert max(apart) < 0.1
-
-
 def test_every_code_is_used_and_no_row_is_needed_twice() -> None:
     rows = np.repeat(np.arange(7.0), 30)[:, None]
     book = learn_codebook(rows, 50, seed=0)
@@ -211,16 +169,6 @@ def test_nearness_falls_with_the_squared_distance_in_units_of_neighbours() -> No
 def test_a_short_training_has_fewer_symbols() -> None:
     assert len(Learning(train_of(wander(0, 60))).codebook) <= 30
     assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
-
-
-def test_states_are_pieces_of_the_track() -> None:
-    """Counted on laps of a circle, each state is left for at most its two neighbours."""
-    learning = Learning(train_of(circle(0, 800), circle(1, 800)))
-    tables = learning.tables(8, 0)
-    assert len(tables.start) == 8
-    onward = np.sort(tables.transition - np.diag(np.diag(tables.transition)), axis=1)
-    assert (onward[:, -1] > 0.1).all()
-    assert (onward[:, :-1] < 0.01).all()
 
 
 def test_roads_that_cross_become_different_states() -> None:
@@ -325,14 +273,6 @@ def test_input_unlike_any_in_training_still_gives_positions() -> None:
     predicted = HiddenMarkov(states=(6,)).fit(train).predict(strange)
     assert np.isfinite(predicted.positions).all()
     assert np.isfinite(predicted.states).all()
-
-
-def test_laps_of_a_circle_are_followed() -> None:
-    fitted = HiddenMarkov().fit(train_of(circle(0, 400), window=10))
-    truth = circle(1, 120).positions
-    told = fitted.predict(without_positions(circle(1, 120))).positions
-    assert np.abs(told[10:, 0] - truth[10:]).max() < 0.3
-    assert np.abs(told[10:-7, 2] - truth[17:]).max() < 0.3
 
 
 def test_without_a_block_to_choose_on_the_first_is_taken() -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from two_manifold_ros.comparison.comparing import compare, grade, Trial, try_method
+from two_manifold_ros.comparison import own_filters
+from two_manifold_ros.comparison.comparing import compare, grade, Trial
 from two_manifold_ros.comparison.hidden_markov import HiddenMarkov
 from two_manifold_ros.comparison.linear_system import KalmanFilter
 from two_manifold_ros.comparison.outcome import Errors
@@ -21,7 +22,6 @@ from two_manifold_ros.comparison.protocol import plan_bags, SLOT_CAR
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.manifold.selection import KERNELS
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.comparison.outcome import Result
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.evaluation.evaluate import Evaluation
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -40,10 +41,6 @@ def test_every_name_is_that_of_a_method(name: str) -> None:
     assert method.name == name
     assert method.title
     assert method.told == (name in {'previous', 'imu-only'})
-
-
-def test_they_come_in_one_order() -> None:
-    assert [method.name for method in methods_named(['manifold', 'mean'])] == ['mean', 'manifold']
 
 
 def test_the_kernels_in_one_word() -> None:
@@ -77,16 +74,6 @@ def test_only_what_is_asked_for_is_imported() -> None:
     assert 'two_manifold_ros.comparison.hidden_markov' not in modules
 
 
-def test_a_missing_package_is_the_failure_of_one_method(
-    ellipse_plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, 'hmmlearn', None)
-    monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
-    (method,) = methods_named(['hmm'])
-    failure = try_method(method, ellipse_plan.train, [])
-    assert 'hmmlearn' in failure.reason
-
-
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
@@ -102,12 +89,6 @@ def train(slot_car_laps: tuple[Recording, Recording]) -> TrainSplit:
     """Return a train of half the laps."""
     half = slot_car_laps[0].between(None, 75.0)
     return plan_bags([half], [replace(slot_car_laps[1], name='the rest')], SETTINGS).train
-
-
-@pytest.fixture(scope='module')
-def usual(slot_car_plan: Plan) -> FittedModel:
-    """Return what the default method learns."""
-    return methods_named(['default'])[0].fit(slot_car_plan.train)
 
 
 def check_alike(result: Result, wanted: Evaluation) -> None:
@@ -130,10 +111,9 @@ def test_the_scores_are_those_of_evaluate(
     slot_car_plan: Plan,
     slot_car_model: RouteModel,
     slot_car_laps: tuple[Recording, Recording],
-    usual: FittedModel,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ManifoldHmm, 'fit', lambda *_: usual)
+    monkeypatch.setattr(ManifoldHmm, 'fit', lambda *_: FittedModel(slot_car_model))
     (result,) = compare(slot_car_plan, [methods_named(['default'])[0]]).results
     check_alike(result, evaluate(slot_car_model, [slot_car_laps[1]]))
     assert result.chosen['states'] == slot_car_model.states
@@ -205,28 +185,32 @@ def test_it_is_causal_and_starts_at_the_first_tick(
     assert len(np.unique(whole.states[:, 1])) == len(test.segment)
 
 
+def test_the_default_is_trained_as_asked(
+    train: TrainSplit, slot_car_model: RouteModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[object] = []
+    monkeypatch.setattr(
+        own_filters, 'train_model', lambda *each: given.extend(each) or slot_car_model
+    )
+    fitted = methods_named(['default'])[0].fit(train)
+    assert fitted.model is slot_car_model
+    assert given == [train.recordings, replace(SETTINGS, rate_hz=train.dataset.rate_hz)]
+
+
 @pytest.mark.parametrize(
-    ('method', 'filtering', 'kernel', 'readout', 'coupling'),
+    ('method', 'kernel', 'readout', 'coupling'),
     [
-        ('default', 'route', 'laplacian-eigenmap', None, 'cross-covariance'),
-        ('manifold', 'spectral', 'laplacian-eigenmap', 'sharpened', 'cross-covariance'),
-        ('gaussian', 'spectral', 'gaussian', 'sharpened', 'cross-covariance'),
-        ('paper', 'spectral', 'laplacian-eigenmap', 'ridge', 'gram-product'),
+        ('manifold', 'laplacian-eigenmap', 'sharpened', 'cross-covariance'),
+        ('gaussian', 'gaussian', 'sharpened', 'cross-covariance'),
+        ('paper', 'laplacian-eigenmap', 'ridge', 'gram-product'),
     ],
 )
 def test_each_is_trained_with_its_changes(
-    method: str,
-    filtering: str,
-    kernel: str,
-    readout: str | None,
-    coupling: str,
-    train: TrainSplit,
-    usual: FittedModel,
+    method: str, kernel: str, readout: str, coupling: str, train: TrainSplit
 ) -> None:
-    model = (usual if method == 'default' else methods_named([method])[0].fit(train)).model
+    model = methods_named([method])[0].fit(train).model
     assert model.kernel == kernel
-    assert model.summary['method'] == filtering
-    assert isinstance(model, RouteModel) == (filtering == 'route')
+    assert model.summary['method'] == 'spectral'
     assert model.summary['readout'] == readout
     assert model.summary['coupling'] == coupling
     assert model.horizons == (0, 5, 20)

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from small_trains import (
     circle,
-    recorded_train,
     train_of,
     wander,
     without_positions,
@@ -35,7 +34,6 @@ from two_manifold_ros.comparison.windows import (
     NearestWindows,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.training.dataset import build_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +63,8 @@ def naive_nearest(
     return told
 
 
-@pytest.mark.parametrize('neighbours', [1, 4, 30, 500])
-@pytest.mark.parametrize('width', [1, 5, 9])
+@pytest.mark.parametrize('neighbours', [1, 30, 500])
+@pytest.mark.parametrize('width', [1, 5])
 def test_as_by_comparing_every_window(neighbours: int, width: int) -> None:
     training = [wander(0, 40), wander(1, 9), wander(2, 25), wander(3, 4)]
     training[0].positions[10:30] = np.nan
@@ -162,7 +160,7 @@ def test_the_estimate_at_a_tick_is_of_that_tick() -> None:
         np.testing.assert_allclose(told[10:100, column], wanted, atol=1e-3)
 
 
-@pytest.mark.parametrize('scale', [1e3, 1e9, 1e30])
+@pytest.mark.parametrize('scale', [1e3, 1e30])
 def test_nothing_like_the_training_is_still_followed(scale: float) -> None:
     """Every likelihood would underflow; no position may be NaN, nor outside the hull."""
     train = train_of(circle(0, 60), circle(1, 80))
@@ -214,21 +212,6 @@ def test_without_numba_the_positions_are_the_same(tmp_path: Path) -> None:
     fitted = BeliefFilter(BeliefSettings(window=3)).fit(train_of(wander(0, 60)))
     expected = fitted.predict(wander(1, 30)).positions
     np.testing.assert_allclose(np.load(tmp_path / 'told.npy'), expected, rtol=1e-9)
-
-
-def test_the_laps_of_a_real_recording_are_followed(recordings_folder: Path) -> None:
-    pytest.importorskip('rosbags')
-    from two_manifold_ros.recordings.reading import read_recording  # noqa: PLC0415 - an extra
-
-    whole = read_recording(recordings_folder / 'f1tenth_ipz10')
-    train = recorded_train(whole.between(0.0, 31.0), window=60, horizons=(0, 50))
-    held = build_dataset([whole.between(31.0, 44.0)], train.settings).segments
-    fitted = BeliefFilter().fit(train)
-    for column, (horizon, most) in enumerate(((0, 0.25), (50, 0.35))):
-        (track,) = (each.positions for each in held)
-        told = fitted.predict(held[0]).positions[60 : len(track) - horizon, column]
-        errors = np.linalg.norm(told - track[60 + horizon :], axis=1)
-        assert np.sqrt(np.mean(errors**2)) < most
 
 
 USUAL = {'window': 20, 'temperature': 1.0, 'stay': 0.1, 'skip': 0.1, 'jump': 0.01, 'power': 2}

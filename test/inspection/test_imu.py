@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.findings import Stretch
 from two_manifold_ros.inspection.imu import measure_gravity, stuck_stretches, summarise_channels
+from two_manifold_ros.inspection.timing import Stretch
 from two_manifold_ros.recordings.recording import ImuStream
 
 

@@ -130,12 +130,6 @@ def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
     assert laps.count == pytest.approx(20 / 8, rel=0.1)
 
 
-def test_a_route_that_never_closes_has_no_laps() -> None:
-    seconds = np.arange(0, 20, 0.04)
-    spiral = seconds[:, None] * ellipse(seconds)
-    assert laps_of(seconds, spiral) is None
-
-
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
 def test_the_gyroscope_follows_the_course_whatever_the_lag(drive: Drive, late_s: float) -> None:
     yaw = measured(drive(late_s=late_s)).yaw

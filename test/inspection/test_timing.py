@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.findings import listed, Stretch
-from two_manifold_ros.inspection.timing import advancing, measure_timing
+from two_manifold_ros.inspection.timing import advancing, listed, measure_timing, Stretch
 
 MS = 1_000_000
 START = 1_700_000_000 * 10**9

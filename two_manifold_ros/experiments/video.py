@@ -29,8 +29,7 @@ from two_manifold_ros.experiments.video_learning import (
     reading_ahead,
     VideoLearner,
 )
-from two_manifold_ros.simulation.room import Room
-from two_manifold_ros.simulation.room_video import room_video, RoomWalk
+from two_manifold_ros.simulation.room_video import Room, room_video, RoomWalk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

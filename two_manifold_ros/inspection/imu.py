@@ -10,16 +10,14 @@ from typing import Literal, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.findings import info, listed, Stretch, warning
-from two_manifold_ros.inspection.timing import measure_timing
+from two_manifold_ros.inspection.timing import info, listed, measure_timing, Stretch, warning
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from two_manifold_ros.inspection.findings import Finding
-    from two_manifold_ros.inspection.timing import Timing
+    from two_manifold_ros.inspection.timing import Finding, Timing
     from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.typing import Floats
 

@@ -9,18 +9,17 @@ import math
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.findings import warning
 from two_manifold_ros.inspection.imu import imu_findings, measure_imu
 from two_manifold_ros.inspection.lag import late_sentences
 from two_manifold_ros.inspection.positions import measure_positions, position_findings
-from two_manifold_ros.inspection.timing import timing_findings
+from two_manifold_ros.inspection.timing import timing_findings, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.inspection.findings import Finding
     from two_manifold_ros.inspection.imu import ImuReport
     from two_manifold_ros.inspection.positions import PositionReport
+    from two_manifold_ros.inspection.timing import Finding
     from two_manifold_ros.recordings.recording import Recording
 
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.findings import info, warning
 from two_manifold_ros.inspection.motion import put_together
+from two_manifold_ros.inspection.timing import info, warning
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.inspection.findings import Finding
     from two_manifold_ros.inspection.motion import Together
+    from two_manifold_ros.inspection.timing import Finding
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 

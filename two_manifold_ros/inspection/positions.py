@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.inspection.findings import info, Stretch, warning
 from two_manifold_ros.inspection.lag import gyroscope_lag, lag_between, lag_findings
 from two_manifold_ros.inspection.motion import (
     count_laps,
@@ -18,17 +17,16 @@ from two_manifold_ros.inspection.motion import (
     put_together,
     usable_positions,
 )
-from two_manifold_ros.inspection.timing import advancing, measure_timing
+from two_manifold_ros.inspection.timing import advancing, info, measure_timing, Stretch, warning
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import usable_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from two_manifold_ros.inspection.findings import Finding
     from two_manifold_ros.inspection.lag import Lag, SensorLag
     from two_manifold_ros.inspection.motion import Jump, Laps, Together
-    from two_manifold_ros.inspection.timing import Timing
+    from two_manifold_ros.inspection.timing import Finding, Timing
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
     from two_manifold_ros.typing import Floats
 

@@ -12,17 +12,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from two_manifold_ros.inspection.findings import listed
+from two_manifold_ros.inspection.timing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
 
-    from two_manifold_ros.inspection.findings import Finding
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.inspection.timing import Timing
+    from two_manifold_ros.inspection.timing import Finding, Timing
 
 
 def print_report(report: Report, console: Console) -> None:
