@@ -44,7 +44,7 @@ def relay() -> int:
     from rclpy.serialization import serialize_message  # noqa: PLC0415 - as above
     from sensor_msgs.msg import Imu  # noqa: PLC0415 - as above
 
-    from two_manifold_ros.interface.topics import Topics  # noqa: PLC0415 - as above
+    from two_manifold_ros.interface.messages import Topics  # noqa: PLC0415 - as above
     from two_manifold_ros.nodes.publishing import qos  # noqa: PLC0415 - as above
     from two_manifold_ros.nodes.running import run  # noqa: PLC0415 - as above
     from two_manifold_ros.stopping import Stopping  # noqa: PLC0415 - as above

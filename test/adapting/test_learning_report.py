@@ -12,8 +12,7 @@ import pytest
 
 from two_manifold_ros.adapting.learning_report import assess_checkpoints, learning_events
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import Assessment
-from two_manifold_ros.interface.status import Level
+from two_manifold_ros.interface.assessment import Assessment, Level
 
 
 def session(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in

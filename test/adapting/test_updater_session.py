@@ -22,9 +22,8 @@ from two_manifold_ros.adapting.updater_session import (
     stream_head,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import assess
+from two_manifold_ros.interface.assessment import assess, filter_health, REJECTIONS, Snapshot
 from two_manifold_ros.interface.parameters import UpdaterParameters
-from two_manifold_ros.interface.snapshot import filter_health, REJECTIONS, Snapshot
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import load_model
 

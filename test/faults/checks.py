@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fault import ANY, FAR_M, LEAST_ERROR_M, MOST_ERROR, Outcome, SURE, TRACKING, UNSURE
 import numpy as np
 
-from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.assessment import REJECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

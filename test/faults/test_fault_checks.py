@@ -19,7 +19,7 @@ from healthy_drive import HealthyDrive, Sample
 from served_node import Look, Word
 from trial import Told, Trial
 
-from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.assessment import REJECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

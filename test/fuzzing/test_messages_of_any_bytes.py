@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues
 from two_manifold_ros.interface.session import Session
-from two_manifold_ros.interface.snapshot import REJECTIONS
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import RouteModel

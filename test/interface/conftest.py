@@ -10,7 +10,7 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.topics import Frames
+from two_manifold_ros.interface.messages import Frames
 
 drive, model_path = driven_model.drive, driven_model.model_path
 

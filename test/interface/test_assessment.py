@@ -9,9 +9,16 @@ import pytest
 from snapshots import snapshot
 
 from two_manifold_ros.filtering.status import Finding, Status
-from two_manifold_ros.interface.assessment import assess, InputLimits, LEVELS, oddities
-from two_manifold_ros.interface.snapshot import Interruption, Publisher
-from two_manifold_ros.interface.status import Level
+from two_manifold_ros.interface.assessment import (
+    assess,
+    format_duration,
+    InputLimits,
+    Interruption,
+    Level,
+    LEVELS,
+    oddities,
+    Publisher,
+)
 
 IMU = 'sensor_msgs/msg/Imu'
 
@@ -215,3 +222,19 @@ def test_a_camera_is_called_a_camera() -> None:
     wrong = assess(snapshot(received=False, publishers=DRIVER, **camera))
     assert wrong.cause == 'wrong_type'
     assert 'not as sensor_msgs/msg/Image' in wrong.why
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'words'),
+    [
+        (0.302, '0.302 s'),
+        (119.0, '119 s'),
+        (120.0, '2 minutes'),
+        (7199.0, '120 minutes'),
+        (9000.0, '2.5 hours'),
+        (864_000.0, '10 days'),
+        (1.8e9, '57 years'),
+    ],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert format_duration(seconds) == words

@@ -15,7 +15,7 @@ from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.session import Arrivals
 
 if TYPE_CHECKING:
-    from two_manifold_ros.interface.snapshot import InputHealth
+    from two_manifold_ros.interface.assessment import InputHealth
 
 SECOND = 1_000_000_000
 MODEL: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))

@@ -1,11 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is published for one estimate."""
+"""Topics, and everything that is published for one estimate."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 import math
+from pathlib import Path
+import re
 import struct
 from typing import TYPE_CHECKING
 
@@ -13,24 +15,29 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.messages import (
+    ADAPTING,
     BUILDERS,
+    choose_frames,
     DrawnTrack,
     ellipse95,
+    Frames,
     labelled_array,
     learning_message,
     messages_of,
+    PUBLISHED,
+    Topics,
     UNIFORM_ANGLE_VARIANCE,
     UNKNOWN_VARIANCE,
 )
-from two_manifold_ros.interface.topics import choose_frames, Frames, PUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import SimpleNamespace
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.topics import Message
+    from two_manifold_ros.interface.messages import Message
 
     Build = Callable[..., Message]
 
@@ -307,3 +314,24 @@ def test_one_horizon_has_no_path_to_draw(build: Build, estimate: Estimate) -> No
         'markers', positions=estimate.positions[:1], covariances=estimate.covariances[:1]
     )
     assert 'predicted_path' not in by_namespace(single)
+
+
+PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'topics.md').read_text()
+
+
+NAMED = {topic.name: topic for topic in (Topics.IMU, Topics.IMAGE, *PUBLISHED.values())}
+NAMED |= {f'{ADAPTING}{topic.name}': topic for topic in (Topics.LEARNING, Topics.STATUS)}
+
+
+@pytest.mark.parametrize('name', NAMED)
+def test_type_and_quality_of_every_topic(name: str) -> None:
+    topic = NAMED[name]
+    row = re.search(rf'^\| `{name}`.*$', PAGE, re.MULTILINE)
+    assert row is not None
+    quality = 'reliable' if topic.reliable else 'best effort'
+    latched = ', transient local' if topic.latched else ''
+    assert f'| `{topic.msgtype}` | {quality}, depth {topic.depth}{latched} |' in row[0]
+
+
+def test_every_cause_of_rejection_is_explained() -> None:
+    assert all(f'`{cause}`' in PAGE for cause in REJECTIONS)

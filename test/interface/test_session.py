@@ -15,8 +15,8 @@ import pytest
 from raw_imu import raw_imu
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.session import Arrivals, Durations, Session
-from two_manifold_ros.interface.snapshot import REJECTIONS
 from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:

@@ -16,8 +16,13 @@ from two_manifold_ros.filtering import input_watch
 from two_manifold_ros.filtering.estimate import ERROR_SHARE, WARN_SHARE
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.filtering.status import CAUSES, StateMachine, Status, USABLE
-from two_manifold_ros.interface.assessment import InputLimits, LEVELS
-from two_manifold_ros.interface.snapshot import CLOCK_WORDS, INTERRUPTION_WORDS, REJECTIONS
+from two_manifold_ros.interface.assessment import (
+    CLOCK_WORDS,
+    InputLimits,
+    INTERRUPTION_WORDS,
+    LEVELS,
+    REJECTIONS,
+)
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
 from two_manifold_ros.ticks.segments import Channels

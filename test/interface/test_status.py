@@ -1,17 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Status, diagnostics, and the table of those that were heard."""
+"""Status, diagnostics and log of a node, and the table of the nodes that were heard."""
 
 from __future__ import annotations
 
 import math
 
+import pytest
+
+from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.status import (
+    capitalised,
     diagnostics_message,
-    Level,
     NUMBERS,
     status_message,
     StatusTable,
+    ThrottledLog,
 )
 
 
@@ -75,3 +79,107 @@ def test_others_are_left_out_and_one_that_is_gone_is_told() -> None:
     table.update('filter_node', 3, 'tracking', WELL, 0.0)
     assert table.lines(1.0) == ['filter_node  STALE  100.0 Hz in, 20.0 Hz out  tracking']
     assert table.lines(10.0) == ['filter_node  GONE   not heard for 10 s']
+
+
+REPEAT_S = 30.0
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def log(said: list[str]) -> ThrottledLog:
+    return ThrottledLog(
+        lambda line: said.append(f'W {line}'), lambda line: said.append(f'I {line}')
+    )
+
+
+def test_a_cause_is_warned_of_once_and_its_end_told(log: ThrottledLog, said: list[str]) -> None:
+    for second in range(5):
+        log.update({'gap': f'gap {second}'}, second)
+    log.update({}, 6.0)
+    log.update({}, 7.0)
+    assert said == ['W gap 0', 'I Over after 6.0 s: gap 0']
+
+
+def test_a_cause_that_lasts_is_repeated_seldom(log: ThrottledLog, said: list[str]) -> None:
+    for second in range(int(2.5 * REPEAT_S)):
+        log.update({'gap': 'gap'}, second)
+    assert said == ['W gap'] * 3
+    log.update({}, 80.0)
+    assert said[-1] == 'I Over after 80.0 s: gap'
+
+
+def test_a_cause_that_flickers_is_throttled(log: ThrottledLog, said: list[str]) -> None:
+    for second in range(int(REPEAT_S)):
+        log.update({'gap': 'gap'} if second % 2 else {}, second)
+    assert said == ['W gap', 'I Over after 1.0 s: gap']
+
+
+def test_causes_are_independent(log: ThrottledLog, said: list[str]) -> None:
+    log.update({'a': 'a', 'b': 'b'}, 0.0)
+    log.update({'a': 'a'}, 1.0)
+    assert said == ['W a', 'W b', 'I Over after 1.0 s: b']
+
+
+def test_a_state_that_another_one_replaces_is_not_told_to_be_over(
+    log: ThrottledLog, said: list[str]
+) -> None:
+    for second, state in enumerate(('unsure', 'lost', 'unsure', 'lost')):
+        log.update({state: state}, second, state)
+    # What came back too soon to be warned of again is told once, lest the log end with another.
+    assert said == ['W unsure', 'W lost', 'I After 1.0 s instead: unsure']
+    said.clear()
+    log.update({'lost': 'lost'}, 40.0, 'lost')
+    assert log.update({}, 41.0) == {'lost'}
+    assert said == ['W lost', 'I Over after 38.0 s: lost']
+
+
+def test_what_happens_beside_a_state_is_over_while_it_changes(
+    log: ThrottledLog, said: list[str]
+) -> None:
+    log.update({'unsure': 'unsure', 'gap': 'gap'}, 0.0, 'unsure')
+    log.update({'lost': 'lost'}, 1.0, 'lost')
+    assert said == ['W unsure', 'W gap', 'W lost', 'I Over after 1.0 s: gap']
+
+
+def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(
+    log: ThrottledLog, said: list[str]
+) -> None:
+    log.note('unconfigured', 'no model', 0.0)
+    for second in (1.0, REPEAT_S):
+        log.update({'unconfigured': 'no model'}, second, 'unconfigured')
+    log.update({}, 33.0)
+    assert said == ['W no model', 'I Over after 33.0 s: no model']
+
+
+@pytest.mark.parametrize(
+    ('sentence', 'wanted'),
+    [
+        ('learning takes too long', 'Learning takes too long'),
+        ('learning: 12 samples', 'Learning: 12 samples'),
+        ('stopped.', 'Stopped.'),
+        ('no IMU message on /imu yet: 0.5 s', 'No IMU message on /imu yet: 0.5 s'),
+        ('IMU is gone', 'IMU is gone'),
+        ('', ''),
+    ],
+)
+def test_a_sentence_begins_with_a_capital(sentence: str, wanted: str) -> None:
+    assert capitalised(sentence) == wanted
+
+
+@pytest.mark.parametrize(
+    'sentence',
+    [
+        'bad.npz: the model is refused',
+        'my bad.npz: the model is refused',
+        'runs/bad: there is no such model file',
+        '.hidden: there is no such model file',
+        'models\\bad: there is no such model file',
+        'filter_node runs models of an IMU',
+    ],
+)
+def test_a_name_stays_as_it_is(sentence: str) -> None:
+    assert capitalised(sentence) == sentence

@@ -13,9 +13,8 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.messages import markers_message
+from two_manifold_ros.interface.messages import Frames, markers_message, PUBLISHED, Topic
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.topics import Frames, PUBLISHED, Topic
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from sensor_msgs.msg import Imu
 
 from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.messages import messages_of
+from two_manifold_ros.interface.messages import choose_frames, messages_of
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.topics import choose_frames
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.publishing import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message

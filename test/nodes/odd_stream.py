@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from raw_imu import raw_imu
 
-from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.assessment import REJECTIONS
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from two_manifold_ros.interface.snapshot import FilterHealth, InputHealth, Snapshot, TopicHealth
+from two_manifold_ros.interface.assessment import FilterHealth, InputHealth, Snapshot, TopicHealth
 
 
 def snapshot(**known: Any) -> Snapshot:  # noqa: ANN401 - fields of several classes

@@ -25,7 +25,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.snapshot import REJECTIONS
+from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.interface.status import CODES, OUTSIDE
 from two_manifold_ros.nodes.bag_session import listen
 from two_manifold_ros.nodes.publishing import to_message

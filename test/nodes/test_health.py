@@ -17,8 +17,8 @@ from snapshots import snapshot
 
 from two_manifold_ros.filtering.status import EllipseLimits, Status
 from two_manifold_ros.interface.assessment import assess
+from two_manifold_ros.interface.messages import Frames
 from two_manifold_ros.interface.status import CODES, NUMBERS
-from two_manifold_ros.interface.topics import Frames
 from two_manifold_ros.nodes import health
 from two_manifold_ros.nodes.health import Report, startup_lines, StatusPublisher
 

@@ -22,7 +22,7 @@ from two_manifold_ros.recordings.decoding import east_north
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from two_manifold_ros.interface.topics import Message
+    from two_manifold_ros.interface.messages import Message
 
 
 PLACE = {'x': 1.5, 'y': -2.5, 'z': 9.0}

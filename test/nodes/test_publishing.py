@@ -17,8 +17,14 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.messages import odometry_message, position_message
-from two_manifold_ros.interface.topics import choose_frames, Frames, Topic, Topics
+from two_manifold_ros.interface.messages import (
+    choose_frames,
+    Frames,
+    odometry_message,
+    position_message,
+    Topic,
+    Topics,
+)
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.publishing import (
     EstimatePublishers,

@@ -21,8 +21,7 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.interface.snapshot import Publisher, TopicHealth
-from two_manifold_ros.interface.status import Level
+from two_manifold_ros.interface.assessment import Level, Publisher, TopicHealth
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes import trainer_node
 from two_manifold_ros.nodes.publishing import to_message

@@ -1,27 +1,44 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The updater as a process: it learns over DDS, and what it learned outlives it."""
+"""The updater: it learns over DDS, what it learned outlives it, and filters are handed it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 import signal
-from typing import TYPE_CHECKING
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from imu_feed import connect
-from ros_talk import Health
+from other_models import small_tpsr, tolerant
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
+from rclpy.task import Future
+from ros_talk import Health, PATIENCE_S
+from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.parameters import UpdaterParameters
+from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.nodes.publishing import to_message
+from two_manifold_ros.nodes.updater_node import FilterClient, Promoter
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, simulate
+from two_manifold_ros.simulation.slot_car_run import (
+    imu_message,
+    reference_message,
+    run_to_recording,
+    simulate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,3 +165,260 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     assert 'resumed at ' in again.log()
     # Nothing half-written is left.
     assert all(each.name.count('.') == 2 for each in tmp_path.glob('*.npz*'))
+
+
+class FakeClient:
+    """A service that answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.ready = True
+        self.asked: list[Any] = []
+        self.future = Future()
+
+    def service_is_ready(self) -> bool:
+        return self.ready
+
+    def call_async(self, request: object) -> Future:
+        self.asked.append(request)
+        return self.future
+
+
+class FakeNode:
+    """Remembers what was made of it."""
+
+    def __init__(self, namespace: str = '/') -> None:
+        self._namespace = namespace
+        self.clients: dict[str, FakeClient] = {}
+        self.topics: dict[str, Callable[[DiagnosticArray], object]] = {}
+        self.bugs: list[Exception] = []
+
+    def guard(self, callback: Callable[..., object]) -> Callable[..., object]:
+        def guarded(*arguments: object) -> object:
+            try:
+                return callback(*arguments)
+            except RuntimeError as error:
+                self.bugs.append(error)
+                return None
+
+        return guarded
+
+    def get_namespace(self) -> str:
+        return self._namespace
+
+    def create_client(self, _: object, name: str) -> FakeClient:
+        self.clients[name] = FakeClient()
+        return self.clients[name]
+
+    def create_subscription(
+        self, _: object, topic: str, callback: Callable[[DiagnosticArray], object], __: object
+    ) -> None:
+        self.topics[topic] = callback
+
+
+class Bench:
+    def __init__(self, name: str = 'filter_node', namespace: str = '/') -> None:
+        self.node = FakeNode(namespace)
+        self.heard: list[dict[str, str]] = []
+        self.answers: list[str] = []
+        self.client = FilterClient(self.node, name)
+        self.client.listen(self.heard.append)
+
+    def answer(self, service: str, response: object) -> str:
+        self.node.clients[service].future.set_result(response)
+        return self.answers[-1]
+
+
+@pytest.mark.parametrize(
+    ('name', 'namespace', 'full', 'beside'),
+    [
+        ('filter_node', '/', '/filter_node', ''),
+        ('filter_node', '/car', '/car/filter_node', '/car'),
+        ('/other/filter', '/car', '/other/filter', '/other'),
+    ],
+)
+def test_names(name: str, namespace: str, full: str, beside: str) -> None:
+    bench = Bench(name, namespace)
+    assert bench.client.name == full
+    assert set(bench.node.clients) == {
+        f'{full}/set_parameters',
+        f'{beside}/swap_model',
+        f'{beside}/take_back_model',
+    }
+    assert set(bench.node.topics) == {f'{beside}/diagnostics'}
+
+
+def test_only_the_diagnostics_of_the_node_meant_are_heard() -> None:
+    bench = Bench(namespace='/car')
+    statuses = [
+        DiagnosticStatus(name=name, values=[KeyValue(key='model', value=name)])
+        for name in ('filter_node', 'car/filter_node', 'car/updater_node')
+    ]
+    bench.node.topics['/car/diagnostics'](DiagnosticArray(status=statuses))
+    assert bench.heard == [{'model': 'car/filter_node'}]
+
+
+@pytest.mark.parametrize(('success', 'word', 'read'), [(True, 'x', ''), (False, 'x', 'x')])
+def test_answers_to_swap_and_take_back(success: bool, word: str, read: str) -> None:
+    bench = Bench()
+    bench.client.swap(bench.answers.append)
+    bench.client.take_back(bench.answers.append)
+    assert bench.answers == []
+    response = Trigger.Response(success=success, message=word)
+    assert bench.answer('/swap_model', response) == read
+    assert bench.answer('/take_back_model', response) == read
+
+
+def test_a_refusal_without_a_reason_is_one() -> None:
+    bench = Bench()
+    bench.client.swap(bench.answers.append)
+    assert bench.answer('/swap_model', Trigger.Response()) == 'refused without a reason'
+
+
+def test_the_next_model_is_a_parameter() -> None:
+    bench = Bench()
+    bench.client.name_next('new.npz', bench.answers.append)
+    service = '/filter_node/set_parameters'
+    ((parameter,),) = [each.parameters for each in bench.node.clients[service].asked]
+    assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
+    refused = SetParametersResult(successful=False, reason='locked')
+    assert bench.answer(service, SetParameters.Response(results=[refused])) == 'locked'
+
+
+def test_a_service_that_is_not_there_is_a_refusal() -> None:
+    bench = Bench()
+    bench.node.clients['/swap_model'].ready = False
+    bench.client.swap(bench.answers.append)
+    assert bench.answers == ['its services cannot be found']
+
+
+def test_a_call_that_fails_is_a_bug_that_is_told() -> None:
+    bench = Bench()
+    bench.client.swap(bench.answers.append)
+    bench.node.clients['/swap_model'].future.set_exception(RuntimeError('broken'))
+    assert bench.answers == []
+    assert len(bench.node.bugs) == 1
+
+
+def test_without_a_folder_nothing_can_be_handed_over() -> None:
+    chosen = UpdaterParameters(filter_node='f')
+    with pytest.raises(InputError, match='set the parameter hand_over_folder'):
+        Promoter(FakeNode(), SimpleNamespace(), chosen)
+
+
+TICK_NS = 100_000_000
+SAMPLE_S = 0.1
+SPEED = 15.0
+"""Stamps run so many times faster than the clock: every block of the contest is 5 s of them."""
+
+HORIZONS = (0, 5, 10)
+LEARNING = {
+    'learner': 'tpsr',
+    'horizons': list(HORIZONS),
+    'reference_type': 'geometry_msgs/msg/PoseStamped',
+}
+
+
+class Words:
+    """What each node told about itself last."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._messages = talk.listen(DiagnosticArray, 'diagnostics')
+
+    def of(self, name: str, key: str) -> str:
+        for message in reversed(self._messages):
+            if message.status[0].name == name:
+                return {each.key: each.value for each in message.status[0].values}.get(key, '')
+        return ''
+
+
+class Lap:
+    """The slot car goes on whatever happens, and its camera may be moved."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
+        self._sent = 0
+        self._due = monotonic()
+        self._imu = talk.publisher(Imu, 'imu')
+        self._reference = talk.publisher(PoseStamped, 'reference')
+        self.moved = np.zeros(3)
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        end = monotonic() + PATIENCE_S
+        while not condition():
+            assert monotonic() < end, f'drove in vain until {what}'
+            self._step()
+            self._due = max(self._due + SAMPLE_S / SPEED, monotonic())
+            self._talk.spin()
+            while monotonic() < self._due:
+                self._talk.spin(self._due - monotonic())
+
+    def _step(self) -> None:
+        index = self._sent
+        run, stamp = self._run, int(self._run.stamps_ns[index])
+        imu = imu_message(stamp, run.imu[index], np.zeros(6))
+        self._imu.publish(to_message('sensor_msgs/msg/Imu', imu))
+        if index % 2 == 0:
+            seen = reference_message(stamp, run.positions[index] + self.moved, run.quaternions[0])
+            self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
+        self._sent += 1
+
+
+def stamps_of(poses: list[PoseWithCovarianceStamped]) -> np.ndarray:
+    stamps = [pose.header.stamp for pose in poses]
+    return np.array([stamp.sec * 10**9 + stamp.nanosec for stamp in stamps])
+
+
+def gaps_at_swaps(states: list[Float64MultiArray]) -> list[float]:
+    """Return nanoseconds between the last estimate of a model and the first one of the next."""
+    seconds, nanoseconds = np.array([state.data[:2] for state in states]).T
+    sizes = np.array([len(state.data) for state in states])
+    gaps = 1e9 * np.diff(seconds) + np.diff(nanoseconds)
+    return [float(gap) for gap in gaps[np.diff(sizes) != 0]]
+
+
+@pytest.fixture
+def old_model(tmp_path: Path) -> Path:
+    """Return a model of the track that finds nothing strange, so that it is never silent."""
+    recording = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=4))
+    path = tmp_path / 'old.npz'
+    save_model(tolerant(small_tpsr(recording, HORIZONS)), path)
+    return path
+
+
+def test_a_better_model_is_handed_over_and_taken_back_when_it_is_worse(
+    talk: Talk, start: Callable[..., NodeProcess], old_model: Path, tmp_path: Path
+) -> None:
+    """
+    The camera is moved twice, and each time one of the two models is wrong by as much.
+
+    First the one that was trained before: the updater learns where things are now. When the
+    camera is put back, what it has handed over is wrong.
+    """
+    filter_node = start('filter_node', model=old_model)
+    updater = start(
+        'updater_node', filter_node='filter_node', checkpoint_folder=tmp_path, **LEARNING
+    )
+    words = Words(talk)
+    positions = talk.listen(PoseWithCovarianceStamped, 'position', 1000)
+    states = talk.listen(Float64MultiArray, 'latent_state', 1000)
+    lap = Lap(talk)
+    lap.moved = np.array([3.0, 0.0, 0.0])
+    lap.until(lambda: words.of('filter_node', 'swaps') == '1', 'a better model was handed over')
+    assert words.of('filter_node', 'model') == str(tmp_path / 'updater.model.000001.npz')
+    lap.moved = np.zeros(3)
+    lap.until(lambda: words.of('filter_node', 'swaps') == '2', 'it was taken back')
+    assert words.of('filter_node', 'model') == str(old_model)
+    # Diagnostics tell of it at once, before its first estimate.
+    lap.until(lambda: len(gaps_at_swaps(states)) == 2, 'it was heard again')
+
+    assert np.diff(stamps_of(positions)).min() > 0
+    # The old model is never silent. The other one, when it is taken back, may just find something
+    # unfamiliar; the old one then takes over at once, and fills its window in view.
+    assert gaps_at_swaps(states)[0] <= 2 * TICK_NS
+    for name in ('filter_node', 'updater_node'):
+        assert words.of(name, 'callback_errors') == '0'
+    assert updater.stop() == 0
+    assert 'Verdict: take back' in updater.log()
+    assert filter_node.stop() == 0
+    assert 'runs again in place of' in filter_node.log()

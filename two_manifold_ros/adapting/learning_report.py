@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.interface.log import capitalised
-from two_manifold_ros.interface.status import Level
+from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.status import capitalised
 
 if TYPE_CHECKING:
     from collections import Counter

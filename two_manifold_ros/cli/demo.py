@@ -25,7 +25,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import compare, run_filter
 from two_manifold_ros.evaluation.figure import draw_evaluation
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.interface.topics import PUBLISHED, Topics
+from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.nodes.bag_session import play_and_record, Timed
 from two_manifold_ros.recordings.bag import Bag

@@ -15,7 +15,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.evaluation.evaluate import replay
-from two_manifold_ros.interface.topics import PUBLISHED
+from two_manifold_ros.interface.messages import PUBLISHED
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.bag_writer import BagWriter
 

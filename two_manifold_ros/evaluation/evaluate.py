@@ -26,10 +26,9 @@ from two_manifold_ros.evaluation.scores import (
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import LEVELS
-from two_manifold_ros.interface.messages import messages_of
+from two_manifold_ros.interface.messages import choose_frames, messages_of, Topics
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.status import diagnostics_message
-from two_manifold_ros.interface.topics import choose_frames, Topics
 from two_manifold_ros.ticks.segments import (
     median_interval_ns,
     positions_at,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.topics import Frames
+    from two_manifold_ros.interface.messages import Frames
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording

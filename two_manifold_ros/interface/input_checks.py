@@ -9,19 +9,19 @@ import math
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.interface.log import input_causes
-from two_manifold_ros.interface.snapshot import (
+from two_manifold_ros.interface.assessment import (
     format_duration,
     InputHealth,
     INTERRUPTION_WORDS,
     rejections,
 )
+from two_manifold_ros.interface.status import input_causes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from two_manifold_ros.interface.assessment import Interruption
     from two_manifold_ros.interface.session import Arrivals
-    from two_manifold_ros.interface.snapshot import Interruption
     from two_manifold_ros.model.head import ModelHead
 
 

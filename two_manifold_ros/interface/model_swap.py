@@ -9,7 +9,7 @@ from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.successor import Successor
-from two_manifold_ros.interface.snapshot import rejections
+from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:

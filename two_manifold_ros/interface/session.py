@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.snapshot import Interruption
+from two_manifold_ros.interface.assessment import Interruption
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rclpy.serialization import deserialize_message
 from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.topics import PUBLISHED, Topics
+from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.nodes.publishing import message_class, qos
 from two_manifold_ros.nodes.running import start_middleware
 

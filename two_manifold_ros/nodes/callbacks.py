@@ -22,9 +22,9 @@ from rclpy.qos import qos_policy_name_from_kind
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.interface.assessment import Publisher, TopicHealth
+from two_manifold_ros.interface.messages import Topic
 from two_manifold_ros.interface.parameters import NodeParameters, Settable
-from two_manifold_ros.interface.snapshot import Publisher, TopicHealth
-from two_manifold_ros.interface.topics import Topic
 from two_manifold_ros.nodes.publishing import message_class, qos
 from two_manifold_ros.recordings.reading import POSITION
 

@@ -17,13 +17,12 @@ from std_srvs.srv import SetBool, Trigger
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.assessment import assess
+from two_manifold_ros.interface.assessment import assess, filter_health, FilterHealth, Snapshot
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
+from two_manifold_ros.interface.messages import choose_frames, Topics
 from two_manifold_ros.interface.model_swap import check_input, file_version, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Session
-from two_manifold_ros.interface.snapshot import filter_health, FilterHealth, Snapshot
-from two_manifold_ros.interface.topics import choose_frames, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.callbacks import (
     declare,

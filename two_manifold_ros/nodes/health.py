@@ -16,16 +16,17 @@ from std_msgs.msg import Float64MultiArray
 from two_manifold_ros.acceleration import LOOPS
 from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.assessment import Assessment, InputLimits, oddities
-from two_manifold_ros.interface.log import capitalised, ThrottledLog
+from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import (
     as_text,
+    capitalised,
     CODES,
     COUNTS,
     diagnostics_message,
     OUTSIDE,
     status_message,
+    ThrottledLog,
 )
-from two_manifold_ros.interface.topics import Topics
 from two_manifold_ros.nodes.publishing import qos, to_message
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.filtering.status import EllipseLimits
+    from two_manifold_ros.interface.assessment import Snapshot
     from two_manifold_ros.interface.input_checks import InputMonitor
+    from two_manifold_ros.interface.messages import Frames
     from two_manifold_ros.interface.session import Arrivals
-    from two_manifold_ros.interface.snapshot import Snapshot
-    from two_manifold_ros.interface.topics import Frames
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 

@@ -15,7 +15,7 @@ import numpy as np
 from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.topics import Topics
+from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.nodes.publishing import message_class
 from two_manifold_ros.recordings.decoding import (
     Collected,

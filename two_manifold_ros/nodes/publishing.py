@@ -16,8 +16,14 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.messages import BUILDERS, position_message, topics_of
-from two_manifold_ros.interface.topics import ESTIMATE_TOPICS, Topic, Topics
+from two_manifold_ros.interface.messages import (
+    BUILDERS,
+    ESTIMATE_TOPICS,
+    position_message,
+    Topic,
+    Topics,
+    topics_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from rclpy.publisher import Publisher
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.topics import Frames, Message
+    from two_manifold_ros.interface.messages import Frames, Message
     from two_manifold_ros.model.head import ModelHead
 
 

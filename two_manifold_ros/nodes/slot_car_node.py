@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.interface.log import ThrottledLog
 from two_manifold_ros.interface.parameters import SlotCarParameters
+from two_manifold_ros.interface.status import ThrottledLog
 from two_manifold_ros.nodes.callbacks import declare, GuardedNode
 from two_manifold_ros.nodes.publishing import message_class, to_message
 from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSettings

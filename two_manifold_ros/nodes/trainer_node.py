@@ -12,12 +12,10 @@ from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
-from two_manifold_ros.interface.assessment import assess_silence, Assessment
-from two_manifold_ros.interface.log import capitalised, ThrottledLog
+from two_manifold_ros.interface.assessment import assess_silence, Assessment, Level, REJECTIONS
+from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.interface.snapshot import REJECTIONS
-from two_manifold_ros.interface.status import diagnostics_message, Level
-from two_manifold_ros.interface.topics import Topics
+from two_manifold_ros.interface.status import capitalised, diagnostics_message, ThrottledLog
 from two_manifold_ros.nodes.callbacks import declare, GuardedNode, LiveReference, read, SensorTopic
 from two_manifold_ros.nodes.live_input import LiveRecording
 from two_manifold_ros.nodes.publishing import qos, to_message
