@@ -368,3 +368,68 @@ def test_only_the_first_filling_of_the_window_is_left_out(
     parted = replace(laps, imu=laps.imu.select((elapsed < 5.0) | (elapsed > 9.0)))
     run = run_filter(slot_car_model, parted, silent)
     assert run.withheld['filling'] == slot_car_model.window - 1
+
+
+def test_scores_are_over_all_recordings(slot_car_model: RouteModel, laps: Recording) -> None:
+    """Two recordings together: the mean of the squares, each counted by its length."""
+    parts = [laps.between(0, 20), laps.between(20, 36)]
+    alone = [evaluate(slot_car_model, [part]).scores for part in parts]
+    both = evaluate(slot_car_model, parts).scores
+    for index, each in enumerate(both):
+        counts = [scores[index].model.n for scores in alone]
+        squares = [np.square(scores[index].model.rmse_m) for scores in alone]
+        assert each.model.n == sum(counts)
+        assert each.model.rmse_m == pytest.approx(np.sqrt(np.average(squares, weights=counts)))
+
+
+def test_a_horizon_without_truth_has_no_numbers(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
+    content = evaluate(slot_car_model, [laps.between(0, 3)]).to_json()['horizons']
+    assert content['0']['n'] > 0
+    nothing = dict.fromkeys(SUMMARY_KEYS) | {'n': 0}
+    unscored = dict.fromkeys(SCORE_KEYS) | nothing | {'all': nothing}
+    assert content['20'] == unscored | {'mean': unscored, 'previous': unscored}
+
+
+def test_withholding_does_not_flatter(withheld: Evaluation) -> None:
+    """Where the IMU was turned over the filter is wrong; what it withheld there counts."""
+    now = withheld.scores[0].model
+    assert now.rmse_m is not None
+    assert now.all.rmse_m is not None
+    assert now.all.rmse_m > 2.0 * now.rmse_m
+
+
+def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
+    found = evaluate(slot_car_model, [strange(laps), laps])
+    assert [bool(run.told.any()) for run in found.runs] == [False, True]
+    alone = evaluate(slot_car_model, [laps]).scores[0].model
+    both = found.scores[0].model
+    assert both.n == alone.n
+    assert both.rmse_m == pytest.approx(alone.rmse_m)
+    assert both.all.n == 2 * alone.all.n
+    assert both.told_share == pytest.approx(0.5)
+
+
+def test_a_faster_imu_is_averaged(slot_car_model: RouteModel, laps: Recording) -> None:
+    quick = replace(
+        laps.imu, stamps=laps.imu.stamps[0] + (laps.imu.stamps - laps.imu.stamps[0]) // 9
+    )
+    check_fit(slot_car_model, replace(laps, imu=quick))
+
+
+def test_a_few_constant_samples_prove_nothing(slot_car_model: RouteModel, laps: Recording) -> None:
+    check_fit(slot_car_model, constant(laps.between(0, 1), 5))
+
+
+def test_a_run_without_a_window_keeps_its_shapes(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
+    run = run_filter(slot_car_model, laps.between(0, 1), silent)
+    shapes = [run.stamps.shape, run.told.shape, run.positions.shape, run.covariances.shape]
+    assert shapes == [(0,), (0,), (0, 3, 2), (0, 3, 2, 2)]
+    assert run.told.dtype == bool
+    assert not run.withheld
+    assert len(run.seconds_per_tick) == 9

@@ -140,3 +140,12 @@ def test_no_valid_estimate_is_refused_and_leaves_no_bag(
         'of 20 ticks; give more than one window of 2.0 s'
     )
     assert not list(tmp_path.iterdir())
+
+
+def test_diagnostics_once_a_second_from_the_first_tick(short: Recording, bag: Path) -> None:
+    rows = messages_of(bag)['/diagnostics']
+    first = short.imu.stamps[0] + 100_000_000
+    assert [time for time, _ in rows] == [first + i * SECOND for i in range(8)]
+    said = [message.status[0].message for _, message in rows]
+    assert said[0] == 'filling the window: 1 of 20 ticks'
+    assert said[-1] == 'tracking'

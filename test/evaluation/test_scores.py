@@ -206,3 +206,29 @@ def test_the_spread_around_the_mean() -> None:
     np.testing.assert_allclose(mean_covariance(model), wanted)
     # A horizon beyond every segment knows no more.
     np.testing.assert_array_equal(previous_covariance(model, 99), mean_covariance(model))
+
+
+def test_the_direction_on_a_bend_is_its_tangent() -> None:
+    """In the middle of what is known exactly, and with the noise of a camera to some degrees."""
+    stamps = START_NS + np.arange(500_000_000, 6_000_000_000, 30_000_000)
+    angles = (stamps - START_NS) * 1e-9
+    tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+    exact = travel_directions(on_a_circle(7.0), stamps)
+    np.testing.assert_allclose(exact, tangents, atol=1e-3)
+    noisy = travel_directions(on_a_circle(7.0, 0.01), stamps)
+    assert (noisy * tangents).sum(axis=1).min() > math.cos(math.radians(4.0))
+
+
+def test_in_a_hole_the_last_direction_holds() -> None:
+    stream = on_a_circle(7.0)
+    kept = (stream.stamps < START_NS + 2_000_000_000) | (stream.stamps > START_NS + 5_000_000_000)
+    found = travel_directions(stream.select(kept), np.array([START_NS + 3_500_000_000]))
+    (last,) = travel_directions(stream.select(kept), stream.stamps[kept][99:100])
+    np.testing.assert_array_equal(found[0], last)
+
+
+def test_the_direction_of_a_horizon_is_that_of_its_own_time() -> None:
+    stream = on_a_circle(7.0)
+    stamps = START_NS + np.array([1, 2, 3]) * 1_000_000_000
+    found = directions_ahead(stream, stamps, (0, 10), 100_000_000)
+    np.testing.assert_array_equal(found[1:, 0], found[:-1, 1])

@@ -339,3 +339,12 @@ def test_a_file_system_that_cannot_settle_folders(
     monkeypatch.setattr(os, 'fsync', refuse)
     write_container(path, {'other': 1}, {})
     assert read_container(path)[0] == {'other': 1}
+
+
+def test_who_reads_the_old_file_reads_it_to_its_end(path: Path) -> None:
+    """The new file takes the name; the bytes of the old one are never touched."""
+    before = path.read_bytes()
+    with path.open('rb') as old:
+        write_container(path, {'other': 1}, {})
+        assert old.read() == before
+    assert path.read_bytes() != before

@@ -193,3 +193,18 @@ def test_factors_make_ellipses_hold_their_share(laid_out: Callable[..., Passes])
         every = np.concatenate(found)
         assert np.mean(every < 2.28) == pytest.approx(0.68, abs=near)
         assert least < np.mean(every < 5.99) < 0.99
+
+
+def test_the_score_is_the_log_density_of_the_truth(passes: Passes) -> None:
+    every = np.ones(len(passes.settled), dtype=np.bool_)
+    route = learn_route(passes, every, Tuning())
+    spread = np.array([[4.0, 1.0], [1.0, 2.0]])
+    errors = np.array([[0.5, -1.0], [np.nan, 0.0], [1e6, 0.0]])
+    scores = fitting.log_scores(errors, np.tile(spread, (3, 1, 1)), route)
+    whole = np.sqrt(np.linalg.det(np.cov(route.targets[:, 0].T)))
+    density = np.exp(-0.5 * errors[0] @ np.linalg.solve(spread, errors[0]))
+    density /= np.sqrt(np.linalg.det(spread))
+    least = fitting.LEAST_DENSITY / whole
+    assert scores[0] == pytest.approx(np.log(density + least))
+    assert np.isnan(scores[1])
+    assert scores[2] == pytest.approx(np.log(least))

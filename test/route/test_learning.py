@@ -274,3 +274,32 @@ def test_the_same_bits_twice(laps: Drive, laid_out: Callable[..., Passes]) -> No
     for name, value in vars(first).items():
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(value, getattr(second, name))
+
+
+def test_more_laps_never_make_the_map_larger(laid_out: Callable[..., Passes]) -> None:
+    counts = [len(laid_out(Circuit().laps(laps)).places) for laps in (3, 10, 30)]
+    assert counts[0] == pytest.approx(2 * LAP_TICKS, rel=0.15)
+    assert max(counts) < 1.05 * counts[0]
+
+
+def test_chances_sum_to_one(route: Route) -> None:
+    for chances in (route.moves, route.beginnings.reshape(1, -1)):
+        np.testing.assert_allclose(chances.sum(axis=-1), 1.0, atol=1e-12)
+        assert (chances >= 0.0).all()
+    places, most = len(route.noise), route.moves.shape[1]
+    of = np.repeat(np.arange(places), np.diff(route.begins))
+    sums = np.bincount(of * most + route.steps_of, route.shares_of, places * most)
+    np.testing.assert_allclose(sums, 1.0, atol=1e-3)
+    assert sums.max() <= 1.0 + 1e-12
+
+
+def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
+    shares = shares_at(passes)
+    for place in range(len(route.noise)):
+        for way in range(route.begins[place], route.begins[place + 1]):
+            there, step = route.targets_of[way], route.steps_of[way]
+            onward = (shares[there] - shares[place]) % 1.0
+            back = min(onward, 1.0 - onward)
+            assert back < (step + 3) * 1.5 / (2 * LAP_TICKS)
+            if step == 0:
+                assert there == place

@@ -230,3 +230,10 @@ def test_blocks_of_a_long_recording_are_spread_over_it() -> None:
     _, held = hold_out(segments_of([4000]), 20)
     assert [int(segment.stamps[0]) for segment in held] == [375, 1375, 2375, 3375]
     assert [len(segment) for segment in held] == [250] * 4
+
+
+def test_in_turn_all_of_one_drive_is_held_out() -> None:
+    segments = segments_of([803])
+    turns = hold_out_in_turn(segments, 20)
+    assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
+    assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)

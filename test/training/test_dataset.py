@@ -18,6 +18,7 @@ from two_manifold_ros.ticks.segments import Channels, Segment
 from two_manifold_ros.training.dataset import (
     build_dataset,
     driving_dataset,
+    learn_rest,
     rest_limit,
     share_seen,
     weighted_by_persistence,
@@ -271,3 +272,33 @@ def test_who_hardly_drives_between_stops_keeps_them() -> None:
     recording, _ = stop_rounds(3, lambda _: 400)
     dataset = driving_dataset([recording], replace(CLOCKED, window=150))
     assert dataset.rest is None
+
+
+def test_a_tick_more_than_two_windows_is_kept() -> None:
+    assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
+
+
+def test_short_stretches_between_gaps_are_left_out() -> None:
+    whole = drive(20.0)
+    late = whole.imu.stamps + np.where(np.arange(2001) < 500, 0, 10**9)
+    dataset = build_dataset([replace(whole, imu=replace(whole.imu, stamps=late))], USUAL)
+    assert [len(segment) for segment in dataset.segments] == [300]
+    assert dataset.counts['gaps'] == 1
+
+
+def test_several_recordings_stay_apart_and_in_order() -> None:
+    long, short = drive(12.0, name='long'), drive(8.0, name='short')
+    dataset = build_dataset([long, short], USUAL)
+    assert [len(segment) for segment in dataset.segments] == [240, 160]
+    assert dataset.counts['received'] == dataset.counts['used'] == 2002
+    other = build_dataset([short, long], USUAL)
+    assert [len(segment) for segment in other.segments] == [160, 240]
+    message = refusal([drive(3.0, name='a'), drive(4.0, name='b')])
+    assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
+
+
+def test_nothing_is_learned_where_no_position_is_known(steady: Recording) -> None:
+    observations = [steady.imu.samples]
+    tracks = [np.full((len(observations[0]), 2), np.nan)]
+    tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
+    assert learn_rest(observations, tracks, 1.0 / TICK_HZ) is None

@@ -17,6 +17,7 @@ from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
 from two_manifold_ros.hse_hmm.tables import RawKernel, Tables
 from two_manifold_ros.manifold.selection import KERNELS
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.training import cross_validation
 from two_manifold_ros.training.cross_validation import Candidate, Fold, squared_distances
 from two_manifold_ros.training.dataset import build_dataset, hold_out
@@ -32,7 +33,6 @@ from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import TrainedModel
-    from two_manifold_ros.recordings.recording import Recording
 
 WINDOW = 10
 LENGTHS = (150, 90)
@@ -314,3 +314,45 @@ def test_what_was_seen_from_one_place_tells_nothing_of_others(drives: Drives) ->
     assert np.isnan(found[:, 0]).sum() > 0.7 * unknown.sum()
     errors = np.linalg.norm(found - np.concatenate(drives.positions)[ticks], axis=1)
     assert np.nanmax(errors) < 0.4 * RADIUS_M
+
+
+def test_every_training_tick_has_its_windows_in_one_segment(structure: ManifoldEmbeddings) -> None:
+    first = np.arange(WINDOW, LENGTHS[0] - WINDOW)
+    second = LENGTHS[0] + np.arange(WINDOW, LENGTHS[1] - WINDOW)
+    assert structure.training.ticks.tolist() == [*first, *second]
+    assert structure.begins.tolist() == [0, 150, 240]
+    np.testing.assert_array_equal(
+        structure.observations, np.concatenate(segments())[structure.training.ticks]
+    )
+
+
+def test_directions_are_those_of_the_covariance(tpsr_structure: TpsrEmbeddings) -> None:
+    """Coordinates of tests and histories are uncorrelated but along the same direction."""
+    count = len(tpsr_structure.tests)
+    decay = np.exp(-np.arange(count)[::-1] / 2400.0)
+    covariance = (decay[:, None] * tpsr_structure.tests).T @ tpsr_structure.histories
+    scaled = covariance[:12, :12] / covariance[0, 0]
+    np.testing.assert_allclose(np.diag(scaled), tpsr_structure.singular_values[:12], rtol=0.05)
+    np.testing.assert_allclose(scaled - np.diag(np.diag(scaled)), 0.0, atol=0.02)
+
+
+def test_pictures_are_followed_as_well() -> None:
+    """Of another sensor neither units nor a lag are known."""
+    random = np.random.default_rng(1)
+    stamps = 10**18 + np.arange(1500) * 50_000_000
+    angles = 2.0 * np.pi * np.arange(1500) / 160.0 + 0.2 * np.sin(np.arange(1500) / 70.0)
+    names = tuple(f'box {each}' for each in range(8))
+    centres = np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False)
+    samples = np.exp(2.0 * np.cos(angles[:, None] - centres))
+    samples += 0.05 * random.standard_normal(samples.shape)
+    places = 2.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    kind = 'geometry_msgs/msg/PoseStamped'
+    recording = Recording(
+        'camera',
+        ImuStream('/image', 'camera', stamps, samples, stamps, names),
+        PositionStream('/pose', 'map', kind, stamps[::2], places[::2]),
+    )
+    model = train_model([recording.between(None, 55.0)], TPSR)
+    assert model.channels.names == names
+    (score, *_) = evaluate(model, [recording.between(55.0, None)]).scores
+    assert score.model.rmse_m < 0.3

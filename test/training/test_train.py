@@ -291,3 +291,48 @@ def test_what_lessens_a_model_is_said_aloud(laps: Recording) -> None:
     assert any('linear_acceleration.z, angular_velocity.x, angular' in note for note in notes)
     assert any('share only 11 of the 40 states' in note for note in notes)
     assert any('the filter was lost most of the time' in note for note in notes)
+
+
+@pytest.mark.long
+def test_the_map_is_as_long_as_the_route_and_not_as_the_recording(
+    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
+) -> None:
+    half = train_model([slot_car_laps[0].between(None, 75.0)], SETTINGS)
+    assert len(slot_car_model.route.noise) <= 1.1 * len(half.route.noise)
+
+
+@pytest.mark.long
+def test_more_laps_of_another_recording_are_merged(
+    slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
+) -> None:
+    first, second = slot_car_laps
+    both = train_model([first, second], SETTINGS)
+    assert both.summary['segments'] == 2
+    assert len(both.route.noise) <= 1.1 * len(slot_car_model.route.noise)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('change', [{'kernel': 'gaussian'}, {'coupling': 'gram-product'}], ids=str)
+def test_learner_and_coupling_make_the_state_and_nothing_else(
+    change: dict[str, Any], slot_car_laps: tuple[Recording, Recording], slot_car_model: RouteModel
+) -> None:
+    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change))
+    assert other.route.states.shape == slot_car_model.route.states.shape
+    assert not np.allclose(other.route.states, slot_car_model.route.states, atol=1e-3)
+    np.testing.assert_array_equal(other.route.means, slot_car_model.route.means)
+    np.testing.assert_array_equal(other.route.targets, slot_car_model.route.targets)
+
+
+def test_given_numbers_are_not_fitted(slot_car_laps: tuple[Recording, Recording]) -> None:
+    settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
+    model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
+    assert (model.route.sharpness, model.route.persistence) == (0.3, 0.7)
+    assert len(model.summary['validation']['compared']) == 1
+
+
+def test_a_drive_that_is_there_twice_is_refused(
+    slot_car_laps: tuple[Recording, Recording],
+) -> None:
+    short = slot_car_laps[0].between(None, 30.0)
+    with pytest.raises(InputError, match='most windows occur twice'):
+        train_model([short, short], SETTINGS)
