@@ -13,8 +13,7 @@ import pytest
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import at_least, Claim
-from two_manifold_ros.experiments.registry import EXPERIMENTS
+from two_manifold_ros.experiments.experiment import at_least, Claim, EXPERIMENTS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import print_table, Progress, recordings_of
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import Attempt
-from two_manifold_ros.experiments.registry import ALL, EXPERIMENTS, experiments_named
+from two_manifold_ros.experiments.experiment import ALL, Attempt, EXPERIMENTS, experiments_named
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
