@@ -171,7 +171,7 @@ WALKS = {
 def main() -> int:
     """Print the sizes and the walks beside what they should be at most."""
     if len(sys.argv) == 2:
-        sys.path.insert(0, str(HERE / 'test' / 'nodes'))
+        sys.path[:0] = [str(HERE), str(HERE / 'test' / 'nodes')]
         with tempfile.TemporaryDirectory() as folder:
             print('\n'.join(WALKS[sys.argv[1]](Path(folder))), flush=True)
         return 0
