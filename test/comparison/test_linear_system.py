@@ -122,6 +122,12 @@ def test_only_what_is_unstable_is_pulled_in() -> None:
     np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(stable)), wanted, atol=1e-8)
 
 
+def test_equal_unstable_eigenvalues_are_pulled_in() -> None:
+    jordan = np.eye(3) + np.eye(3, k=1)
+    basis = np.random.default_rng(0).normal(size=(3, 3))
+    assert spectral_radius(stabilised(basis @ jordan @ np.linalg.inv(basis))) < 1.0
+
+
 A = np.array(
     [
         [0.9 * np.cos(0.4), -0.9 * np.sin(0.4), 0.0, 0.0],
