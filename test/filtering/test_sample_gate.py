@@ -138,21 +138,3 @@ def test_disorder_within_the_span_changes_nothing(
     mixed.end()
     assert mixed.used == ordered.used
     assert mixed.counters == Counter(wild_stamp=int(wild_at < len(course)))
-
-
-def test_without_it_what_is_late_is_refused() -> None:
-    late = Live()
-    for step in (0, 10, 30, 20, 40):
-        late.push(NOW + step * MS, 0.0)
-    assert late.counters == Counter(out_of_order=1)
-
-
-def test_draining_begins_anew() -> None:
-    live = Live(SPAN)
-    for step in (0, 20, 10):
-        live.push(NOW + step * MS, float(step))
-    live.end()
-    live.push(NOW - 1, 0.0)
-    live.end()
-    assert [value for _, _, value in live.used] == [0.0, 10.0, 20.0, 0.0]
-    assert [verdict for verdict, _, _ in live.used[-1:]] == [Verdict.START]

@@ -14,7 +14,6 @@ from two_manifold_ros.ticks.rest import (
     Rest,
     RestRule,
     ROUNDING,
-    Spread,
     spreads_along,
     StuckTicks,
 )
@@ -39,10 +38,10 @@ def test_it_is_the_same_tick_by_tick_and_until_the_limit_excluded() -> None:
 
 
 def test_what_is_forgotten_is_not_compared() -> None:
-    spread = Spread(3, 3)
-    before = [spread.push(each) for each in SEEN[:7]]
-    spread.clear()
-    assert [spread.push(each) for each in SEEN[:7]] == before
+    rest = Rest(RestRule(3, 1.0), 3)
+    before = [rest.spread(each) for each in SEEN[:7]]
+    rest.clear()
+    assert [rest.spread(each) for each in SEEN[:7]] == before
 
 
 def test_observations_that_change_nothing_are_counted() -> None:

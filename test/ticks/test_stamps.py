@@ -259,20 +259,6 @@ def test_samples_with_the_same_stamp_stay_in_order() -> None:
     assert [float(values[0]) for _, values in buffer.flush()] == [0.0, 2.0, 3.0, 1.0]
 
 
-def test_a_sample_that_is_too_late_comes_out_at_once() -> None:
-    given_out, left = run([NOW, NOW + SPAN, NOW - MS, NOW + SPAN + MS])
-    assert given_out == [[], [NOW], [NOW - MS], []]
-    assert left == [NOW + SPAN, NOW + SPAN + MS]
-
-
-@pytest.mark.parametrize('jump', [-JUMP_BACK_NS, -3600 * 10**9, 3600 * 10**9])
-def test_a_jump_gives_out_what_was_before_it(jump: int) -> None:
-    before = [NOW, NOW + MS]
-    given_out, left = run([*before, before[-1] + jump])
-    assert given_out == [[], [], before]
-    assert left == [before[-1] + jump]
-
-
 def test_memory_is_bounded_whatever_comes() -> None:
     """A driver at 1 MHz, longer than all places last."""
     stamps = [NOW + 1000 * index for index in range(3 * 2048)]

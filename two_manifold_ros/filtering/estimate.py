@@ -20,7 +20,7 @@ from two_manifold_ros.model.model import Model, RouteModel
 if TYPE_CHECKING:
     from collections import Counter
 
-    from two_manifold_ros.filtering.status import Finding, Status, Verdict
+    from two_manifold_ros.filtering.status import Finding, Status
     from two_manifold_ros.filtering.tracker import UpdateResult
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
@@ -148,17 +148,7 @@ class TickFilter(Protocol):
 
 
 def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilter:
-    """
-    Return a fresh filter of the kind that the model is for.
-
-    Parameters
-    ----------
-    model
-        Of a kind that has a file.
-    with_places
-        Whether ``places`` will be asked for; only a belief about places has them.
-
-    """
+    """Return a fresh filter for the model; only one of a route can be asked for ``places``."""
     if isinstance(model, RouteModel):
         return RouteTracker(model, with_places=with_places)
     if isinstance(model, Model):
@@ -278,19 +268,9 @@ class TickEstimator:
         self, stamp_ns: int, values: Floats, finding: Finding | None, counters: Counter[str]
     ) -> Estimate:
         """
-        Take a tick and return its estimate.
+        Return the estimate of a tick that ended at ``stamp_ns`` with the means ``values`` (c,).
 
-        Parameters
-        ----------
-        stamp_ns
-            Its end.
-        values : (c,)
-            Its means.
-        finding
-            What is wrong with the input.
-        counters
-            Counts ticks and what happened to them.
-
+        ``finding`` is what is wrong with the input; ``counters`` count ticks and their fates.
         """
         tracker, tick = self._tracker, self._tick
         result = tracker.update(values)
@@ -303,7 +283,22 @@ class TickEstimator:
         # The one check of all numbers: without an ellipse no estimate is valid.
         sound = is_valid_gaussian(state, means, covariances)
         ellipse_m = half_axis(covariances[0]) if sound else math.nan
-        verdict = self._judge(result, ellipse_m, finding)
+        self._recovering = self._recovering and not self._full
+        verdict = self.machine.step(
+            TickDiagnostics(
+                window_full=self._full,
+                recovering=self._recovering,
+                accepted=result.accepted,
+                restarted=result.restarted,
+                familiarity=result.familiarity,
+                ellipse_m=ellipse_m,
+                finding=finding,
+                seen=tracker.seen,
+                off_route=result.off_route,
+                unlike=result.unlike,
+                standing=result.standing,
+            )
+        )
         self._tick += 1
         self._missed = 0
         asked = self._places_every and tick % self._places_every == 0
@@ -323,22 +318,4 @@ class TickEstimator:
             ellipse_m=ellipse_m,
             off_route=result.off_route,
             places=tracker.places() if asked else None,
-        )
-
-    def _judge(self, result: UpdateResult, ellipse_m: float, finding: Finding | None) -> Verdict:
-        self._recovering = self._recovering and not self._full
-        return self.machine.step(
-            TickDiagnostics(
-                window_full=self._full,
-                recovering=self._recovering,
-                accepted=result.accepted,
-                restarted=result.restarted,
-                familiarity=result.familiarity,
-                ellipse_m=ellipse_m,
-                finding=finding,
-                seen=self._tracker.seen,
-                off_route=result.off_route,
-                unlike=result.unlike,
-                standing=result.standing,
-            )
         )

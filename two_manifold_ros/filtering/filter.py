@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
+_FAULTS = ('', 'non_finite', 'out_of_range')
+
+
 @compiled
-def _check_values(sample: Floats, mean: Floats, limit: Floats) -> int:
-    """Return 0 for a sample within the limits, 1 for one not finite, 2 for one out of range."""
+def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
+    """Return the index in ``_FAULTS`` of a (c,) sample; ``limit`` bounds the distance to mean."""
     fault = 0
     for c in range(sample.size):
         # A channel without a limit is not used by the model: it may hold anything, NaN too.
@@ -47,19 +50,6 @@ def _check_values(sample: Floats, mean: Floats, limit: Floats) -> int:
         if not abs(value - mean[c]) <= limit[c]:
             fault = 2
     return fault
-
-
-def check_values(sample: Floats, mean: Floats, limit: Floats) -> str:
-    """
-    Return the cause for which the values of a sample cannot be used; empty if they can.
-
-    Parameters
-    ----------
-    sample, mean, limit : (c,)
-        The sample, and mean and largest believable distance from it of each channel.
-
-    """
-    return ('', 'non_finite', 'out_of_range')[_check_values(sample, mean, limit)]
 
 
 class SampleGate:
@@ -107,17 +97,9 @@ class SampleGate:
         self, stamp: int, sample: Floats, counters: Counter[str]
     ) -> Iterator[tuple[Verdict, int, Floats]]:
         """
-        Take a (c,) sample; yield the samples to use, each with the meaning of its stamp.
+        Take a (c,) sample and its stamp, ns; yield the samples to use, each with its verdict.
 
-        Parameters
-        ----------
-        stamp
-            Nanoseconds.
-        sample
-            Passed on without a copy.
-        counters
-            Counts dropped samples by cause.
-
+        ``counters`` counts dropped samples by cause.
         """
         for passed in self._gate.push(stamp, sample, counters):
             if self._late is None or passed[0] <= 0:
@@ -267,7 +249,7 @@ class Filter:
         """
         model = self._model
         sample = np.array(model.channels.mean)
-        check_values(sample, model.channels.mean, model.channels.limit)
+        _find_fault(sample, model.channels.mean, model.channels.limit)
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
@@ -311,7 +293,7 @@ class Filter:
         self.used = self.broke = False
         counters['received'] += 1
         values = np.array(sample, dtype=np.float64)
-        fault = check_values(values, channels.mean, channels.limit)
+        fault = _FAULTS[_find_fault(values, channels.mean, channels.limit)]
         if fault:
             counters[fault] += 1
             if fault == 'out_of_range' and self._watch is not None:

@@ -62,17 +62,7 @@ def watched_ticks(model: TrainedModel) -> int:
 
 
 class HypothesisScorer:
-    """
-    Compare windows with those of training under each of some hypotheses.
-
-    Parameters
-    ----------
-    model
-        With its training windows.
-    hypotheses
-        Misconfigurations to undo.
-
-    """
+    """Compare windows with those of training as they are and with misconfigurations undone."""
 
     def __init__(self, model: TrainedModel, hypotheses: Sequence[Misconfiguration]) -> None:
         channels = model.channels
@@ -202,22 +192,7 @@ def _terms(hypotheses: Sequence[Misconfiguration], sources: Ints, channels: int)
 
 
 class RecentWindow:
-    """
-    The newest observations.
-
-    Parameters
-    ----------
-    width
-        Ticks in a window.
-    channels
-        Numbers in an observation, d.
-
-    Attributes
-    ----------
-    count
-        Ticks in a row that were seen.
-
-    """
+    """The newest ``width`` of ``count`` observations (d,) that were seen in a row."""
 
     def __init__(self, width: int, channels: int) -> None:
         self._width = width
@@ -284,18 +259,7 @@ class ReversedRoute:
     by ``gain``: on other tracks that is .3 at most, and seldom below .5 for the slot car driven
     the other way round.
 
-    Parameters
-    ----------
-    model
-        Of an IMU; of other sensors nothing is found.
-
-    Attributes
-    ----------
-    finding
-        The finding in force, if there is one.
-    stretch
-        Parts that are laid over the training at once.
-
+    ``stretch`` parts are laid over the training at once. Only with an IMU anything is found.
     """
 
     forward_cost, backward_cost, gain = 0.7, 2.3, 0.45
@@ -380,11 +344,6 @@ def _parts(rows: Floats, each: int) -> Floats:
 class HypothesisSearch:
     """
     Search for misconfigurations along a stream.
-
-    Parameters
-    ----------
-    model
-        What was learned.
 
     Attributes
     ----------

@@ -131,20 +131,9 @@ class SampleRecord:
 
     def take(self, stamps: Ints, samples: Floats) -> Floats:
         """
-        Take the next samples.
+        Take (n, c) samples with increasing stamps, ns; return the means (m, c) of ended ticks.
 
-        Parameters
-        ----------
-        stamps : (n,) int64
-            Increasing, nanoseconds.
-        samples : (n, c)
-            Values that are not finite count as zero; a channel that is used has none.
-
-        Returns
-        -------
-        (m, c)
-            Means of the ticks that ended, valid until the next call.
-
+        They are valid until the next call. Values that are not finite count as zero.
         """
         values = self.last, self._integral, self.low, self.high, self.step, self._now
         counts = self.changed, self.changes, self.repeats, self.at_low, self.at_high
@@ -158,12 +147,8 @@ class SensorFaults:
     """
     Judge records of samples against the training.
 
-    Parameters
-    ----------
-    model
-        Only whether all channels are stuck is judged if it keeps no training series, or has other
-        channels than those of an IMU.
-
+    Where a model keeps no training series, or is not of an IMU, only whether all channels are
+    stuck is judged.
     """
 
     def __init__(self, model: ModelHead) -> None:
@@ -254,12 +239,8 @@ class InputWatch:
     """
     Compare samples with those of training.
 
-    It sees nothing but stamps and samples, so the same stream gives the same findings.
-
-    Parameters
-    ----------
-    model
-        Any; without a training series misconfigurations are not searched for.
+    It sees nothing but stamps and samples, so the same stream gives the same findings. Without a
+    training series misconfigurations are not searched for.
 
     Attributes
     ----------

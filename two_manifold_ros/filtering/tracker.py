@@ -74,16 +74,7 @@ class Tracker:
     out: belief and window are those of the last tick of driving, and so are the predicted
     positions, whose horizons count ticks of driving; the velocity is zero.
 
-    Parameters
-    ----------
-    model
-        Any; several trackers may share it.
-
-    Attributes
-    ----------
-    belief
-        The HMM's belief.
-
+    Several may share a model.
     """
 
     def __init__(self, model: Model) -> None:
@@ -188,32 +179,12 @@ def _take(
     values: Floats, live: Ints, known: Floats, now: Floats, recent: Floats, count: int
 ) -> tuple[bool, float]:
     """
-    Take the means of a tick.
+    Take the means of a tick (c,); return whether no channel changed, and how unusual the mean is.
 
-    Parameters
-    ----------
-    values : (c,)
-        In the units of the samples.
-    live : (d,) int64
-        Channels that are used.
-    known : (5, d)
-        Mean and one over the standard deviation of training; lowest and highest mean of a window
-        of it, standardised, and how far beyond is still usual.
-    now : (2, d)
-        The observation before, and the sum of the newest ones; updated.
-    recent : (w, d)
-        The newest observations, standardised; updated.
-    count
-        Observations before this one.
-
-    Returns
-    -------
-    same : bool
-        Whether nothing changed.
-    beyond : float
-        How far the mean of the newest ones is beyond those of training, in multiples of what is
-        usual; 0 until there is a whole window.
-
+    ``known`` (5, d): mean and inverse scale of training; lowest and highest mean of a window,
+    standardised, and how far beyond is usual, in multiples of which the mean of the newest window
+    is beyond (0 until there is one). Updated: ``now`` (2, d), the observation before and the sum
+    of the ``recent`` ones (w, d). ``count`` observations came before.
     """
     mean, inverse_scale, low, high, slack = 0, 1, 2, 3, 4
     before, total = 0, 1
@@ -271,11 +242,7 @@ class PositionModes:
         """
         Return the modes (m, 3): x and y in metres and chance, the likeliest first.
 
-        Parameters
-        ----------
-        weights : (N,)
-            Chances of the places, summing to one.
-
+        ``weights`` (N,) are the chances of the places, summing to one.
         """
         own = weights[self._known]
         chances = np.bincount(self._cells, own)
@@ -287,22 +254,9 @@ class PositionModes:
 
 class RouteTracker:
     """
-    A `TickFilter` of the route model.
+    A `TickFilter` of the route model, which several may share.
 
-    Parameters
-    ----------
-    model
-        Any; several trackers may share it.
-    with_places
-        Whether ``places`` will be asked for.
-
-    Attributes
-    ----------
-    belief
-        About the place, and whether the vehicle is on the route at all.
-    seen
-        Ticks in a row that were seen.
-
+    ``with_places`` says whether ``places`` will be asked for.
     """
 
     def __init__(self, model: RouteModel, *, with_places: bool = False) -> None:

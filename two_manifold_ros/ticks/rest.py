@@ -45,44 +45,33 @@ def _spread_of(rows: Floats) -> float:
     return math.sqrt(total / rows.size)
 
 
-class Spread:
-    """The spread of the newest ticks, the same along a stream and over a whole recording."""
+class Rest:
+    """Detect tick by tick whether the vehicle is at rest, by the spread of the newest ticks."""
 
-    def __init__(self, ticks: int, channels: int) -> None:
-        self._rows = np.zeros((ticks, channels))
+    def __init__(self, rule: RestRule, channels: int) -> None:
+        self._limit = rule.limit
+        self._rows = np.zeros((rule.ticks, channels))
         self._count = 0
 
     def clear(self) -> None:
         """Forget everything."""
         self._count = 0
 
-    def push(self, observation: Floats) -> float:
+    def spread(self, observation: Floats) -> float:
         """Take one (d,) observation; return the spread, infinite until enough were seen."""
         self._rows[self._count % len(self._rows)] = observation
         self._count += 1
         return _spread_of(self._rows) if self._count >= len(self._rows) else math.inf
 
+    def push(self, observation: Floats) -> bool:
+        """Take one (d,) standardised observation; return whether the vehicle is at rest."""
+        return self.spread(observation) < self._limit
+
 
 def spreads_along(observations: Floats, ticks: int) -> Floats:
     """Return the spread of each tick of (T, d) observations and those before it: (T,)."""
-    spread = Spread(ticks, observations.shape[1])
-    return np.array([spread.push(each) for each in observations])
-
-
-class Rest:
-    """Detect tick by tick whether the vehicle is at rest."""
-
-    def __init__(self, rule: RestRule, channels: int) -> None:
-        self._limit = rule.limit
-        self._spread = Spread(rule.ticks, channels)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._spread.clear()
-
-    def push(self, observation: Floats) -> bool:
-        """Take one (d,) standardised observation; return whether the vehicle is at rest."""
-        return self._spread.push(observation) < self._limit
+    rest = Rest(RestRule(ticks, math.inf), observations.shape[1])
+    return np.array([rest.spread(each) for each in observations])
 
 
 ROUNDING = 1e-9

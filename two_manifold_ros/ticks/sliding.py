@@ -31,15 +31,8 @@ def slide_loops(
     """
     Move the window on by one tick and update its (N - w + 1,) squared distances in place.
 
-    Parameters
-    ----------
-    series : (d, N), stream : (d, L)
-        Training series, and the observations that the window slides over; one row a channel.
-    position
-        First tick of the window in the stream, at least 1.
-    width
-        Ticks in the window, w.
-
+    The window of w = ``width`` ticks begins at ``position``, at least 1, of the ``stream`` (d, L);
+    ``series`` (d, N) is that of training.
     """
     last = distances.size - 1
     for j in range(last, 0, -1):

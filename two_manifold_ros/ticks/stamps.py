@@ -20,10 +20,9 @@ from two_manifold_ros.acceleration import compiled
 if TYPE_CHECKING:
     from collections import Counter
 
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Floats, Ints
 
     Stamped = list[tuple[int, Floats]]
-    from two_manifold_ros.typing import Floats, Ints
 
 
 JUMP_BACK_NS = 500_000_000
@@ -243,24 +242,10 @@ def hold_until(
     ends: Ints,
 ) -> int:
     """
-    Integrate the held sample up to a stamp and emit the ticks that end on the way.
+    Integrate the held sample (c,) up to a stamp, ns; return how many ticks ended on the way.
 
-    Parameters
-    ----------
-    clock : (2,) int64
-        Time integrated up to and end of the running tick, ns; updated.
-    held, integral : (c,)
-        The sample in force, and its integral since the running tick began; the latter updated.
-    stamp, period
-        Nanoseconds.
-    means : (>= ended, c), ends : (>= ended,) int64
-        Filled with the means of the finished ticks and their end stamps.
-
-    Returns
-    -------
-    int
-        Number of ticks that ended.
-
+    Updated: ``clock`` (2,), the time integrated up to and the end of the running tick, ns, and its
+    ``integral`` (c,). ``means`` (>= ended, c) and ``ends`` (>= ended,), ns, get the ended ticks.
     """
     count = 0
     now = clock[0]
@@ -297,20 +282,9 @@ def _average_all(stamps: Ints, samples: Floats, period: int, means: Floats, ends
 
 def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
     """
-    Average one stretch without gaps over ticks.
+    Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
 
-    Parameters
-    ----------
-    stamps : (N,) int64
-        Strictly increasing, ns. The first tick begins at the first stamp.
-    samples : (N, c)
-        Finite.
-
-    Returns
-    -------
-    ends : (T,) int64, means : (T, c)
-        End, ns, and mean of each tick.
-
+    The (N,) stamps, ns, increase strictly; the first tick begins at the first one.
     """
     count = int((stamps[-1] - stamps[0]) // period_ns) if len(stamps) else 0
     means = np.empty((count, samples.shape[1]))
@@ -349,15 +323,7 @@ class TickAverager:
         self._held[:] = sample
 
     def push(self, stamp: int, sample: Floats) -> tuple[int, Ints, Floats]:
-        """
-        Take the next sample.
-
-        Returns
-        -------
-        count, ends : (>= count,) int64, means : (>= count, c)
-            Number of ticks that ended, and buffers that hold them until the next call.
-
-        """
+        """Return how many ticks ended; ends and means (>= count, c), valid until the next call."""
         count = hold_until(
             self._clock, self._held, self._integral, stamp, self._period, self._means, self._ends
         )
