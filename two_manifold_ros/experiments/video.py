@@ -172,9 +172,8 @@ def run(progress: Progress, *, quick: bool) -> Findings:
     claims = _claims(found, settings)
     if not quick:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        gigabytes = peak / (
-            1e9 if sys.platform == 'darwin' else 1e6
-        )  # bytes there, else kilobytes
+        # Bytes there, else kilobytes.
+        gigabytes = peak / (1e9 if sys.platform == 'darwin' else 1e6)
         claims += [
             at_most('seconds of CPU per 1,000 frames', '', seconds, 60.0),
             at_most('memory at its peak, GB', '', gigabytes, 2.0),

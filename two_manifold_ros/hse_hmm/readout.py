@@ -35,22 +35,10 @@ def velocities(positions: Floats, period_s: float) -> Floats:
 
 def segment_targets(positions: Floats, horizons: Sequence[int], period_s: float) -> Floats:
     """
-    Collect the targets of every tick of one segment.
+    Return the (T, H + 1, 2) targets of every tick of a segment with (T, 2) positions, metres.
 
-    Parameters
-    ----------
-    positions : (T, 2)
-        Metres, NaN where unknown.
-    horizons
-        Ticks ahead.
-    period_s
-        Length of a tick.
-
-    Returns
-    -------
-    (T, H + 1, 2)
-        Positions at the horizons, then the velocity; NaN where unknown or past the segment.
-
+    They are the positions at the H horizons, in ticks, then the velocity; NaN where unknown or
+    past the segment.
     """
     targets = np.full((len(positions), len(horizons) + 1, 2), np.nan)
     for column, horizon in enumerate(horizons):
@@ -97,19 +85,9 @@ class Readout(Protocol):
 
 def second_moments(values: Floats) -> tuple[Floats, Floats]:
     """
-    Return mean and covariance of each target, passing over unknown ones.
+    Return the (c, 2) means and (c, 2, 2) covariances of (n, c, 2) targets, NaN where unknown.
 
-    Parameters
-    ----------
-    values : (n, c, 2)
-        NaN where unknown.
-
-    Returns
-    -------
-    means : (c, 2), covariances : (c, 2, 2)
-        Positive definite; zero mean for a target that is never known, and unit covariance for
-        one that is known once at most.
-
+    A target that is never known has zero mean, one known at most once unit covariance.
     """
     means = np.zeros(values.shape[1:])
     covariances = np.tile(np.eye(2), (values.shape[1], 1, 1))
@@ -255,8 +233,8 @@ def fill_moments(sums: Floats, factors: Floats, means: Floats, covariances: Floa
 
     See mathematics (7.2).
 
-    Both hold the prior: the centre is added to, and where no chosen tick has the target the prior
-    stays. Factors (c,) calibrate the covariances.
+    Both hold the prior, which stays where no chosen tick has the target. Factors (c,) calibrate
+    the covariances.
     """
     count = factors.size
     for c in range(count):

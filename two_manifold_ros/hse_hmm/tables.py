@@ -99,7 +99,7 @@ class Tables:
 
 def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) -> Tables:
     """
-    Build the tables.
+    Build tables with k = 1 + directions; growing modes of the transition are shrunk to modulus 1.
 
     Parameters
     ----------
@@ -109,11 +109,6 @@ def build_tables(past: Floats, shifted: Floats, directions: SharedDirections) ->
         Coordinates of the futures one tick later, centred with the mean of the own futures.
     directions
         From ``shared_directions``.
-
-    Returns
-    -------
-    Tables
-        With k = 1 + directions; modes of the transition that would grow are shrunk to modulus 1.
 
     """
     ones = np.ones((len(past), 1))
