@@ -66,7 +66,7 @@ def write(checkpoints: Checkpoints, *numbers: int) -> list[Path]:
     return [checkpoints.write({'number': each}, arrays(each)) for each in numbers]
 
 
-def files(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -79,7 +79,7 @@ def test_a_checkpoint_is_taken_for_no_model(checkpoints: Checkpoints) -> None:
 def test_the_last_few_are_kept(checkpoints: Checkpoints, tmp_path: Path) -> None:
     write(checkpoints, *range(1, 12))
     kept = [f'car.{number:06d}.npz' for number in (9, 10, 11)]
-    assert files(tmp_path) == ['.car.lock', *kept]
+    assert names_in(tmp_path) == ['.car.lock', *kept]
 
 
 def test_counting_goes_on_after_a_start(checkpoints: Checkpoints, tmp_path: Path) -> None:
@@ -126,19 +126,6 @@ def test_a_file_cut_anywhere_is_skipped_and_named(
     assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
 
 
-def test_a_flipped_bit_is_skipped_or_harmless(checkpoints: Checkpoints) -> None:
-    _, newest = write(checkpoints, 1, 2)
-    content = newest.read_bytes()
-    places = np.random.default_rng(0).integers(0, 8 * len(content), size=100)
-    found = []
-    for place in places.tolist():
-        flipped = bytearray(content)
-        flipped[place // 8] ^= 1 << place % 8
-        newest.write_bytes(flipped)
-        found.append(number_of(checkpoints))
-    assert found.count(1) > 90
-
-
 def test_damaged_ones_are_not_counted_among_the_kept(
     checkpoints: Checkpoints, tmp_path: Path
 ) -> None:
@@ -147,9 +134,9 @@ def test_damaged_ones_are_not_counted_among_the_kept(
         (tmp_path / f'car.{number:06d}.npz').write_bytes(b'')
     assert number_of(checkpoints) == 1
     write(checkpoints, 4, 5)
-    assert 'car.000001.npz' in files(tmp_path)
+    assert 'car.000001.npz' in names_in(tmp_path)
     write(checkpoints, 6)
-    assert files(tmp_path) == ['.car.lock', *(f'car.{number:06d}.npz' for number in (4, 5, 6))]
+    assert names_in(tmp_path) == ['.car.lock', *(f'car.{number:06d}.npz' for number in (4, 5, 6))]
 
 
 def test_another_identity_is_refused_and_left_alone(
@@ -159,26 +146,14 @@ def test_another_identity_is_refused_and_left_alone(
     checkpoints.close()
     half = tmp_path / '.car.000002.npz.abcdefgh'
     half.touch()
-    before = files(tmp_path)
+    before = names_in(tmp_path)
     with pytest.raises(InputError, match=r'car.000001.npz: this is a checkpoint of') as caught:
         Checkpoints(tmp_path, 'car', {'channels': 6, 'states': 60, 'window': 30})
     assert 'it has horizons [0, 10], not None, states 40, not 60, window None, not 30;' in str(
         caught.value
     )
-    assert files(tmp_path) == before
+    assert names_in(tmp_path) == before
     assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
-
-
-def test_what_a_value_cannot_tell_is_told_in_words(
-    checkpoints: Checkpoints, tmp_path: Path
-) -> None:
-    write(checkpoints, 1)
-    checkpoints.close()
-    words = {'model': 'it was made with another model'}
-    with pytest.raises(InputError, match=r'^\S+car.000001.npz: it was made with another model$'):
-        Checkpoints(tmp_path, 'car', {**IDENTITY, 'model': 'f00d'}, words=words)
-    with pytest.raises(InputError, match='it has states 40, not 60; choose another name'):
-        Checkpoints(tmp_path, 'car', {**IDENTITY, 'states': 60}, words=words)
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -207,15 +182,13 @@ def test_a_header_that_somebody_made_up_is_skipped(
     checkpoints.close()
 
 
-@pytest.mark.parametrize('name', ['', 'a.b', '../a', 'a/b', 'a b'])
-def test_names_that_cannot_be_a_file(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='cannot be the name of checkpoints'):
-        Checkpoints(tmp_path, name, IDENTITY)
-
-
 def test_a_name_in_use_is_refused(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    begun = tmp_path / '.car.000001.npz.abcdefgh'
+    begun.touch()
     with pytest.raises(InputError, match='another process writes checkpoints named car here'):
         Checkpoints(tmp_path, 'car', IDENTITY)
+    # What the living have half written stays.
+    assert begun.exists()
     write(checkpoints, 1)
     checkpoints.close()
     assert number_of(Checkpoints(tmp_path, 'car', IDENTITY)) == 1
@@ -227,24 +200,13 @@ def test_half_written_files_of_the_dead_are_removed(tmp_path: Path) -> None:
     for name in ['.car.000002.npz.abcdefgh', *others]:
         (tmp_path / name).touch()
     Checkpoints(tmp_path, 'car', IDENTITY).close()
-    assert files(tmp_path) == sorted(['.car.lock', *others])
-
-
-def test_half_written_files_of_the_living_are_not(
-    checkpoints: Checkpoints, tmp_path: Path
-) -> None:
-    begun = tmp_path / '.car.000001.npz.abcdefgh'
-    begun.touch()
-    with pytest.raises(InputError):
-        Checkpoints(tmp_path, 'car', IDENTITY)
-    assert begun.exists()
-    write(checkpoints, 1)
+    assert names_in(tmp_path) == sorted(['.car.lock', *others])
 
 
 def test_a_disk_that_is_full_in_the_middle(checkpoints: Checkpoints, tmp_path: Path) -> None:
     """The kernel itself refuses a byte somewhere in the file."""
     write(checkpoints, 1)
-    before = files(tmp_path)
+    before = names_in(tmp_path)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
@@ -252,29 +214,8 @@ def test_a_disk_that_is_full_in_the_middle(checkpoints: Checkpoints, tmp_path: P
             write(checkpoints, 2)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert files(tmp_path) == before
+    assert names_in(tmp_path) == before
     assert number_of(checkpoints) == 1
-
-
-def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path / 'deep' / 'inside', 'car', IDENTITY)
-    assert checkpoints.trouble == ''
-    assert (tmp_path / 'deep' / 'inside').is_dir()
-    assert not list(checkpoints.readable())
-    write(checkpoints, 1)
-    assert number_of(checkpoints) == 1
-
-
-def test_a_folder_that_cannot_be_made_is_told_at_once(tmp_path: Path) -> None:
-    (tmp_path / 'taken').touch()
-    checkpoints = Checkpoints(tmp_path / 'taken', 'car', IDENTITY)
-    assert 'taken: no checkpoint can be written here (File exists); make' in checkpoints.trouble
-    assert not list(checkpoints.readable())
-    with pytest.raises(InputError, match=r'taken: no checkpoint can be written here \(File'):
-        write(checkpoints, 1)
-    (tmp_path / 'taken').unlink()
-    write(checkpoints, 2)
-    assert number_of(checkpoints) == 2
 
 
 def test_a_folder_that_can_only_be_read(
@@ -333,7 +274,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         half_written += int(half)
     # Otherwise the moments were too kind to prove anything.
     assert half_written > 0
-    left = [name for name in files(tmp_path) if not name.startswith('.')]
+    left = [name for name in names_in(tmp_path) if not name.startswith('.')]
     assert len(left) <= 4
 
 
@@ -355,6 +296,7 @@ def test_it_goes_on_where_it_was(
     drive: SlotCarRun, learned: UpdaterSession, tmp_path: Path
 ) -> None:
     learned.head = replace(learned.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
+    tmp_path /= 'made'
     keeping = keeper(tmp_path)
     assert keeping.kept == 'no checkpoint was written'
     keeping.end(learned)
@@ -498,10 +440,6 @@ def test_what_is_told_of_is_on_the_disk_already(
     assert keeping.values['checkpoint_samples'] > first
 
 
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
 def numbered(*numbers: int) -> list[str]:
     return [f'robot.model.{number:06d}.npz' for number in numbers]
 
@@ -534,18 +472,11 @@ def test_numbers_go_on_after_a_restart_and_others_files_stay(
     assert names_in(tmp_path) == sorted([*others, *numbered(12, 13)])
 
 
-def test_a_model_that_could_not_be_loaded_is_not_written(
-    tmp_path: Path, tpsr_model: Model
-) -> None:
-    broken = replace(tpsr_model, state_bound=np.nan)
-    with pytest.raises(InputError):
-        SnapshotFiles(tmp_path, 'robot').write(broken)
-    assert names_in(tmp_path) == []
-
-
 @pytest.mark.parametrize('name', ['', 'a/b', '../a', 'a.b', 'a*'])
 def test_what_cannot_be_a_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match='use letters'):
+    with pytest.raises(InputError, match='name of checkpoints'):
+        Checkpoints(tmp_path, name, IDENTITY)
+    with pytest.raises(InputError, match='name of models'):
         SnapshotFiles(tmp_path, name)
 
 

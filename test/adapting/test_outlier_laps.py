@@ -147,10 +147,14 @@ def test_a_stretch_that_was_rebuilt_counts_once_it_was_driven_twice() -> None:
     assert not drive.out(until=6.0).any()
 
 
-@pytest.mark.parametrize('laps', [0.3, 2.8])
-def test_nothing_is_left_out_before_two_laps_may_agree_against_one(laps: float) -> None:
+@pytest.mark.parametrize(
+    ('laps', 'first', 'last'),
+    [(0.3, 1.0, 2.0), (2.8, 1.0, 2.0), (6.0, 0.0, 0.5), (6.0, 3.2, 3.3)],
+    ids=['a part of a lap', 'one against one', 'where a drive begins', 'a skid'],
+)
+def test_unlike_but_not_left_out(laps: float, first: float, last: float) -> None:
     drive = Drive(laps)
-    turned(drive, 1.0, 2.0)
+    turned(drive, first, last)
     assert not drive.out().any()
 
 
@@ -160,18 +164,6 @@ def test_laps_that_are_noisier_for_good_count_though_no_two_are_alike() -> None:
     drive.samples[part] += 6.0 * np.random.default_rng(1).normal(size=(part.sum(), 6))
     assert drive.out(until=4.9)[4] > 0.8
     assert not drive.out(until=5.5).any()
-
-
-def test_where_a_drive_begins_it_may_be_unlike() -> None:
-    drive = Drive()
-    turned(drive, 0.0, 0.5)
-    assert not drive.out().any()
-
-
-def test_a_skid_is_no_lap() -> None:
-    drive = Drive()
-    turned(drive, 3.2, 3.3)
-    assert not drive.out().any()
 
 
 def test_laps_of_another_drive_agree_as_well() -> None:

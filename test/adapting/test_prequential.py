@@ -62,8 +62,6 @@ def test_memory_is_bounded_at_any_rate() -> None:
 
 
 START = 10**18
-
-
 STEP = 20_000_000
 
 

@@ -62,19 +62,6 @@ def accept(asked: Asked) -> None:
     asked.answers[-1]('')
 
 
-def test_from_the_first_question_to_the_new_model(protocol: SwapProtocol, asked: Asked) -> None:
-    assert not protocol.busy
-    protocol.begin(NEW, OLD, 0.0)
-    assert asked.names == [f'next {NEW}']
-    accept(asked)
-    assert asked.names == [f'next {NEW}', 'swap']
-    accept(asked)
-    protocol.hear({'model': OLD, 'swap': 'loading'}, 1.0)
-    assert protocol.busy
-    protocol.hear({'model': NEW, 'swap': 'none'}, 2.0)
-    assert (protocol.busy, protocol.trouble) == (False, '')
-
-
 def test_taking_back(protocol: SwapProtocol, asked: Asked) -> None:
     protocol.take_back(OLD, NEW, 0.0)
     assert asked.names == ['take back']
@@ -166,8 +153,6 @@ def test_an_answer_counts_once(protocol: SwapProtocol, asked: Asked) -> None:
 
 
 QUICK = HandOverSettings(block_s=2.0, fewest=4, most=8)
-
-
 BETTER, WORSE = np.array([0.4, 0.1]), np.array([0.1, 0.4])
 
 

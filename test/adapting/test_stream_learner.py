@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.learning_report import learning_progress, learning_values
 from two_manifold_ros.adapting.stream_learner import LearnerLimits, StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_process import Trainer
+from two_manifold_ros.adapting.updater_session import learning_progress, learning_values
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.model import RouteModel
@@ -227,26 +227,14 @@ def test_what_it_reports(learned: Learned) -> None:
     assert (ended.filter.limits.warn_m, ended.filter.limits.error_m) == (2.0, 3.0)
 
 
-def test_a_given_model_runs_until_there_is_a_map(
-    kept: Saved,
-) -> None:
-    model = restored(kept).model()
-    assert model is not None
-    learner = StreamLearner(model, SETTINGS, at_once=True)
-    assert learner.has_model
-    assert learner.model() is None
-    assert learner.running is model
-    told = feed(learner, LEARNED, LEARNED + 300, reference=False)
-    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
-    assert 'the given model' in str(learning_values(learner)['learning'])
-
-
 @pytest.mark.parametrize('moved', [0.0, 3.0])
 def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: float) -> None:
     """Of all laps it knows more than the first of them; not so if places are elsewhere now."""
     model = restored(kept).model()
     assert isinstance(model, RouteModel)
     learner = StreamLearner(model, SETTINGS, at_once=True)
+    assert learner.has_model
+    assert learner.model() is None
     drive = run()
     for index in range(1100 if moved else 600):
         stamp = int(drive.stamps_ns[index])
@@ -256,6 +244,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept: Saved, moved: floa
             learner.add_reference(stamp, x + moved, y)
     assert bool(learner.models) == bool(moved)
     assert (learner.running is model) == (not moved)
+    assert ('the given model' in str(learning_values(learner)['learning'])) == (not moved)
 
 
 def test_samples_do_not_wait_for_a_training() -> None:
@@ -526,17 +515,15 @@ def test_positions_that_end_for_a_while_put_no_training_off(kept: Saved) -> None
     assert learner.schedule.due_s == due_s
 
 
-@pytest.mark.parametrize('restart', [False, True])
-def test_a_tpsr_is_learned_in_the_same_way(restart: bool) -> None:
+def test_a_tpsr_is_learned_and_restored_in_the_same_way() -> None:
     settings = TrainingSettings(method='tpsr', horizons=(0, 10))
     learner = StreamLearner(HEAD, settings, at_once=True)
     feed(learner, 0, 1000)
     assert learner.models > 1
-    if restart:
-        numbers, arrays = learner.saved()
-        learner = StreamLearner(HEAD, settings, at_once=True)
-        learner.restore(numbers, arrays)
-    alone = feed(learner, 1000, 1600, reference=False)
+    numbers, arrays = learner.saved()
+    again = StreamLearner(HEAD, settings, at_once=True)
+    again.restore(numbers, arrays)
+    alone = feed(again, 1000, 1400, reference=False)
     assert np.mean([each.valid for each in alone]) > 0.8
     assert np.sqrt(np.mean(errors(alone) ** 2)) < 0.25
 

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STEP_NS = 100_000_000
-
-
 LAP_S = 2.0
-
-
 TRACKING, UNSURE = Status.TRACKING, Status.UNSURE
 
 

@@ -141,7 +141,3 @@ def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
 
 def state_of(pid: int) -> str:
     return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0]
-
-
-def test_nothing_has_to_be_ended_that_never_began() -> None:
-    TrainingProcess().close()

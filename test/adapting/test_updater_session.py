@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from multiprocessing import active_children
 import re
+from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -15,14 +17,24 @@ from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
 from two_manifold_ros.adapting.checkpoints import open_checkpoints
-from two_manifold_ros.adapting.learning_report import assess_learning, learning_events
 from two_manifold_ros.adapting.updater_session import (
+    assess_checkpoints,
+    assess_learning,
     learner_maker,
     learner_name,
+    learning_events,
     stream_head,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import assess, filter_health, REJECTIONS, Snapshot
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import (
+    assess,
+    Assessment,
+    filter_health,
+    Level,
+    REJECTIONS,
+    Snapshot,
+)
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import load_model
@@ -118,25 +130,15 @@ def test_no_message_whatever_it_holds_breaks_it(
     assert learned.counts()['estimates_not_finite'] == 0
 
 
-def test_a_stream_that_stops_goes_on_with_what_was_learned(
-    drive: SlotCarRun, learned: UpdaterSession
+@pytest.mark.parametrize(('begin', 'later_s'), [(LEARNED, 3600), (LEARNED - 500, 0)])
+def test_a_stream_that_stops_or_goes_back_goes_on_with_what_was_learned(
+    drive: SlotCarRun, learned: UpdaterSession, begin: int, later_s: int
 ) -> None:
     before = learned.learned()['learned']
-    hour = 3600 * 10**9
-    estimates = feed(learned, drive, slice(LEARNED, LEARNED + 300), later_ns=hour)
+    estimates = feed(learned, drive, slice(begin, begin + 300), later_ns=later_s * 10**9)
     assert learned.counts()['resets'] == 1
+    assert learned.learner.reference.counters['jumps_back'] == (not later_s)
     # One window fills anew.
-    assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
-    assert learned.learned()['learned'] >= before
-
-
-def test_a_stream_that_goes_back_goes_on_with_what_was_learned(
-    drive: SlotCarRun, learned: UpdaterSession
-) -> None:
-    before = learned.learned()['learned']
-    estimates = feed(learned, drive, slice(LEARNED - 500, LEARNED - 200))
-    assert learned.counts()['resets'] == 1
-    assert learned.learner.reference.counters['jumps_back'] == 1
     assert len(estimates) == pytest.approx(60 - SMALL.window, abs=2)
     assert learned.learned()['learned'] >= before
 
@@ -214,11 +216,6 @@ def chosen(**changed: Any) -> UpdaterParameters:  # noqa: ANN401 - of any parame
     return UpdaterParameters(**{'learner': 'tpsr', **changed})
 
 
-def test_senseless_settings_are_refused() -> None:
-    with pytest.raises(InputError, match='horizons'):
-        stream_head(chosen(horizons=[5, 7]), '/imu')
-
-
 @pytest.mark.parametrize('learner', ['map', 'tpsr'])
 def test_a_given_model_is_what_runs_first(learner: str, model_path: Path) -> None:
     head = stream_head(chosen(learner=learner, model=str(model_path)), '/imu')
@@ -257,7 +254,12 @@ def test_a_checkpoint_of_something_else_is_refused(
 
 
 @pytest.mark.parametrize(
-    'wrong', [{'position_lag': '0.2 s'}, {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}]
+    'wrong',
+    [
+        {'position_lag': '0.2 s'},
+        {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0},
+        {'horizons': [5, 7]},
+    ],
 )
 def test_what_makes_no_sense_is_refused_at_the_start(wrong: dict[str, Any]) -> None:
     values = chosen(learner='map', **wrong)
@@ -286,3 +288,41 @@ def test_each_learner_of_a_map_trains_in_a_process_of_its_own(
     assert process.is_alive()
     after.close()
     assert not [each for each in active_children() if each.name == 'training']
+
+
+def stand_in(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
+    learner = SimpleNamespace(failure='a bug')
+    return SimpleNamespace(learner=learner, fault=fault)
+
+
+@pytest.mark.parametrize(
+    ('counter', 'words'),
+    [
+        ('samples_failures', 'No newer model was learned: a bug'),
+        ('reference_jumped', 'Positions on /fix jumped'),
+        ('reference_moved', 'stay where they jumped to'),
+        ('reference_non_finite', 'Positions not used on /fix: non_finite (3)'),
+        ('reference_no_fix', 'no_fix (3)'),
+        ('reference_malformed', 'malformed (3)'),
+    ],
+)
+def test_what_happened_lately_is_said_once(counter: str, words: str) -> None:
+    (sentence,) = learning_events(Counter({counter: 3}), stand_in(), '/fix').values()
+    assert words in sentence
+
+
+def test_faults_are_said_with_a_capital_and_only_once() -> None:
+    found = stand_in('images are jpeg')
+    causes = learning_events(Counter(), found, '/fix')
+    assert list(causes.values()) == ['Images are jpeg']
+    assert 'fault' not in learning_events(Counter(), found, '/fix')
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -> None:
+    well = Assessment(Level.OK, Status.TRACKING, '', 'tracking')
+    lost = Assessment(Level.ERROR, Status.LOST, 'astray', 'lost')
+    assert assess_checkpoints(well, '') == well
+    assert assess_checkpoints(lost, 'disk full') == lost
+    assert assess_checkpoints(well, 'disk full') == Assessment(
+        Level.WARN, Status.TRACKING, 'checkpoint', 'tracking, but disk full'
+    )

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting import learning_report
+from two_manifold_ros.adapting import updater_session
 from two_manifold_ros.filtering import input_watch
 from two_manifold_ros.filtering.estimate import ERROR_SHARE, WARN_SHARE
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
@@ -81,7 +81,7 @@ def test_every_cause_of_the_filter() -> None:
 
 
 def test_every_cause_of_the_updater() -> None:
-    named = set(re.findall(r"cause='(\w+)'", inspect.getsource(learning_report)))
+    named = set(re.findall(r"cause='(\w+)'", inspect.getsource(updater_session)))
     assert first_cells('The updater') == named
 
 

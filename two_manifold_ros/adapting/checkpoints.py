@@ -93,22 +93,9 @@ class _NumberedFiles:
 
 class SnapshotFiles:
     """
-    Models that are handed over, as files ``<name>.model.<number>.npz``.
+    Models that are handed over, the newest few as files ``<name>.model.<number>.npz`` in a folder.
 
-    Parameters
-    ----------
-    folder
-        Where to write them.
-    name
-        Letters, digits, ``_`` and ``-``.
-    keep
-        How many of the newest are kept.
-
-    Raises
-    ------
-    InputError
-        If the name cannot be used.
-
+    Raises `InputError` for a name with other than letters, digits, ``_`` and ``-``.
     """
 
     def __init__(self, folder: str | Path, name: str, keep: int = 3) -> None:
@@ -129,14 +116,8 @@ class SnapshotFiles:
         """
         Write a model under the next number, then remove the surplus ones; return its full path.
 
-        May be called from any thread, from one at a time.
-
-        Parameters
-        ----------
-        model
-            Of any kind.
-        spare
-            Paths of files that stay because a node runs them.
+        May be called from any thread, from one at a time. Files in ``spare`` stay because a node
+        runs them.
 
         Raises
         ------
@@ -175,18 +156,15 @@ class Checkpoints:
 
     Parameters
     ----------
-    folder
-        Where they are.
-    name
-        Letters, digits, ``_`` and ``-``.
+    folder, name
+        See `SnapshotFiles`.
     identity
-        What a checkpoint must agree in to be resumed, such as settings and the number of channels:
-        JSON values by name.
+        What a checkpoint must agree in to be resumed, such as the number of channels: JSON values.
     keep
         How many readable ones are kept.
     words
-        For names in the identity whose values mean nothing to a reader, such as a hash: a sentence
-        that says why a difference matters, and the cure.
+        For names in the identity whose values mean nothing to a reader: why a difference matters,
+        and the cure.
 
     Attributes
     ----------
@@ -251,17 +229,10 @@ class Checkpoints:
 
     def write(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
         """
-        Write a checkpoint, then remove the surplus ones; return its path.
+        Write JSON values and arrays, then remove the surplus checkpoints; return its path.
 
         When this returns, the file outlives a power cut. May be called from any thread, from one
         at a time; nothing may change the arrays meanwhile.
-
-        Parameters
-        ----------
-        numbers
-            JSON values only, all numbers finite.
-        arrays
-            By name.
 
         Raises
         ------
@@ -364,23 +335,12 @@ class _Kept(NamedTuple):
 
 class Checkpointing:
     """
-    Save a session every so often, and resume it.
-
-    Parameters
-    ----------
-    checkpoints
-        Files to write and read.
-    every_s
-        Seconds between two checkpoints.
-    clock
-        Seconds, never going back.
+    Save a session every so many seconds of a clock, and resume it.
 
     Attributes
     ----------
-    resumed
-        The checkpoint that was resumed; ``None`` if learning began from nothing.
-    resumed_samples
-        How many samples it held.
+    resumed, resumed_samples
+        The checkpoint that was resumed, ``None`` if learning began from nothing; its samples.
     trouble
         Why no checkpoint can be written, or the last could not be; empty if all is well.
 
@@ -432,15 +392,7 @@ class Checkpointing:
         return f'checkpoint {kept.path} at {kept.samples} samples'
 
     def resume(self, session: UpdaterSession) -> list[str]:
-        """
-        Resume from the newest checkpoint that can be used, if there is one.
-
-        Returns
-        -------
-        list of str
-            A sentence for each newer one that cannot.
-
-        """
+        """Resume from the newest checkpoint that can be used; return a sentence per newer one."""
         for checkpoint in self._checkpoints.readable():
             why = _resume(session, checkpoint)
             if not why:

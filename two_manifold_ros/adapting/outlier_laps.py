@@ -139,17 +139,9 @@ class _Ticks:
 
 def without_outliers(recordings: Sequence[Recording], lap_s: float) -> list[Recording]:
     """
-    Return recordings without the samples of stretches that agree with no other lap.
+    Return recordings of one route without the samples of stretches that agree with no other lap.
 
-    Their positions stay: laps are counted by them.
-
-    Parameters
-    ----------
-    recordings
-        With positions, of one route.
-    lap_s
-        How long a lap takes, seconds; where it is NaN everything counts.
-
+    Their positions stay: laps are counted by them. Where the time of a lap is NaN, all counts.
     """
     counting = []
     stretches = find_outliers(recordings, lap_s)
@@ -169,12 +161,6 @@ def find_outliers(recordings: Sequence[Recording], lap_s: float) -> list[tuple[i
     Every window of some ticks is held against all windows of other laps, by what the sensor felt
     and by where the vehicle was, each over what is usual among the windows nearest in position.
     Where a drive begins there is no lap before that it could disagree with.
-
-    Parameters
-    ----------
-    recordings, lap_s
-        See `without_outliers`.
-
     """
     ticks = _lay_out(recordings, lap_s) if lap_s > 0.0 else None
     if ticks is None:
@@ -288,11 +274,7 @@ def _still(values: Floats) -> Bools:
 
 
 def _scaled(values: Floats, working: Bools) -> Floats:
-    """
-    Return values (T, c) in spreads of their channel, those that are mostly noise as less.
-
-    Each counts as much as it is like that of the tick before, as in a TPSR.
-    """
+    """Return values (T, c) in spreads of their channel, noisy ones as less, as in a TPSR."""
     seen = working & _finite(values)
     if not seen.any():
         return np.full(values.shape, np.nan)
@@ -301,6 +283,7 @@ def _scaled(values: Floats, working: Bools) -> Floats:
     live = spread > 0.0
     scaled = np.clip((values[:, live] - middle[live]) / spread[live], -FARTHEST, FARTHEST)
     both = np.flatnonzero(seen[1:] & seen[:-1])
+    # Each counts as much as it is like that of the tick before.
     variances = np.mean(scaled[seen] ** 2, axis=0)
     alike = np.sum(scaled[both + 1] * scaled[both], axis=0) / max(len(both), 1) / variances
     return np.asarray(scaled * np.sqrt(np.clip(alike, 0.0, 1.0)))

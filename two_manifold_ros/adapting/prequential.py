@@ -37,22 +37,14 @@ class Fix(NamedTuple):
 
 class ReferenceBuffer:
     """
-    The newest reference positions, interpolated.
+    The newest reference positions, interpolated across steps of ``max_gap_ns`` at most.
 
-    Parameters
-    ----------
-    max_gap_ns
-        Longest step between two of them that is interpolated across.
-    kept_ns
-        How long a position is kept; no prediction comes later than that.
-    most
-        How many are kept, at any rate.
-
+    Kept for the two seconds in which predictions may still come, and 4096 at any rate.
     """
 
-    def __init__(self, max_gap_ns: int, kept_ns: int = 2_000_000_000, most: int = 4096) -> None:
-        self._max_gap_ns, self._kept_ns = max_gap_ns, kept_ns
-        self._fixes: deque[Fix] = deque(maxlen=most)
+    def __init__(self, max_gap_ns: int) -> None:
+        self._max_gap_ns = max_gap_ns
+        self._fixes: deque[Fix] = deque(maxlen=4096)
 
     @property
     def newest_ns(self) -> int | None:
@@ -61,9 +53,9 @@ class ReferenceBuffer:
 
     def add(self, stamp_ns: int, x: float, y: float) -> None:
         """Take a position that is newer than the ones before."""
-        fixes = self._fixes
+        fixes, kept_ns = self._fixes, 2_000_000_000
         fixes.append(Fix(stamp_ns, x, y))
-        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - self._kept_ns:
+        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - kept_ns:
             fixes.popleft()
 
     def at(self, stamp_ns: int) -> tuple[float, float] | None:
@@ -92,22 +84,10 @@ class ReferenceMonitor:
     Refuse reference positions that cannot be right.
 
     Refused are stamps that are zero, double or late, and positions that are not finite, farther
-    away than the earth is large, or jumped: only reachable at more than ``too_fast`` times the
-    highest speed seen. All that follow a jump are refused until they have agreed among themselves
-    for ``persists_s``; then the reference was moved, and positions are used from there. A stamp
-    that goes back by more than those of samples may restarts the monitor.
-
-    Parameters
-    ----------
-    gap_ns
-        Step between two positions that is interpolated across; of a slow reference three usual
-        steps are.
-    least_speeds
-        Steps that have to be seen before the next one may be too fast.
-    too_fast
-        Times the highest usual speed that is a jump.
-    persists_s
-        How long positions have to agree after a jump.
+    away than the earth is large, or jumped: only reachable at more than four times the highest
+    speed seen. All that follow a jump are refused until they have agreed among themselves for a
+    second; then the reference was moved, and positions are used from there. A stamp that goes back
+    by more than those of samples may restarts the monitor.
 
     Attributes
     ----------
@@ -115,23 +95,18 @@ class ReferenceMonitor:
         Positions ``used``, and refused by cause: ``non_finite``, ``out_of_range``, ``jumped``, and
         the names of `Verdict`; ``moved`` counts how often the reference was moved.
     gap_ns
-        Step between two positions above which nothing is known between them.
+        Step between two positions above which nothing is known between them; of a slow reference
+        three usual steps are.
 
     """
 
-    def __init__(
-        self,
-        gap_ns: int = 250_000_000,
-        least_speeds: int = 20,
-        too_fast: float = 4.0,
-        persists_s: float = 1.0,
-    ) -> None:
+    def __init__(self) -> None:
         self.counters: Counter[str] = Counter()
-        self.gap_ns = gap_ns
-        self._least_speeds, self._too_fast = least_speeds, too_fast
-        self._persists_ns = persists_s * 1e9
+        self.gap_ns = 250_000_000
+        # Steps that have to be seen before the next one may be too fast, and how fast that is.
+        self._least_speeds, self._too_fast = 20, 4.0
         self._rule = StampRule(JUMP_BACK_NS)
-        self._buffer = ReferenceBuffer(gap_ns)
+        self._buffer = ReferenceBuffer(self.gap_ns)
         self._last: Fix | None = None
         self._jumped: list[Fix] = []
         self._fastest = 0.0
@@ -207,7 +182,7 @@ class ReferenceMonitor:
         if jumped and jumped[-1].speed(fix) > self._too_fast * self._fastest:
             jumped.clear()
         jumped.append(fix)
-        return fix.stamp_ns - jumped[0].stamp_ns >= self._persists_ns
+        return fix.stamp_ns - jumped[0].stamp_ns >= 1_000_000_000
 
     def _restart(self, fix: Fix) -> None:
         self._buffer.clear()
@@ -231,20 +206,12 @@ class Prequential:
     All ticks count. One without an estimate counts as much as the mean of all positions until then
     would have erred; an estimate that was withheld because it was no better counts as given.
 
-    Parameters
-    ----------
-    span_s
-        Seconds of positions that count; may be changed at any time.
-    most
-        Ticks that count at the most, and that wait for their position: at 20 Hz of 17 minutes.
-    gap_ns
-        A longer step between two ticks does not count as judged time.
-
+    The newest ``span_s`` seconds of positions count, which may be changed at any time, and 20,000
+    ticks at the most: at 20 Hz 17 minutes.
     """
 
-    def __init__(self, span_s: float, most: int = 20_000, gap_ns: int = 2_000_000_000) -> None:
+    def __init__(self, span_s: float) -> None:
         self.span_s = span_s
-        self._most, self._gap_ns = most, gap_ns
         self._waiting: deque[Fix] = deque(maxlen=4096)
         self._scored: deque[_Scored] = deque()
         self._covered_ns = 0
@@ -265,13 +232,7 @@ class Prequential:
         """
         Return the mean error, metres, each at most a share of ``mean_rmse_m``; NaN at first.
 
-        Parameters
-        ----------
-        share
-            Error of a lost filter.
-        newest_s
-            Newest seconds that count; NaN for all.
-
+        The share is the error of a lost filter; the newest seconds count, NaN for all.
         """
         if not self._scored:
             return math.nan
@@ -310,17 +271,7 @@ class Prequential:
     def settle(
         self, until_ns: int, position_at: Callable[[int], tuple[float, float] | None]
     ) -> None:
-        """
-        Judge all estimates up to the newest position.
-
-        Parameters
-        ----------
-        until_ns
-            Stamp of the newest position.
-        position_at
-            Returns x and y at a stamp, ``None`` where they are not known.
-
-        """
+        """Judge all estimates up to the newest position; None where a position is not known."""
         waiting = self._waiting
         while waiting and waiting[0].stamp_ns <= until_ns:
             estimate = waiting.popleft()
@@ -357,7 +308,7 @@ class Prequential:
 
     def _score(self, estimate: Fix, position: tuple[float, float]) -> None:
         usual = math.dist(self._mean, position) ** 2 if self._known else 0.0
-        self._known += 1
+        self._known, most = self._known + 1, 20_000
         self._mean = (
             self._mean[0] + (position[0] - self._mean[0]) / self._known,
             self._mean[1] + (position[1] - self._mean[1]) / self._known,
@@ -367,11 +318,13 @@ class Prequential:
         if scored and stamp_ns < scored[-1].stamp_ns:
             self._restart()
         if scored:
-            self._covered_ns += self._counted(stamp_ns - scored[-1].stamp_ns)
+            self._covered_ns += _counted_ns(stamp_ns - scored[-1].stamp_ns)
         scored.append(_Scored(stamp_ns, error, usual, known))
-        while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > self._most:
+        while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > most:
             oldest_ns = scored.popleft().stamp_ns
-            self._covered_ns -= self._counted(scored[0].stamp_ns - oldest_ns)
+            self._covered_ns -= _counted_ns(scored[0].stamp_ns - oldest_ns)
 
-    def _counted(self, step_ns: int) -> int:
-        return step_ns if step_ns <= self._gap_ns else 0
+
+def _counted_ns(step_ns: int) -> int:
+    """Return a step between two ticks, 0 if it is too long to count as judged time."""
+    return step_ns if step_ns <= 2_000_000_000 else 0

@@ -71,20 +71,8 @@ class SwapProtocol:
     Replace the model of a filter node, and learn from its diagnostics how that ended.
 
     Nothing waits: answers and diagnostics come when they come, or not at all. An answer counts
-    once, and not after its swap is over.
-
-    Parameters
-    ----------
-    client
-        Sends the requests.
-
-    Attributes
-    ----------
-    stage
-        How far it is.
-    trouble
-        Why the last swap failed; empty if it did not.
-
+    once, and not after its swap is over. ``stage`` says how far it is, and ``trouble`` why the
+    last swap failed. Times are seconds of a clock that never goes back.
     """
 
     def __init__(self, client: SwapClient) -> None:
@@ -102,17 +90,7 @@ class SwapProtocol:
         return self.stage is not Stage.IDLE
 
     def begin(self, path: str, present: str, now_s: float) -> None:
-        """
-        Begin to replace the model in one file by that in another.
-
-        Parameters
-        ----------
-        path, present
-            File of the model that shall run, and of the one that does.
-        now_s
-            Seconds of a clock that never goes back.
-
-        """
+        """Begin to run the model in the file ``path`` instead of the one in ``present``."""
         self._open(path, present, now_s, Stage.NAMING)
         self._client.name_next(path, self._ask())
 
@@ -274,13 +252,7 @@ class Promotion:
         """
         Do what can be done now; call this now and then, between messages.
 
-        Parameters
-        ----------
-        now_s
-            Seconds of a clock that never goes back, the same as for `hear`.
-        learned
-            The newest model that was learned; ``None`` if that is too little.
-
+        ``learned`` is the newest model that was learned; ``None`` if that is too little.
         """
         if now_s - self._heard_s > AWAY_S:
             self._reported = None

@@ -82,21 +82,7 @@ class ScheduleSettings:
 
 
 class _Usual(NamedTuple):
-    """
-    What was usual before errors rose.
-
-    Parameters
-    ----------
-    error_m
-        Error of a part.
-    since_s
-        Seconds with positions at which laps began to count.
-    since_ns, epoch_ns
-        See `Schedule`.
-    left_s
-        From the training before until the next one that was planned.
-
-    """
+    """What was usual before errors rose; ``left_s`` is from one training to the next."""
 
     error_m: float
     since_s: float
@@ -117,14 +103,10 @@ class Schedule:
 
     Attributes
     ----------
-    known_s
-        Seconds with positions.
-    due_s
-        At how many of them a training is due.
-    since_ns
-        Stamp since when the stream is as it is now, 0 for all of it.
-    epoch_ns
-        Stamp from which on the stream is learned, 0 for all of it.
+    known_s, due_s
+        Seconds with positions, and at how many of them a training is due.
+    since_ns, epoch_ns
+        Stamps since when the stream is as it is now, and from which on it is learned; 0 for all.
     newest_ns
         Stamp of the newest position; ``None`` before the first.
     ended
@@ -132,8 +114,8 @@ class Schedule:
 
     """
 
-    def __init__(self, settings: ScheduleSettings | None = None) -> None:
-        self.settings = settings or ScheduleSettings()
+    def __init__(self) -> None:
+        self.settings = ScheduleSettings()
         self.known_s, self.due_s = 0.0, self.settings.first_s
         self.since_ns = self.epoch_ns = 0
         self.newest_ns: int | None = None
@@ -181,13 +163,8 @@ class Schedule:
         """
         Note that a training begins; return whether to try a model of what came lately alone.
 
-        Parameters
-        ----------
-        lap_s
-            How long a lap takes; NaN if that is not known.
-        kept_s
-            How long the drives are that are kept: others are not learned again.
-
+        ``lap_s`` is NaN if not known; drives that are kept last ``kept_s``, others are not learned
+        again.
         """
         grown_s = min(self.known_s - self._since_s, kept_s)
         self.due_s = self.known_s + self.settings.left_s(grown_s, lap_s)
@@ -212,19 +189,7 @@ class Schedule:
             self.epoch_ns = epoch_ns
 
     def judge(self, error_m: float, rise_ns: int, lap_s: float) -> None:
-        """
-        Restart the drive if errors have risen over two parts in a row.
-
-        Parameters
-        ----------
-        error_m
-            Error of the newest part.
-        rise_ns
-            Since when it was as large, if it has risen.
-        lap_s
-            How long a lap takes.
-
-        """
+        """Restart the drive if the errors of two parts in a row, since ``rise_ns``, have risen."""
         settings = self.settings
         self._judge_calm(error_m, lap_s)
         few = len(self._parts) < settings.least_parts
@@ -297,24 +262,15 @@ class Schedule:
 
     @classmethod
     def restored(cls, numbers: Mapping[str, Any]) -> Schedule:
-        """
-        Return one that goes on with what ``saved`` gave, in any mapping.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If a number is missing, or is none.
-
-        """
+        """Return one that goes on with what ``saved`` gave; any error if a number is none."""
         schedule = cls()
         schedule.known_s, schedule.due_s = float(numbers['known_s']), float(numbers['due_s'])
         schedule._last_s, schedule._since_s = float(numbers['last_s']), float(numbers['since_s'])
         schedule.since_ns, schedule.epoch_ns = int(numbers['since_ns']), int(numbers['epoch_ns'])
         if numbers['before'] is not None:
-            error_m, since_s, since_ns, epoch_ns, left_s = numbers['before']
-            schedule._before = _Usual(
-                float(error_m), float(since_s), int(since_ns), int(epoch_ns), float(left_s)
-            )
+            kinds = float, float, int, int, float
+            before = zip(kinds, numbers['before'], strict=True)
+            schedule._before = _Usual(*(kind(each) for kind, each in before))
         schedule._quiet = int(numbers['quiet'])
         schedule._parts.extend(float(each) for each in numbers['parts'])
         return schedule

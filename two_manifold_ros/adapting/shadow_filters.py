@@ -104,21 +104,19 @@ class PairedErrors:
     max_gap_ns
         Longest step between reference positions that is interpolated across; after a longer step
         back in time everything that waits is forgotten.
-    late_slots
-        How many slots one filter waits for the other, and predictions for the reference.
 
     """
 
-    def __init__(
-        self, horizons_ns: Sequence[int], slot_ns: int, max_gap_ns: int, late_slots: int = 200
-    ) -> None:
+    def __init__(self, horizons_ns: Sequence[int], slot_ns: int, max_gap_ns: int) -> None:
         self._horizons_ns = tuple(horizons_ns)
-        self._slot_ns, self._max_gap_ns, self._late_slots = slot_ns, max_gap_ns, late_slots
+        self._slot_ns, self._max_gap_ns = slot_ns, max_gap_ns
+        # How many slots one filter waits for the other, and predictions for the reference.
+        self._late_slots = 200
         self._reference = ReferenceBuffer(max_gap_ns)
         self._single: tuple[dict[int, Prediction], dict[int, Prediction]] = ({}, {})
         self._newest = [0, 0]
         self._waiting: list[deque[tuple[Prediction, Prediction]]] = [
-            deque(maxlen=late_slots + ahead_ns // slot_ns) for ahead_ns in self._horizons_ns
+            deque(maxlen=self._late_slots + ahead_ns // slot_ns) for ahead_ns in self._horizons_ns
         ]
 
     def __len__(self) -> int:
@@ -264,15 +262,8 @@ def better_by_more_than_chance(new: Floats, old: Floats, settings: HandOverSetti
     Return whether errors are clearly below others.
 
     A one-sided t test of the mean gain, whose standard error is inflated as for a first-order
-    autoregression by the lag-one correlation of the gains.
-
-    Parameters
-    ----------
-    new, old : (n,)
-        Errors in the same blocks, in order of time, at least two.
-    settings
-        Margin and confidence.
-
+    autoregression by the lag-one correlation of the gains. Both are (n,): errors in the same
+    blocks, in order of time, at least two.
     """
     gains = old - new
     if not new.mean() <= settings.margin * old.mean() or not np.median(gains) > 0.0:
@@ -286,14 +277,7 @@ def better_by_more_than_chance(new: Floats, old: Floats, settings: HandOverSetti
 
 class SequentialTest:
     """
-    Compare two filters block by block, in constant memory.
-
-    Parameters
-    ----------
-    horizons_ns, slot_ns, max_gap_ns
-        See `PairedErrors`.
-    settings
-        When one is better.
+    Compare two filters block by block, in constant memory; see `PairedErrors`.
 
     Attributes
     ----------
@@ -444,17 +428,6 @@ class ShadowFilters:
     Both filter the same samples by the same code as the node that publishes. Rates, phases and
     horizons may differ: errors are compared at the horizons, in seconds, that both predict.
 
-    Parameters
-    ----------
-    incumbent
-        The one in use.
-    settings
-        When a candidate is better.
-    settling_windows
-        Windows that a new candidate filters before it is compared: one passes until it may have an
-        estimate, and a belief needs one or two to converge. As silence they would cost a good
-        candidate the test.
-
     Attributes
     ----------
     incumbent, candidate
@@ -464,11 +437,8 @@ class ShadowFilters:
 
     """
 
-    def __init__(
-        self, incumbent: ShadowFilter, settings: HandOverSettings, settling_windows: int = 3
-    ) -> None:
+    def __init__(self, incumbent: ShadowFilter, settings: HandOverSettings) -> None:
         self._settings = settings
-        self._settling_windows = settling_windows
         self._terms = _terms(incumbent, incumbent)
         self._columns: tuple[list[int], list[int]] = ([], [])
         self._settling_ticks = 0
@@ -479,7 +449,9 @@ class ShadowFilters:
     def challenge(self, candidate: ShadowFilter) -> None:
         """Compare another candidate, of which nothing is known."""
         self.candidate = candidate
-        self._settling_ticks = self._settling_windows * candidate.model.window
+        # One window passes until it may have an estimate, and a belief needs one or two to
+        # converge. As silence they would cost a good candidate the test.
+        self._settling_ticks = 3 * candidate.model.window
         terms, needed = _terms(self.incumbent, candidate), self.test.needed
         self.test.renew()
         if terms != self._terms:

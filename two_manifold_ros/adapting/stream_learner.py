@@ -142,10 +142,8 @@ class StreamLearner:
         Refuses positions; its ``counters``.
     memory, schedule
         What is kept of the stream, and when it is learned.
-    models
-        How many models that were learned here have run.
-    followed_s
-        Seconds without references in what the newest was learned from.
+    models, followed_s
+        How many models that were learned here have run; seconds without references in the newest.
     refused
         Why the given model was not replaced, as the end of a sentence.
     failure, details
@@ -231,11 +229,7 @@ class StreamLearner:
 
     @property
     def counters(self) -> Counter[str]:
-        """
-        Samples that are kept as ``learned``, ``models``, and ``failures`` of trainings.
-
-        That too little was seen for a first model is no failure.
-        """
+        """Samples kept as ``learned``, ``models``, and ``failures`` but of a first model."""
         return Counter(learned=len(self.memory), models=self.models, failures=self._failures)
 
     @property
@@ -323,15 +317,7 @@ class StreamLearner:
         return numbers, arrays
 
     def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """
-        Go on with what ``saved`` gave.
-
-        Raises
-        ------
-        InputError
-            If anything is missing or does not fit together.
-
-        """
+        """Go on with what ``saved`` gave; raises `InputError` if that does not fit together."""
         try:
             memory = StreamMemory(len(self.head.channels.names))
             memory.restore(numbers['stretches'], arrays)
@@ -488,8 +474,12 @@ class StreamLearner:
         self.failure, self.details = successor.failure, successor.details
         if training.laps is not None:
             self.schedule.count_laps(training.laps.count, training.laps.time_s)
-        if training.followed and not self._is_of_use(successor):
-            # It goes on with the model that it has.
+        if training.followed and (
+            successor.failure
+            or not self._followed.seconds
+            or successor.filter.status is not Status.TRACKING
+        ):
+            # It goes on with the model that it has, as where references came since.
             self.failure = successor.failure if successor.details else ''
             self._failures += bool(successor.details)
             self._candidate = None
@@ -507,12 +497,6 @@ class StreamLearner:
             self._candidate = None
         elif successor.tracks or not self.has_model:
             self._take_over(candidate)
-
-    def _is_of_use(self, successor: Successor) -> bool:
-        """Return whether a model of followed laps tracks at once, and no references came since."""
-        if successor.failure or not self._followed.seconds:
-            return False
-        return successor.filter.status is Status.TRACKING
 
     def _take_over(self, candidate: Candidate) -> None:
         successor, training = candidate.successor, candidate.training
@@ -536,16 +520,6 @@ class StreamLearner:
 def make_learner(
     name: str, horizons: tuple[int, ...] = TrainingSettings.horizons
 ) -> StreamLearner:
-    """
-    Return a learner that knows nothing, as an evaluation wants it: samples wait for its trainings.
-
-    Parameters
-    ----------
-    name
-        One of ``LEARNERS``.
-    horizons
-        Ticks ahead at which positions are estimated, 0 first.
-
-    """
+    """Return a learner of ``LEARNERS`` for an evaluation: samples wait for its trainings."""
     settings = TrainingSettings(horizons=horizons, method=LEARNERS[name])
     return StreamLearner(make_head(horizons), settings, at_once=True)

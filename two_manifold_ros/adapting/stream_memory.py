@@ -59,22 +59,10 @@ def make_head(
     imu_topic: str = '',
 ) -> StreamHead:
     """
-    Return the head for a stream of which nothing is known.
+    Return the head for a stream of samples with named channels, of which nothing is known.
 
-    Parameters
-    ----------
-    horizons
-        Ticks ahead at which positions will be estimated, 0 first.
-    names
-        Channels of a sample.
-    imu_topic
-        Topic of the samples.
-
-    Raises
-    ------
-    InputError
-        If the horizons make no sense.
-
+    Raises `InputError` if the horizons, ticks ahead at which positions will be estimated, make no
+    sense.
     """
     size, largest = len(names), 1e9
     return StreamHead(
@@ -132,15 +120,9 @@ class _Drive:
     """
     Samples without a seam, and the positions on the way, as flat arrays that grow.
 
-    Parameters
-    ----------
-    newest
-        Stamp of the last sample that came, also of one that is part of a mean.
-    stamps, samples, fixes, places
-        Stamps and values of the samples, and of the reference positions, two each.
-    followed, told
-        The same of positions that the filter estimated, see `FollowedLaps`.
-
+    ``newest`` is the stamp of the last sample that came, also of one that is part of a mean;
+    ``fixes`` and ``places`` are of reference positions, and ``followed`` and ``told`` of those
+    that the filter estimated, see `FollowedLaps`.
     """
 
     newest: int
@@ -163,13 +145,9 @@ class _Drive:
     def arrays(self, width: int) -> _Arrays:
         """Return copies: a view would keep the arrays from growing."""
         copies = [np.frombuffer(each, each.typecode).copy() for each in self._columns()]
-        widths = (0, width, 0, 2, 0, 2)
-        return _Arrays(
-            *(
-                each.reshape(-1, width) if width else each
-                for each, width in zip(copies, widths, strict=True)
-            )
-        )
+        for column, size in ((1, width), (3, 2), (5, 2)):
+            copies[column] = copies[column].reshape(-1, size)
+        return _Arrays(*copies)
 
     def extend(self, arrays: Sequence[NDArray[Any]]) -> None:
         """Take arrays of the same order."""
@@ -208,9 +186,9 @@ class StreamMemory:
     width
         Numbers in a sample.
     most
-        Numbers that are kept: by default of an IMU 83 minutes at 100 Hz, in 28 MB. On recordings
-        and worlds a map errs as little after eight to twelve laps as after all; the longest of
-        these laps take four minutes. The oldest are forgotten an eighth at a time.
+        Numbers that are kept, the oldest forgotten an eighth at a time: by default of an IMU 83
+        minutes at 100 Hz, in 28 MB. On recordings and worlds a map errs as little after eight to
+        twelve laps as after all; the longest of these laps take four minutes.
 
     """
 
@@ -262,10 +240,10 @@ class StreamMemory:
 
     def add_position(self, stamp_ns: int, x: float, y: float) -> bool:
         """
-        Keep a reference position of the newest drive; return whether it is of use.
+        Keep a reference position of the newest drive; return whether a training could use it.
 
         One before the first sample, far from the newest one, or not well after the position before
-        is not: no training could use it.
+        is of no use.
         """
         if not self._drives:
             return False
@@ -332,15 +310,7 @@ class StreamMemory:
     def restore(
         self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]
     ) -> None:
-        """
-        Go on with what ``saved`` gave, as if the stream had never stopped.
-
-        Raises
-        ------
-        ValueError
-            If it does not fit together.
-
-        """
+        """Go on with what ``saved`` gave; raises `ValueError` if it does not fit together."""
         columns = [arrays[name] for name in _Arrays._fields]
         sums = np.array(lengths, dtype=np.int64).reshape(-1, 3).sum(axis=0)
         samples, fixes, followed = sums.tolist()

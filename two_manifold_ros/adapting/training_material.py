@@ -150,13 +150,8 @@ class Candidate:
     """
     A model in training, or beside the one that runs.
 
-    Attributes
-    ----------
-    training, successor
-        What it is made from, and what makes and runs it.
-    running, own
-        Errors of the model that runs and of its own, over the same time.
-
+    ``running`` and ``own`` are the errors of the model that runs and of its own, over the same
+    time.
     """
 
     def __init__(self, training: Training, successor: Successor) -> None:
@@ -231,15 +226,7 @@ def newest_part(
     """
     Return the newest parts of recordings, oldest first, with so many seconds of positions.
 
-    Parameters
-    ----------
-    recordings
-        With positions.
-    most_s
-        Time without positions does not count: it teaches nothing.
-    longest_step_ns
-        Between two positions, above which there are none.
-
+    Time without positions, in steps that are longer, does not count: it teaches nothing.
     """
     newest: list[Recording] = []
     for each in reversed(recordings):

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A learner fed with serialised messages, and how the updater's parameters make it."""
+"""A learner fed with serialised messages, how parameters make it, and what it reports."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
+from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.model_swap import check_input
 from two_manifold_ros.interface.session import Arrivals, Durations
+from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
@@ -56,18 +59,15 @@ class UpdaterSession:
     ----------
     learner
         Filters and learns; another one after `forget`.
-    arrivals
-        When messages came, and what their headers say.
-    last_raw
-        Newest message of the sensor.
+    arrivals, last_raw
+        When messages came and what their headers say; the newest message of the sensor.
     fault
         Why the newest message that could not be used was none, where its decoder says so.
     durations
         Times to take one sample, learning included.
-    on_sample
-        Called with stamp and values of every sample, before the filter takes it.
-    on_position
-        Called with stamp, x and y of every reference position that is used.
+    on_sample, on_position
+        Called with stamp and values of every sample, before the filter takes it, and with stamp,
+        x and y of every reference position that is used.
 
     """
 
@@ -110,9 +110,9 @@ class UpdaterSession:
 
     def take(self, raw: bytes) -> list[Estimate]:
         """Take one message of the sensor; return the estimates that may be published."""
-        begin = perf_counter_ns()
-        estimates = self._take(raw, begin)
-        self.durations.add(perf_counter_ns() - begin)
+        arrived_ns = perf_counter_ns()
+        estimates = self._take(raw, arrived_ns)
+        self.durations.add(perf_counter_ns() - arrived_ns)
         return estimates
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
@@ -159,11 +159,7 @@ class UpdaterSession:
         before.close()
 
     def counts(self) -> Counter[str]:
-        """
-        Return all counters of samples and estimates, and how many samples are ``waiting``.
-
-        What was ``received`` was used, or is waiting, or was rejected by a cause.
-        """
+        """Return all counters; ``received`` is used, ``waiting``, or rejected by a cause."""
         waiting = {'waiting': self.filter.waiting}
         return Counter({**self.filter.counters, **self._counters, **waiting})
 
@@ -199,15 +195,7 @@ class UpdaterSession:
 
 
 def learner_name(chosen: UpdaterParameters) -> str:
-    """
-    Return what learns: the ``learner`` that was chosen, or the usual one of the input.
-
-    Raises
-    ------
-    InputError
-        If a map is to be learned from images.
-
-    """
+    """Return what learns: the ``learner`` that was chosen, or the usual one of the input."""
     sees = chosen.input == 'image'
     if sees and chosen.learner == 'map':
         msg = 'a map is learned from an IMU: leave learner empty where images are learned'
@@ -219,11 +207,7 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
     """
     Return what is known of the stream on a topic: the given model, if there is one.
 
-    Raises
-    ------
-    InputError
-        If a parameter makes no sense, or the given model cannot be used.
-
+    Raises `InputError` if a parameter makes no sense, or the given model cannot be used.
     """
     horizons, path = tuple(chosen.horizons), chosen.model
     if chosen.input == 'image':
@@ -244,11 +228,7 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
     """
     Return what makes learners of a stream, see `stream_head`, each with a process to train in.
 
-    Raises
-    ------
-    InputError
-        If a parameter makes no sense.
-
+    Raises `InputError` if a parameter makes no sense.
     """
     ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
     # What makes no sense is refused at the start, and not with the first model.
@@ -273,3 +253,112 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
         )
 
     return make
+
+
+def learning_values(learner: StreamLearner) -> dict[str, float | str]:
+    """Return how much was learned, and how much the filter errs, for diagnostics."""
+    score = learner.score
+    values: dict[str, float | str] = {'learned_s': round(learner.known_s, 1)}
+    if learner.models:
+        values['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
+    if len(score):
+        values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
+        values['told'], values['judged_s'] = score.told, score.seconds
+    values['learning'] = _describe(learner)
+    if learner.failure:
+        values['learning_trouble'] = learner.failure
+    return values
+
+
+def learning_progress(learner: StreamLearner) -> dict[str, float]:
+    """Return seconds and models learned, and the errors, where they are known, for plots."""
+    score = learner.score
+    numbers = {'learned_s': learner.known_s, 'models': float(learner.models)}
+    if len(score):
+        numbers |= {'error_m': score.rmse_m, 'mean_error_m': score.mean_rmse_m}
+        numbers['told'] = score.told
+    return numbers
+
+
+def _describe(learner: StreamLearner) -> str:
+    """Return what was learned, how good that is, and what would help, as a sentence."""
+    score, useful = learner.score, 0.25
+    if not learner.has_model:
+        return f'no model yet, {learner.known_s:.0f} s with positions seen'
+    if learner.models:
+        seconds = learner.news[1]
+        learned = f'model of {seconds / learner.lap_s:.1f} laps ({seconds:.0f} s of driving'
+        if learner.followed_s:
+            learned += f', {learner.followed_s:.0f} s of it without positions'
+        learned += ')'
+    else:
+        learned = f'the given model, and {learner.known_s:.0f} s with positions to learn from'
+        learned += learner.refused
+    if len(score):
+        learned += (
+            f'; over the last {score.seconds:.0f} s with positions it erred by '
+            f'{score.rmse_m:.2g} m, the mean position by {score.mean_rmse_m:.2g} m'
+        )
+    if learner.filter.withheld:
+        return f'{learned}, so nothing is published: more laps with positions would help'
+    if learner.schedule.ended:
+        return f'{learned}; no positions come any more, it goes on with what it has learned'
+    if len(score) and score.rmse_m > useful * score.mean_rmse_m:
+        return f'{learned}: more laps with positions would help'
+    return learned
+
+
+def assess_learning(
+    assessment: Assessment, learner: StreamLearner, reference_topic: str
+) -> Assessment:
+    """Return what a learner lacks for estimates where the filter is only said to be filling."""
+    if assessment.cause != 'filling' or learner.has_model:
+        return assessment
+    if not learner.known_s:
+        why = f'no position came on {reference_topic} yet: give positions for some laps'
+        return assessment._replace(cause='no_reference', why=why)
+    why = f'learning the route: {learner.known_s:.0f} s with positions seen'
+    if learner.has_candidate:
+        why += ', a model is being trained on them'
+    elif learner.failure:
+        why += f'; {learner.failure}'
+    return assessment._replace(cause='learning', why=why)
+
+
+def assess_checkpoints(assessment: Assessment, trouble: str) -> Assessment:
+    """Return why no checkpoint can be written, where there is nothing else to warn of."""
+    if assessment.level is not Level.OK or not trouble:
+        return assessment
+    why = f'{assessment.why}, but {trouble}'
+    return assessment._replace(level=Level.WARN, cause='checkpoint', why=why)
+
+
+def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) -> dict[str, str]:
+    """
+    Return sentences by cause about what happened to the learning since the last time.
+
+    ``fresh`` holds increments of the counters of learning (``samples_``) and of the reference
+    (``reference_``); ``topic`` is the reference's. A ``fault`` of the session is reported once.
+    """
+    events = {}
+    if fresh['samples_failures']:
+        events['failures'] = f'No newer model was learned: {session.learner.failure}'
+    if fresh['reference_jumped']:
+        events['jumped'] = f'Positions on {topic} jumped and are not used'
+    if fresh['reference_moved']:
+        events['moved'] = f'Positions on {topic} stay where they jumped to, and are used again'
+    for cause in (
+        'malformed',
+        'non_finite',
+        'out_of_range',
+        'no_fix',
+        'zero_stamp',
+        'out_of_order',
+        'jumps_back',
+    ):
+        if count := fresh[f'reference_{cause}']:
+            events[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'
+    if session.fault:
+        events['fault'] = capitalised(session.fault)
+        session.fault = ''
+    return events

@@ -16,18 +16,16 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpointing, open_checkpoints, SnapshotFiles
-from two_manifold_ros.adapting.learning_report import (
-    assess_checkpoints,
-    assess_learning,
-    learning_events,
-    learning_progress,
-    learning_values,
-)
 from two_manifold_ros.adapting.promotion import Promotion
 from two_manifold_ros.adapting.shadow_filters import HandOverSettings
 from two_manifold_ros.adapting.updater_session import (
+    assess_checkpoints,
+    assess_learning,
     learner_maker,
     learner_name,
+    learning_events,
+    learning_progress,
+    learning_values,
     stream_head,
     UpdaterSession,
 )
