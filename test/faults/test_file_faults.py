@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fault import Outcome
 import pytest
-from rows_files import BAG, MODEL
+from rows import BAG, MODEL
 
 from two_manifold_ros.cli.main import main
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
