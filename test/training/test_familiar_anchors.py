@@ -67,3 +67,8 @@ def test_how_long_training_stood_still() -> None:
     series[:, 30:40] = series[:, 30:31]
     series[0, 60:70] = 0.0
     assert familiar_anchors(window_set(series)).still == 9
+
+
+def test_noise_that_never_comes_back_is_as_strange_as_another_route() -> None:
+    anchors = familiar_anchors(window_set(np.random.default_rng(2).normal(size=(2, 600))))
+    assert anchors.own == pytest.approx(anchors.other, abs=0.1)

@@ -124,3 +124,11 @@ def test_none_is_begun_after_it_was_given_up(monkeypatch: pytest.MonkeyPatch) ->
     reading.set()
     assert not saving.begun.wait(0.05)
     assert saving.written == 0
+
+
+def test_the_defaults_are_those_of_the_training() -> None:
+    assert training_settings(DEFAULTS) == TrainingSettings()
+
+
+def test_a_target_that_can_be_written_is_fine(tmp_path: Path) -> None:
+    check_target(str(tmp_path / 'model.npz'))

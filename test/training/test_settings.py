@@ -39,3 +39,18 @@ def test_nonsense_is_refused(values: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
         TrainingSettings(**values)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'values',
+    [
+        {'rate_hz': 0.1},
+        {'rate_hz': 1000.0},
+        {'window': 2, 'states': 2, 'neighbours': 2, 'dimension': 2},
+        {'horizons': (0,)},
+        {'persistence': 1e-3, 'sharpness': 1e-3, 'bandwidth_factor': 1e-3, 'ridge': 1e-3},
+    ],
+)
+def test_the_ends_of_the_ranges_are_allowed(values: dict[str, Any]) -> None:
+    settings = TrainingSettings(**values)
+    assert {name: getattr(settings, name) for name in values} == values

@@ -12,6 +12,7 @@ import pytest
 
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.summary import (
+    count_all_laps,
     lag_summary,
     lap_notes,
     measure_drives,
@@ -67,3 +68,8 @@ def test_a_model_remembers_laps_and_lag(drive: Callable[..., Recording]) -> None
     assert row['found_s'] == pytest.approx(0.2, abs=0.003)
     assert row['corrected_s'] == 0.2
     assert [note for note in summary['notes'] if note.startswith('there are 2.5 laps')]
+
+
+def test_the_laps_of_all_recordings_count(drive: Callable[..., Recording]) -> None:
+    drives = measure_drives([drive(seconds=20.0), drive(), drive(seconds=6.0)])
+    assert count_all_laps(drives) == pytest.approx(2.5 + 6.0, abs=0.2)

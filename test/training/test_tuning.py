@@ -362,3 +362,11 @@ def test_what_is_left_may_be_too_short(
     tuning = tune(laps, settings, GIVEN)
     assert tuning.settings == settings
     assert 'only 3 ticks' in tuning.summary['note']
+
+
+def test_without_a_clear_gain_nothing_changes(
+    spectral: TrainingSettings, alike: Callable[[float], Trial]
+) -> None:
+    best, table = climb(spectral, lambda each: alike(1.0 - 0.01 * (each != spectral)))
+    assert best == spectral
+    assert len(table) == 5

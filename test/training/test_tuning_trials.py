@@ -187,3 +187,19 @@ def test_recordings_are_set_apart(drive: Callable[..., Recording]) -> None:
     for each in (first, second):
         assert each.positions is not None
         assert each.positions.stamps[0] - each.imu.stamps[0] == 0
+
+
+def test_laps_won() -> None:
+    assert laps_won(Trial(0.9, ((0.5, 1.0, 2.0), (NAN, 0.9))), BEFORE) == (2, 4)
+
+
+def test_what_is_short_is_dropped() -> None:
+    fit, held = SPANS.split([segment(10, 10, 12), segment(150, 10, 30)], 10, 5)
+    assert [len(block) for block in held] == [6, 4]  # of the first segment 110 and 120 only
+    assert [len(part) for part in fit] == [20]
+
+
+def test_a_folder_that_is_gone(tmp_path: Path, usual: TrainingSettings) -> None:
+    journal = Journal(tmp_path / 'none' / 'm', 'key')
+    with pytest.raises(InputError, match='the trials cannot be written'):
+        journal.keep(usual, Failure('why'))
