@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Learn a TPSR from samples that are all there, or online without cutting anything off; merge two.
-
-The batch is eq. 5, 6 and 7 of Boots & Gordon 2011.
-"""
+"""Learn a TPSR all at once (Boots & Gordon 2011, eq. 5, 6 and 7) or exactly online; merge two."""
 
 from __future__ import annotations
 
