@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metadata for colcon and pip: all of it is here, because setuptools 59 to 79 agree on this."""
 
+import os
 from pathlib import Path
+import subprocess
+import sys
 
 from setuptools import find_packages, setup
+from setuptools.command.develop import develop
+from setuptools.command.install import install
 
 NAME = 'two_manifold_ros'
 NODES = ('filter_node', 'slot_car_node', 'trainer_node', 'updater_node')
@@ -25,6 +30,32 @@ ROS = (
     'ros-jazzy-std-srvs==5.3.6',
     'ros-jazzy-visualization-msgs==5.3.6',
 )
+
+
+class Install(install):
+    """Compile the loops as well, where colcon installs into the workspace of a robot."""
+
+    def run(self) -> None:
+        """Install, then warm the cache of this user; nodes do without, in more time."""
+        super().run()
+        if 'COLCON' in os.environ and not self.root:
+            warm_cache()
+
+
+class Develop(develop):
+    """The same with ``--symlink-install``."""
+
+    def run(self) -> None:
+        """Install links, then warm the cache of this user."""
+        super().run()
+        if 'COLCON' in os.environ and not self.uninstall:
+            warm_cache()
+
+
+def warm_cache() -> None:
+    """Run ``two-manifold compile`` on these sources: compiled code knows no paths."""
+    program = 'from two_manifold_ros.cli.main import main; main(["compile"])'
+    subprocess.run([sys.executable, '-c', program], cwd=Path(__file__).parent, check=False)
 
 
 def files(pattern: str) -> list[str]:
@@ -54,6 +85,7 @@ setup(
         'Programming Language :: Python :: 3',
         'Typing :: Typed',
     ],
+    cmdclass={'install': Install, 'develop': Develop},
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['py.typed']},
     data_files=[
@@ -69,8 +101,6 @@ setup(
     # NumPy and SciPy are those of Ubuntu 22.04, which has ROS 2 Humble, or newer; package.xml says
     # the same, and requirements/oldest-*.txt hold the oldest of them for newer versions of Python.
     # eigh of SciPy 1.9.2, as built for Python 3.11, writes past the end of an array (scipy#16527).
-    # numba is optional at run time (a robot's apt may lack it, and nothing here is checked there),
-    # but whoever installs by pip gets the fast path without having to know about it.
     install_requires=['setuptools', 'numpy>=1.21.5', 'scipy>=1.8,!=1.9.2', 'numba'],
     extras_require={
         # Bags, tables with progress, figures, a rival method, estimators: never needed by a node.

@@ -11,20 +11,13 @@ copy of the bytes that the step has to read (the memory bound).
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-import subprocess
-import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import Model, RouteModel
-from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
@@ -116,18 +109,9 @@ def measure_route() -> None:
     model, samples = make_model(ROUTE_WINDOW, 'route')
     assert isinstance(model, RouteModel)  # noqa: S101 - which the method makes
     ours_us, ours_p99 = filter_us(model, samples, STEPS)
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [str(Path(folder) / name) for name in ('model.npz', 'samples.npy')]
-        save_model(model, paths[0])
-        np.save(paths[1], samples)
-        command = [sys.executable, __file__, *paths]
-        environment = {**os.environ, 'TWO_MANIFOLD_NUMBA': '0'}
-        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    arrays_us = float(done.stdout)
     print(
         f'route: P = {len(model.route.noise)}, d = {len(model.series)}, k = {model.states}, '
-        f'{len(HORIZONS)} horizons: ours {ours_us:6.1f} us (99 %: {ours_p99:.1f}), '
-        f'NumPy {arrays_us:8.1f} us ({arrays_us / ours_us:.0f} x ours)'
+        f'{len(HORIZONS)} horizons: ours {ours_us:6.1f} us (99 %: {ours_p99:.1f})'
     )
 
 
@@ -166,11 +150,7 @@ def measure(window: int) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) == 3:
-        model, samples = load_model(sys.argv[1]), np.load(sys.argv[2])
-        print(filter_us(model, samples, FEW_STEPS)[0])
-        return
-    print(f'filter step, {"numba" if HAVE_NUMBA else "NumPy"}; to reach: 30 us at w = 150')
+    print('filter step; to reach: 30 us at w = 150')
     measure_route()
     for window in WINDOWS:
         measure(window)

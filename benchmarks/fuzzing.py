@@ -89,7 +89,7 @@ def _slice(name: str, folder: str, executions: int, seed: int) -> subprocess.Com
     command = [sys.executable, str(Path(sys.argv[0]).resolve()), '--inside', name]
     command += ['--seed', str(seed % 2**31), '--executions', str(executions)]
     # Compiled loops are not instrumented, and without them an index out of range is told.
-    variables = {'TWO_MANIFOLD_NUMBA': '0', 'OPENBLAS_NUM_THREADS': '1'} | dict(os.environ)
+    variables = {'NUMBA_DISABLE_JIT': '1', 'OPENBLAS_NUM_THREADS': '1'} | dict(os.environ)
     return subprocess.run(
         command, cwd=folder, env=variables, stderr=subprocess.PIPE, text=True, check=False
     )

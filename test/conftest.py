@@ -12,11 +12,6 @@ from two_manifold_ros.threads import one_blas_thread
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()
 
-from compiled_once import keep_compiled
-
-# Likewise before anything that compiles loops.
-keep_compiled()
-
 import hypothesis
 import numpy as np
 from other_models import small_tpsr

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def training(monkeypatch: pytest.MonkeyPatch) -> Iterator[TrainingProcess]:
-    # Compiling in every process would take most of the time.
-    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', '0')
+def training() -> Iterator[TrainingProcess]:
     training = TrainingProcess()
     yield training
     training.close()
@@ -120,9 +118,8 @@ def test_closing_it_while_it_starts_leaves_nothing_behind(
 
 
 def test_it_ends_in_the_middle_of_a_training_when_its_parent_is_killed(
-    slot_car_laps: tuple[Recording, Recording], monkeypatch: pytest.MonkeyPatch
+    slot_car_laps: tuple[Recording, Recording],
 ) -> None:
-    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', '0')
     context = multiprocessing.get_context('spawn')
     ours, its = context.Pipe()
     parent = context.Process(target=train_for_long, args=(its, slot_car_laps[0]))

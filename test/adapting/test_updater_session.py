@@ -275,11 +275,8 @@ def test_what_learns_follows_the_input_unless_it_is_chosen() -> None:
         learner_name(chosen(learner='map', input='image'))
 
 
-def test_each_learner_of_a_map_trains_in_a_process_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_learner_of_a_map_trains_in_a_process_of_its_own() -> None:
     """To go on with another one ends what the one before has begun, and nothing else."""
-    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', '0')
     values = chosen(learner='map')
     make = learner_maker(values, stream_head(values, '/imu'))
     before, after = make(), make()

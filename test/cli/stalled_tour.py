@@ -10,7 +10,7 @@ import sys
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli import demo
+from two_manifold_ros import demo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

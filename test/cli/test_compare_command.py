@@ -156,8 +156,7 @@ def test_as_a_process_with_two_methods_at_a_time(ellipse_bags: list[str], tmp_pa
     for jobs in '12':
         command = [sys.executable, '-c', RUN, 'compare', ellipse_bags[0], *QUICK, '--jobs', jobs]
         folder = tmp_path / jobs
-        # Compiling would take most of the time.
-        surroundings = {'XDG_CACHE_HOME': str(folder), 'TWO_MANIFOLD_NUMBA': '0'}
+        surroundings = {'XDG_CACHE_HOME': str(folder)}
         done = subprocess.run(
             command, capture_output=True, text=True, check=True, env=os.environ | surroundings
         )

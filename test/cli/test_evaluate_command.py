@@ -242,12 +242,8 @@ def test_bad_files_are_named(
     assert f'{metadata}: the model is refused' in refused(scores(metadata, [slot_car_bag]), capsys)
 
 
-def test_as_a_process(
-    model_file: Path, slot_car_bag: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_as_a_process(model_file: Path, slot_car_bag: Path) -> None:
     """The entry point itself: pure JSON on standard output, status 2 and one line on bad input."""
-    # Compiling would take most of the time.
-    monkeypatch.setenv('TWO_MANIFOLD_NUMBA', '0')
     program = [sys.executable, '-c', RUN]
     arguments = scores(model_file, [slot_car_bag], '--until', '10', '--json')
     good = subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.cli.demo import NOT_RECEIVED, PublishedRun, read_run, with_published
+from two_manifold_ros.demo import NOT_RECEIVED, PublishedRun, read_run, with_published
 from two_manifold_ros.evaluation.evaluate import FilterRun
 from two_manifold_ros.interface.messages import header
 from two_manifold_ros.recordings.bag_writer import BagWriter

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.demo import Stages
+from two_manifold_ros.demo import Stages
 
 if TYPE_CHECKING:
     import pytest

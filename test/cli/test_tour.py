@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 import subprocess
 import sys
@@ -13,18 +12,15 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the demo needs ROS 2')
 
-from two_manifold_ros.cli import demo
+from two_manifold_ros import demo
 from two_manifold_ros.errors import InputError
 
 
 def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path: Path) -> None:
     folder = tmp_path / 'tour'
     command = [sys.executable, str(Path(__file__).with_name('stalled_tour.py')), str(folder)]
-    # A process of its own: what this one compiled, it keeps on disk, and a loop that calls one
-    # from there rounds otherwise than one that was compiled with it. So neither side compiles.
     ended = subprocess.run(
         command,
-        env=os.environ | {'TWO_MANIFOLD_NUMBA': '0'},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

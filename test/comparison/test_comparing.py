@@ -23,7 +23,6 @@ from two_manifold_ros.comparison.comparing import (
     key_of,
     Trial,
     try_method,
-    usual_folder,
 )
 from two_manifold_ros.comparison.method import MeanPosition
 from two_manifold_ros.errors import InputError
@@ -298,23 +297,6 @@ def test_the_key_changes_with_the_source_and_the_libraries(
         patch.setattr(comparing.metadata, 'version', lambda _: '0.0')
         assert key() != before
     assert key() == before
-
-
-def test_the_folder_is_where_the_system_wants_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
-    assert usual_folder() == tmp_path / 'two_manifold_ros' / 'comparison'
-    for unset in ('', 'relative'):
-        monkeypatch.setenv('XDG_CACHE_HOME', unset)
-        monkeypatch.setenv('HOME', '/home/somebody')
-        assert usual_folder() == Path('/home/somebody/.cache/two_manifold_ros/comparison')
-
-    def homeless() -> Path:
-        raise RuntimeError
-
-    monkeypatch.setattr(Path, 'home', homeless)
-    assert usual_folder() is None
 
 
 MEAN = 'two_manifold_ros.comparison.windows'

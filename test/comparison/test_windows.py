@@ -5,10 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-import os
-from pathlib import Path
-import subprocess
-import sys
 from typing import Any, TYPE_CHECKING
 
 from hypothesis import given
@@ -22,7 +18,6 @@ from small_trains import (
     without_positions,
 )
 
-from two_manifold_ros.comparison import windows as module
 from two_manifold_ros.comparison.method import Predictions, TrainSplit
 from two_manifold_ros.comparison.windows import (
     BeliefFilter,
@@ -30,8 +25,10 @@ from two_manifold_ros.comparison.windows import (
     choose_settings,
     FittedBelief,
     FittedNearestWindows,
+    measurement_update,
     NearestSettings,
     NearestWindows,
+    predict,
 )
 from two_manifold_ros.errors import InputError
 
@@ -197,23 +194,6 @@ def test_no_segment_as_long_as_a_window() -> None:
         BeliefFilter(BeliefSettings(window=12)).fit(train_of(wander(0, 11), wander(1, 5)))
 
 
-def test_without_numba_the_positions_are_the_same(tmp_path: Path) -> None:
-    script = (
-        'import numpy as np\n'
-        'from small_trains import train_of, wander\n'
-        'from two_manifold_ros.comparison.windows import BeliefFilter, BeliefSettings\n'
-        'fitted = BeliefFilter(BeliefSettings(window=3)).fit(train_of(wander(0, 60)))\n'
-        f'np.save({str(tmp_path / "told.npy")!r}, fitted.predict(wander(1, 30)).positions)\n'
-    )
-    here = Path(__file__).resolve()
-    places = [str(here.parent), str(here.parents[2]), os.environ.get('PYTHONPATH', '')]
-    environment = os.environ | {'TWO_MANIFOLD_NUMBA': '0', 'PYTHONPATH': os.pathsep.join(places)}
-    subprocess.run([sys.executable, '-c', script], env=environment, check=True)
-    fitted = BeliefFilter(BeliefSettings(window=3)).fit(train_of(wander(0, 60)))
-    expected = fitted.predict(wander(1, 30)).positions
-    np.testing.assert_allclose(np.load(tmp_path / 'told.npy'), expected, rtol=1e-9)
-
-
 USUAL = {'window': 20, 'temperature': 1.0, 'stay': 0.1, 'skip': 0.1, 'jump': 0.01, 'power': 2}
 
 
@@ -297,9 +277,6 @@ AGES = np.array([0, 1, 2, 3, 4, 0, 1, 0, 0, 1, 2, 3])
 N = len(AGES)
 RNG = np.random.default_rng(0)
 
-both_moves = pytest.mark.parametrize('move', [module._predict_loops, module._predict_arrays])
-both_weighs = pytest.mark.parametrize('weigh', [module._update_loops, module._update_arrays])
-
 
 def chain(stay: float, skip: float, jump: float) -> np.ndarray:
     """Return the probabilities of going from a row's tick to a column's, each row a sum of one."""
@@ -313,37 +290,30 @@ def chain(stay: float, skip: float, jump: float) -> np.ndarray:
     return (1.0 - jump) * matrix + jump / N
 
 
-@both_moves
 @pytest.mark.parametrize(
     ('stay', 'skip', 'jump'),
     [(0.1, 0.2, 0.01), (0.0, 0.0, 1e-4), (0.0, 1.0, 0.1), (1.0, 0.0, 1.0)],
 )
-def test_moving_is_the_markov_chain(
-    move: Callable[..., None], stay: float, skip: float, jump: float
-) -> None:
+def test_moving_is_the_markov_chain(stay: float, skip: float, jump: float) -> None:
     weights = RNG.dirichlet(np.full(N, 0.3))
     moved = np.empty(N)
-    move(weights, AGES, stay, skip, jump, moved)
+    predict(weights, AGES, stay, skip, jump, moved)
     np.testing.assert_allclose(moved, weights @ chain(stay, skip, jump), atol=1e-15)
     assert moved.sum() == pytest.approx(1.0)
     assert moved.min() >= jump / N * (1.0 - 1e-9)
 
 
-@both_weighs
-def test_weighing_is_the_formula(weigh: Callable[..., None]) -> None:
+def test_weighing_is_the_formula() -> None:
     weights, distances = RNG.dirichlet(np.ones(N)), RNG.uniform(3.0, 9.0, N)
     expected = weights * np.exp(-distances / (2.0 * 0.7))
-    weigh(weights, distances, 0.7)
+    measurement_update(weights, distances, 0.7)
     np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-12)
 
 
-@both_weighs
 @given(st.lists(st.floats(0.0, 1e12), min_size=N, max_size=N), st.floats(1e-6, 1e6))
-def test_no_weight_is_ever_lost(
-    weigh: Callable[..., None], distances: list[float], temperature: float
-) -> None:
+def test_no_weight_is_ever_lost(distances: list[float], temperature: float) -> None:
     weights = np.full(N, 1e-8)
     weights[-1] = 1.0
-    weigh(weights, np.array(distances), temperature)
+    measurement_update(weights, np.array(distances), temperature)
     assert weights.sum() == pytest.approx(1.0)
     assert (weights**4 > 0.0).all()

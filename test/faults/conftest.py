@@ -69,8 +69,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, He
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
         patch.setenv('PYTHONUNBUFFERED', '1')
-        # Compiling in every process would take most of the time of these tests.
-        patch.setenv('TWO_MANIFOLD_NUMBA', '0')
         yield path, drive
 
 

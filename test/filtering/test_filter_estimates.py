@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.ticks.novelty import UNFAMILIAR
@@ -227,7 +226,6 @@ def compiled() -> dict[tuple[str, str], int]:
     }
 
 
-@pytest.mark.skipif(not HAVE_NUMBA, reason='nothing is compiled without numba')
 @pytest.mark.parametrize('kind', ['slot_car_model', 'spectral_model', 'tpsr_model'])
 def test_no_sample_waits_for_a_compiler(
     kind: str, request: pytest.FixtureRequest, stream: Stream

@@ -6,9 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from filter_runs import bits, CAUSES, feed, numbers, set_aside, shifted, stamps
@@ -18,9 +15,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -34,7 +29,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
     Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
-    from pathlib import Path
 
 
 SECOND = 1_000_000_000
@@ -263,53 +257,3 @@ def test_any_sample_may_end_a_tick_while_a_jump_waits(
     assert live.tick_ends > 0
     live.push(stream[50][0] - 9 * SECOND, stream[50][1])
     assert live.tick_ends == 0
-
-
-PROGRAM = """
-import sys
-import numpy as np
-from two_manifold_ros.acceleration import HAVE_NUMBA
-from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.model_file import load_model
-
-assert not HAVE_NUMBA
-model, stream, output = sys.argv[1:]
-given = np.load(stream)
-live = Filter(load_model(model))
-found = [
-    estimate
-    for stamp, sample in zip(given['stamps'].tolist(), given['samples'])
-    for estimate in live.push(stamp, sample)
-]
-np.savez(
-    output,
-    stamps=[each.stamp_ns for each in found],
-    **{
-        name: [getattr(each, name) for each in found]
-        for name in ('state', 'positions', 'covariances', 'velocity', 'evidence', 'familiarity')
-    },
-)
-"""
-
-
-@pytest.mark.skipif(not HAVE_NUMBA, reason='numba is not installed: there is nothing to compare')
-@pytest.mark.parametrize('kind', ['slot_car_model', 'spectral_model'])
-def test_the_same_numbers_without_numba(
-    kind: str, stream: Stream, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    model: Model = request.getfixturevalue(kind)
-    save_model(model, tmp_path / 'model')
-    np.savez(
-        tmp_path / 'stream.npz',
-        stamps=np.array([stamp for stamp, _ in stream]),
-        samples=np.array([sample for _, sample in stream]),
-    )
-    names = [str(tmp_path / name) for name in ('model', 'stream.npz', 'found.npz')]
-    environment = os.environ | {'TWO_MANIFOLD_NUMBA': '0', 'PYTHONPATH': os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, '-c', PROGRAM, *names], env=environment, check=True)
-    usual = feed(Filter(model), stream)
-    with np.load(tmp_path / 'found.npz') as found:
-        assert found['stamps'].tolist() == stamps(usual)
-        for name in set(found.files) - {'stamps'}:
-            wanted = np.array([getattr(each, name) for each in usual])
-            np.testing.assert_allclose(found[name], wanted, rtol=1e-6, atol=1e-8)

@@ -1,19 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A small HMM learned by the package's own parts from a noisy lap; also run on its own."""
+"""A small HMM learned by the package's own parts from a noisy lap."""
 
 from dataclasses import dataclass
-import sys
 
 import numpy as np
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.hse_hmm.belief import Belief
-from two_manifold_ros.hse_hmm.readout import SharpenedReadout, training_targets
+from two_manifold_ros.hse_hmm.readout import training_targets
 from two_manifold_ros.hse_hmm.tables import build_tables, make_ridge_kernel, RawKernel, Tables
 from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 from two_manifold_ros.manifold.selection import make_learner
-from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
 
 WIDTH = 12
@@ -73,29 +70,3 @@ def learn(kernel: str = 'laplacian-eigenmap') -> Small:
         series,
         training.pasts.starts,
     )
-
-
-def closed_loop() -> np.ndarray:
-    """Filter a third segment with both operators; all outputs tick after tick, in one array."""
-    small = learn()
-    observations, _ = drive(200, 2)
-    readout = SharpenedReadout(small.targets, np.ones(small.targets.shape[1]))
-    rows = []
-    for ridge in (None, 0.3):
-        belief = small.belief(ridge)
-        for observation in observations:
-            evidence = belief.update(observation)
-            means, covariances = readout.read(belief.weights, belief.state)
-            rows += [[evidence], belief.state, means.ravel(), covariances.ravel()]
-    window = SlidingWindow(small.series, small.starts, WIDTH)
-    for observation in observations:
-        window.push(observation)
-        if window.full:
-            rows.append(np.array(window.nearest_and_mean()))
-    return np.concatenate(rows)
-
-
-if __name__ == '__main__':
-    if HAVE_NUMBA:
-        sys.exit('this should run without numba')
-    np.save(sys.argv[1], closed_loop())

@@ -5,16 +5,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-import os
-from pathlib import Path
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from small_hmm import closed_loop, drive, learn, Small
+from small_hmm import drive, learn, Small
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.hse_hmm.belief import (
     Belief,
     gaussian_factors,
@@ -324,17 +319,3 @@ def test_turned_positions_turn_the_answers(small: Small) -> None:
     np.testing.assert_allclose(turned_means, means @ turn.T, atol=1e-12)
     np.testing.assert_allclose(turned_covariances, turn @ covariances @ turn.T, atol=1e-12)
     np.testing.assert_array_equal(turned_states, states)
-
-
-@pytest.mark.skipif(not HAVE_NUMBA, reason='numba is not installed or switched off')
-def test_the_same_without_numba(tmp_path: Path) -> None:
-    answers = tmp_path / 'answers.npy'
-    script = Path(__file__).with_name('small_hmm.py')
-    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get('PYTHONPATH', '')])
-    subprocess.run(
-        [sys.executable, str(script), str(answers)],
-        env={**os.environ, 'TWO_MANIFOLD_NUMBA': '0', 'PYTHONPATH': path},
-        check=True,
-        timeout=60,
-    )
-    np.testing.assert_allclose(np.load(answers), closed_loop(), rtol=1e-9, atol=1e-9)

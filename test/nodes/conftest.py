@@ -29,8 +29,6 @@ def domain() -> Iterator[str]:
     patch.setenv('ROS_DOMAIN_ID', number)
     patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     patch.setenv('PYTHONUNBUFFERED', '1')
-    # Compiling in every process would take most of the time of these tests.
-    patch.setenv('TWO_MANIFOLD_NUMBA', '0')
     yield number
     patch.undo()
 

@@ -9,7 +9,6 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from sensor_msgs.msg import Imu
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import choose_frames, messages_of
 from two_manifold_ros.interface.parameters import FilterParameters
@@ -69,8 +68,6 @@ def connect(talk: Talk, health: Health) -> Publisher:
 
 def expected(drive: SlotCarRun, path: Path) -> dict[str, list[dict[str, Any]]]:
     """Return what replaying the same samples offline would publish."""
-    # The node computes without numba too.
-    assert not HAVE_NUMBA
     model = load_model(path)
     machine, frames = Filter(model, FilterParameters.particles_rate_hz), choose_frames(model)
     published: dict[str, list[dict[str, Any]]] = {}

@@ -33,7 +33,7 @@ case $* in
     ;;
 "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
 --version) echo "Python ${VERSION:-3.11.2}" ;;
-"-m two_manifold_ros.cli.demo"*) pwd && env ;;
+"-m two_manifold_ros.demo"*) pwd && env ;;
 esac
 """
 BEGUN = {'PATH': '/usr/bin:/bin', 'LC_ALL': 'C'}
@@ -228,7 +228,7 @@ def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine: Machin
     assert f'AMENT_PREFIX_PATH={environment}' in done.stdout.splitlines()
     assert not [name for name in leaks if f'{name}={leaks[name]}' in done.stdout]
     assert 'Leaving the sourced ROS 2 jazzy aside' in done.stdout
-    assert machine.notes.read_text().endswith('-m two_manifold_ros.cli.demo --out a b\n')
+    assert machine.notes.read_text().endswith('-m two_manifold_ros.demo --out a b\n')
 
 
 def test_environment_can_be_elsewhere(machine: Machine) -> None:

@@ -56,7 +56,6 @@ class SimulatedNode(NodeProcess):
             **os.environ,
             'ROS_DOMAIN_ID': str(domain),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-            'TWO_MANIFOLD_NUMBA': '0',
         }
         remappings = ('-r', f'__ns:={place}/{name}', '-r', f'imu:={place}/imu')
         super().__init__('filter_node', *remappings, model=model, use_sim_time='true')
@@ -180,15 +179,14 @@ def settled(topic: str, messages: list[bytes]) -> list[bytes]:
 
 
 def replayed(model: Path, bag: Path, output: Path) -> Heard:
-    """Return what `two-manifold replay` writes, computed as the nodes do: without numba."""
+    """Return what `two-manifold replay` writes, computed as the nodes do."""
     from rosbags.highlevel import AnyReader  # noqa: PLC0415 - an extra
 
     program = 'from two_manifold_ros.cli.main import main; raise SystemExit(main())'
     arguments = ['replay', str(model), str(bag), '-o', str(output), '--json']
-    environment = {**os.environ, 'TWO_MANIFOLD_NUMBA': '0'}
     subprocess.run(
         [sys.executable, '-c', program, *arguments],
-        cwd=CHECKOUT, env=environment, check=True, stdout=subprocess.DEVNULL,
+        cwd=CHECKOUT, check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     found: Heard = {topic: [] for topic in KINDS}
     with AnyReader([output]) as reader:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from small_route import leads_to, PLACES, small_route
 
-from two_manifold_ros.route import array_steps, steps, updating
 from two_manifold_ros.route import belief as belief_module
+from two_manifold_ros.route import steps, updating
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.route import (
     HYPOTHESES,
@@ -35,43 +35,21 @@ if TYPE_CHECKING:
 DROPPED = 2e-3
 """Probability that all dropped places may have had."""
 
-KERNELS = {
-    updating: ('move', 'switch', 'measure', 'weigh', 'take_features', 'whiten', 'mean_state'),
-    belief_module: ('mean_state', 'sum_targets', 'follow_offsets'),
-}
-"""Functions that have a NumPy twin, where they are called."""
+
+def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run what is compiled as its source says."""
+    for home in (steps, updating, belief_module):
+        for name, found in list(vars(home).items()):
+            monkeypatch.setattr(home, name, getattr(found, 'py_func', found))
 
 
-def use(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    """Run compiled, as the loops are written, or as arrays."""
-    for module, names in KERNELS.items():
-        for name in names:
-            loops = getattr(steps, name, None) or getattr(updating, f'{name}_loops')
-            found = getattr(array_steps, name) if form == 'arrays' else loops
-            # Compiled ones do not see what a test changes.
-            found = getattr(found, 'py_func', found) if form == 'plain' else found
-            monkeypatch.setattr(module, name, found)
-    if form != 'compiled':
-        for name in ('predict', 'update'):
-            whole = getattr(updating, name)
-            whole = getattr(whole, 'py_func', whole)
-            monkeypatch.setattr(updating, name, whole)
-            monkeypatch.setattr(belief_module, name, whole)
-
-
-@pytest.fixture(params=['compiled', 'arrays'])
-def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run compiled, and as where there is no compiler."""
-    use(monkeypatch, request.param)
-
-
-@pytest.fixture(params=['plain', 'arrays'])
-def exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drop nothing."""
-    use(monkeypatch, request.param)
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drop nothing: compiled functions do not see what a test changes, so they are interpreted."""
     unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
-    for home in (steps, array_steps, updating):
-        monkeypatch.setattr(home, 'LIMITS', unlimited)
+    monkeypatch.setattr(steps, 'LIMITS', unlimited)
+    monkeypatch.setattr(updating, 'LIMITS', unlimited)
+    interpret(monkeypatch)
 
 
 def observations(ticks: int, seed: int = 1) -> np.ndarray:
@@ -186,7 +164,6 @@ def test_readings_against_sums_over_all_cells() -> None:
     np.testing.assert_allclose(belief.state, weights.sum(axis=1) @ route.states, atol=1e-9)
 
 
-@pytest.mark.usefixtures('kernels')
 def test_what_is_dropped_is_not_missed() -> None:
     """A vehicle goes round, clearly seen, until most places are out of the question."""
     exchanges, jumps = exchanges_for(0.1, 5.0)
@@ -263,7 +240,6 @@ def test_who_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
     assert pace == pytest.approx(pull * seconds / 2.0, rel=0.15)
 
 
-@pytest.mark.usefixtures('kernels')
 @pytest.mark.parametrize(('spread', 'sharpness'), [(0.1, 0.1), (2.0, 0.3), (10.0, 1.0)])
 def test_sums_are_one_and_evidence_is_a_share(spread: float, sharpness: float) -> None:
     belief = RouteBelief(small_route(spread=spread, sharpness=sharpness))
@@ -276,7 +252,6 @@ def test_sums_are_one_and_evidence_is_a_share(spread: float, sharpness: float) -
             assert_consistent(belief)
 
 
-@pytest.mark.usefixtures('kernels')
 def test_an_observation_far_from_everything_is_survived() -> None:
     belief = RouteBelief(small_route())
     for size in (1e3, 1e8, 1e30):
@@ -284,7 +259,6 @@ def test_an_observation_far_from_everything_is_survived() -> None:
         assert_consistent(belief)
 
 
-@pytest.mark.usefixtures('kernels')
 def test_what_fits_nothing_at_all_starts_anew() -> None:
     """As if nothing had been before it."""
     belief, fresh = RouteBelief(small_route()), RouteBelief(small_route())
@@ -298,7 +272,6 @@ def test_what_fits_nothing_at_all_starts_anew() -> None:
         np.testing.assert_array_equal(belief.chances, fresh.chances)
 
 
-@pytest.mark.usefixtures('kernels')
 @pytest.mark.parametrize('mode', [OFF, OFF_NEW, None])
 def test_readings_when_all_is_off_the_route(mode: int | None) -> None:
     belief = RouteBelief(small_route())
@@ -345,7 +318,7 @@ def test_the_same_bits_twice() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_arrays_say_what_loops_say_of_a_drive(
+def test_compiled_code_says_what_its_source_says(
     route: Route, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tick by tick over a stop, a gap, a move and another road, with all that is dropped."""
@@ -354,24 +327,21 @@ def test_arrays_say_what_loops_say_of_a_drive(
     stops = np.zeros((2, len(route.noise)))
     stops[:, 200:230] = [[0.1], [0.05]]
     route = replace(route, stops=stops)
-    halt = circuit.halting(before=60, standing=20, after=20, seed=1).observations
-    moved = circuit.drive(np.full(60, 0.1), seed=2, begin=0.6).observations
-    seen = np.concatenate([halt, moved, -halt[:60]])
-    told: list[list[np.ndarray]] = []
-    counts = []
-    for form in ('compiled', 'arrays'):
-        use(monkeypatch, form)
+    halt = circuit.halting(before=30, standing=10, after=10, seed=1).observations
+    moved = circuit.drive(np.full(20, 0.1), seed=2, begin=0.6).observations
+    seen = np.concatenate([halt, moved, -halt[:20]])
+
+    def follow() -> list[np.ndarray]:
         belief = RouteBelief(route)
         rows = []
         for tick, observation in enumerate(seen):
-            if tick == 110:
+            if tick == 55:
                 belief.skip(12)
-            evidence = belief.update(observation)
-            counts.append(np.count_nonzero(belief.chances.any(axis=1)))
-            means, covariances = belief.read()
-            told_now = [evidence, belief.on_route, belief.unlike]
-            arrays = belief.chances, belief.state, means, covariances
-            rows.append(np.concatenate([told_now, *(each.ravel() for each in arrays)]))
-        told.append(rows)
-    np.testing.assert_allclose(told[0], told[1], rtol=1e-8, atol=1e-8)
-    assert min(counts) < 0.2 * len(route.noise)
+            numbers = [belief.update(observation), belief.on_route, belief.unlike]
+            arrays = belief.chances, belief.state, *belief.read()
+            rows.append(np.concatenate([numbers, *(each.ravel() for each in arrays)]))
+        return rows
+
+    compiled = follow()
+    interpret(monkeypatch)
+    np.testing.assert_allclose(compiled, follow(), rtol=1e-8, atol=1e-8)

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from small_route import PLACES, small_route
 
-from two_manifold_ros.route import array_steps, updating
-from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route.belief import RouteBelief, SensorOffsets
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, STANDS
 
@@ -21,14 +19,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.route import Route
 
 EVERY = np.arange(PLACES, dtype=np.uint32)
-
-
-@pytest.fixture(params=['compiled', 'arrays'])
-def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run compiled, and as where there is no compiler."""
-    arrays = request.param == 'arrays'
-    chosen = array_steps.follow_offsets if arrays else updating.follow_offsets_loops
-    monkeypatch.setattr(belief_module, 'follow_offsets', chosen)
 
 
 def small(shift: float = 0.1) -> Route:
@@ -48,7 +38,6 @@ def settled(place: int, pace: float = 1.0, chance: float = 1.0) -> tuple[np.ndar
     return chances, paces
 
 
-@pytest.mark.usefixtures('kernel')
 def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
     here, rng = small(), np.random.default_rng(2)
     followed, mean = SensorOffsets(here), np.zeros(here.channels)
@@ -74,7 +63,6 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
         np.testing.assert_allclose(followed.applied, wanted, atol=1e-12)
 
 
-@pytest.mark.usefixtures('kernel')
 @pytest.mark.parametrize(('off', 'left'), [(1.0, 0.01), (0.2, 0.05), (0.09, 0.09)])
 def test_what_is_beyond_the_usual_shifts_is_taken_off(off: float, left: float) -> None:
     here = small()
@@ -87,7 +75,6 @@ def test_what_is_beyond_the_usual_shifts_is_taken_off(off: float, left: float) -
     assert not followed.applied.any()
 
 
-@pytest.mark.usefixtures('kernel')
 def test_who_is_not_on_the_route_forgets_and_a_blow_is_no_offset() -> None:
     here = small()
     followed = SensorOffsets(here)
@@ -109,7 +96,6 @@ def test_who_is_not_on_the_route_forgets_and_a_blow_is_no_offset() -> None:
     assert not followed.applied.any()
 
 
-@pytest.mark.usefixtures('kernel')
 def test_of_channels_that_are_not_known_to_drift_nothing_is_taken_off() -> None:
     here = small(0.0)
     followed = SensorOffsets(here)

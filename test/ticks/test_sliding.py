@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances of the live window: the recursion, mathematics (8.3), against direct ones."""
 
-from collections.abc import Callable
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks import sliding as module
 from two_manifold_ros.ticks.sliding import direct_distances, nearest, slide, SlidingWindow
 
 
@@ -35,8 +32,7 @@ def test_recursion_stays_exact(width: int) -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize('move', [module.slide_loops, module.slide_arrays])
-def test_rounding_makes_no_distance_negative(move: Callable[..., None]) -> None:
+def test_rounding_makes_no_distance_negative() -> None:
     # Large differences come in and go out again, and what is left of their sum is rounding.
     rng = np.random.default_rng(2)
     series, stream = np.ones((2, 120)), np.ones((2, 120))
@@ -44,7 +40,7 @@ def test_rounding_makes_no_distance_negative(move: Callable[..., None]) -> None:
     stream[:, :60] = 1e3 * rng.normal(size=(2, 60))
     found = direct_distances(series, stream[:, :10])
     for position in range(1, 111):
-        move(found, series, stream, position, 10)
+        slide(found, series, stream, position, 10)
         assert found.min() >= 0.0
     np.testing.assert_allclose(found[60:], 0.0, atol=1e-6)
 
@@ -54,18 +50,6 @@ def test_direct_distances() -> None:
     window = series[:, 9:16] + 1.0
     expected = naive.window_distances(series, window)
     np.testing.assert_allclose(direct_distances(series, window), expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize('width', [1, 7])
-def test_compiled_and_numpy_forms_agree(width: int) -> None:
-    series = two_segments(90)
-    stream = np.random.default_rng(3).normal(size=(3, 60))
-    compiled = direct_distances(series, stream[:, :width])
-    arrays = compiled.copy()
-    for position in range(1, 60 - width + 1):
-        module.slide_loops(compiled, series, stream, position, width)
-        module.slide_arrays(arrays, series, stream, position, width)
-        np.testing.assert_allclose(compiled, arrays, rtol=1e-10)
 
 
 SERIES = np.random.default_rng(0).normal(size=(2, 40))
@@ -126,12 +110,6 @@ def test_window_longer_than_the_slack_of_its_buffer() -> None:
             newest = stream[tick - width + 1 : tick + 1].T
             expected = naive.window_distances(series, newest)[starts]
             np.testing.assert_allclose(window.distances(), expected, rtol=1e-9)
-
-
-def test_compiled_and_numpy_forms_agree_of_sliding() -> None:
-    distances = np.random.default_rng(4).normal(size=50)
-    wanted = module.nearest_and_mean_arrays(distances, STARTS)
-    assert module.nearest_and_mean_loops(distances, STARTS) == pytest.approx(wanted, rel=1e-12)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 40))

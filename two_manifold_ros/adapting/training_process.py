@@ -151,7 +151,6 @@ def _work(pipe: Connection, method: str) -> None:
     with suppress(OSError):
         # Importing, compiling and training take what the filters leave of a busy robot.
         os.nice(10)
-    from two_manifold_ros.acceleration import HAVE_NUMBA  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
     from two_manifold_ros.simulation.slot_car_run import (  # noqa: PLC0415
         run_to_recording,
@@ -160,9 +159,8 @@ def _work(pipe: Connection, method: str) -> None:
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
-    if HAVE_NUMBA:
-        laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
-        train_model([run_to_recording(laps)], TrainingSettings(method=method))
+    laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
+    train_model([run_to_recording(laps)], TrainingSettings(method=method))
     with suppress(EOFError, OSError):
         while True:
             recordings, settings = pipe.recv()

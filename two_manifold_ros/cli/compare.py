@@ -26,7 +26,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.cli.train import parse_horizons
-from two_manifold_ros.comparison.comparing import Cache, compare, usual_folder
+from two_manifold_ros.comparison.comparing import Cache, compare
 from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
@@ -35,6 +35,7 @@ from two_manifold_ros.comparison.protocol import (
     SHARE,
     SLOT_CAR,
 )
+from two_manifold_ros.compilation import cache_folder
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -230,7 +231,7 @@ HELP = (
     'the rest, and write tables of errors: at all ticks, also those that a method would withhold, '
     'and along and across the direction of travel. Of one bag the last 30 % are followed and the '
     'rest is learned from; of several bags the last is followed; --test names the bags to follow. '
-    'Trials are kept in ~/.cache/two_manifold_ros (or $XDG_CACHE_HOME), so that a second run '
+    'Trials are kept in ~/.cache/two_manifold_ros (or $TWO_MANIFOLD_CACHE), so that a second run '
     'computes only what changed.'
 )
 _DEFAULTS = TrainingSettings()
@@ -313,8 +314,8 @@ def run(args: Namespace) -> int:
     folder = _make_folder(args.output)
     plan = _plan(args)
     _warn(plan)
-    kept_in = None if args.no_cache else usual_folder()
-    cache = Cache(kept_in) if kept_in else None
+    kept_in = None if args.no_cache else cache_folder()
+    cache = Cache(kept_in / 'comparison') if kept_in else None
     with Progress('comparing') as progress:
         comparison = compare(plan, methods, cache, args.jobs, progress)
     _check_any(comparison)

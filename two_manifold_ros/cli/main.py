@@ -30,6 +30,7 @@ COMMANDS = {
     'reproduce': 'run experiments of the papers again',
     'info': 'show what is in a model file',
     'status': 'watch the nodes that run, one line each',
+    'compile': 'compile all loops now, so that nodes and commands start at once',
 }
 _BAD_INPUT = 2
 _SIGNALLED = 128

@@ -12,7 +12,6 @@ from importlib import metadata
 import json
 import multiprocessing
 from multiprocessing.connection import wait
-import os
 from pathlib import Path
 import pickle
 import platform
@@ -25,7 +24,6 @@ from typing import Any, cast, TYPE_CHECKING
 import numpy as np
 from scipy.sparse.linalg import ArpackError
 
-from two_manifold_ros.acceleration import HAVE_NUMBA
 from two_manifold_ros.comparison.method import fit_linear_track
 from two_manifold_ros.comparison.outcome import Comparison, Failure, grade, Trial
 from two_manifold_ros.errors import InputError
@@ -121,17 +119,6 @@ def _explain(error: Exception) -> str:
     )
 
 
-def usual_folder() -> Path | None:
-    """Return the folder for caches that the user's system prescribes (XDG), if there is one."""
-    base = Path(os.environ.get('XDG_CACHE_HOME', ''))
-    if not base.is_absolute():
-        try:
-            base = Path.home() / '.cache'
-        except RuntimeError:
-            return None
-    return base / 'two_manifold_ros' / 'comparison'
-
-
 def key_of(method: Method, train: TrainSplit, segments: Sequence[Segment]) -> str:
     """
     Return a name for all that a trial depends on.
@@ -147,7 +134,7 @@ def key_of(method: Method, train: TrainSplit, segments: Sequence[Segment]) -> st
     # Pickled to be hashed only; nothing is ever unpickled.
     digest.update(pickle.dumps((method, train, tuple(segments)), protocol=5))
     digest.update(fingerprint(type(method).__module__, __name__).encode())
-    digest.update(repr((sys.version, platform.machine(), HAVE_NUMBA, libraries)).encode())
+    digest.update(repr((sys.version, platform.machine(), libraries)).encode())
     return digest.hexdigest()
 
 

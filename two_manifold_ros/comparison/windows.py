@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
 from two_manifold_ros.comparison.method import Predictions
 from two_manifold_ros.comparison.protocol import choose
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.ticks.windows import lay_end_to_end
@@ -151,9 +151,26 @@ mean over ticks of little weight is still a mean; half or twice of it changes no
 
 
 @compiled
-def _predict_loops(
+def predict(
     weights: Floats, ages: Ints, stay: float, skip: float, jump: float, moved: Floats
 ) -> None:
+    """
+    Move weights along their stretches of the recording by 0, 1 or 2 ticks.
+
+    Parameters
+    ----------
+    weights : (n,)
+        Sum to one.
+    ages : (n,) int64
+        How many ticks of the same stretch come before each.
+    stay, skip
+        Probabilities of 0 and of 2 ticks; that of 1 is the rest.
+    jump
+        Probability of going anywhere. What leaves the end of a stretch goes anywhere too.
+    moved : (n,)
+        Filled; sums to one, and no entry is below ``jump / n``.
+
+    """
     step = 1.0 - stay - skip
     kept = 0.0
     for i in range(weights.size):
@@ -169,39 +186,14 @@ def _predict_loops(
         moved[i] += anywhere
 
 
-def _predict_arrays(
-    weights: Floats, ages: Ints, stay: float, skip: float, jump: float, moved: Floats
-) -> None:
-    step = 1.0 - stay - skip
-    moved[:] = stay * weights
-    moved[1:] += np.where(ages[1:] > 0, step * weights[:-1], 0.0)
-    moved[2:] += np.where(ages[2:] > 1, skip * weights[:-2], 0.0)
-    moved *= 1.0 - jump
-    moved += (1.0 - moved.sum()) / len(weights)
-
-
-predict = _predict_loops if HAVE_NUMBA else _predict_arrays
-"""
-Move weights along their stretches of the recording by 0, 1 or 2 ticks.
-
-Parameters
-----------
-weights : (n,)
-    Sum to one.
-ages : (n,) int64
-    How many ticks of the same stretch come before each.
-stay, skip
-    Probabilities of 0 and of 2 ticks; that of 1 is the rest.
-jump
-    Probability of going anywhere. What leaves the end of a stretch goes anywhere too.
-moved : (n,)
-    Filled; sums to one, and no entry is below ``jump / n``.
-
-"""
-
-
 @compiled
-def _update_loops(weights: Floats, distances: Floats, temperature: float) -> None:
+def measurement_update(weights: Floats, distances: Floats, temperature: float) -> None:
+    """
+    Multiply positive weights (n,) by exp(-D / (2 T)) in place, and normalise them to sum to one.
+
+    D are the squared distances (n,) of the live window to the training windows, T is the
+    temperature in their units.
+    """
     nearest = np.inf
     for i in range(distances.size):
         nearest = min(nearest, distances[i])
@@ -212,21 +204,6 @@ def _update_loops(weights: Floats, distances: Floats, temperature: float) -> Non
         total += weights[i]
     for i in range(weights.size):
         weights[i] /= total
-
-
-def _update_arrays(weights: Floats, distances: Floats, temperature: float) -> None:
-    logarithms = (distances.min() - distances) / (2.0 * temperature)
-    weights *= np.exp(np.maximum(logarithms, LEAST_LOGARITHM))
-    weights /= weights.sum()
-
-
-measurement_update = _update_loops if HAVE_NUMBA else _update_arrays
-"""
-Multiply positive weights (n,) by exp(-D / (2 T)) in place, and normalise them to sum to one.
-
-D are the squared distances (n,) of the live window to the training windows, T is the temperature
-in their units.
-"""
 
 
 @dataclass(frozen=True)

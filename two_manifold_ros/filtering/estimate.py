@@ -10,7 +10,7 @@ from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import EllipseLimits, StateMachine, TickDiagnostics, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, Tracker
@@ -107,7 +107,12 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
             return False
         if not (abs(b) < largest and a * c > b * b):
             return False
-    return bool(np.isfinite(means).all() and np.isfinite(state).all())
+        if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
+            return False
+    for value in state:  # noqa: SIM110 - numba compiles no generators
+        if not math.isfinite(value):
+            return False
+    return True
 
 
 @compiled

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.filtering.estimate import (
     half_axis,
     is_valid_gaussian,
@@ -260,8 +260,12 @@ class Filter:
         # Unlike enough to the training to be looked at more closely than usual input.
         swing = 2.0 * np.where(model.channels.live, model.channels.scale, 0.0)
         spare = Filter(model)
-        for tick in range(1, 2 * model.window + math.ceil(model.rate_hz)):
+        last = 2 * model.window + math.ceil(model.rate_hz)
+        for tick in range(1, last):
             spare.push(tick * model.period_ns, sample + (-1) ** tick * swing)
+        # And a gap that it coasts through.
+        spare.push(last * model.period_ns + model.max_gap_ns, sample)
+        spare.push((last + 1) * model.period_ns + model.max_gap_ns, sample)
 
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""

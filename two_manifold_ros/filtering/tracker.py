@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.route.belief import RouteBelief
@@ -194,12 +194,14 @@ def _take(
         now[total, k] += value - recent[place, k]
         recent[place, k] = value
     same = alike(recent[place], now[before])
-    now[before] = recent[place]
-    if place == width - 1:
-        # So that rounding cannot build up for ever.
-        now[total] = 0.0
-        for tick in range(width):
-            now[total] += recent[tick]
+    # One by one: compiling the assignment of a row, and the words of its errors, takes seconds.
+    for k in range(len(live)):
+        now[before, k] = recent[place, k]
+        if place == width - 1:
+            # So that rounding cannot build up for ever.
+            now[total, k] = 0.0
+            for tick in range(width):
+                now[total, k] += recent[tick, k]
     beyond = 0.0
     if count + 1 >= width:
         for k in range(len(live)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.hse_hmm.tables import RawKernel, transition
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @compiled
-def _gaussian_loops(
+def gaussian_factors(
     observations: Floats, observation: Floats, bandwidth: float, factors: Floats
 ) -> None:
     """Fill the Gaussian kernel (n,) between an observation (d,) and many (d, n)."""
@@ -62,19 +62,8 @@ def _gaussian_loops(
         factors[i] = e * e
 
 
-def _gaussian_arrays(
-    observations: Floats, observation: Floats, bandwidth: float, factors: Floats
-) -> None:
-    factors[:] = np.square(observations - observation[:, None]).sum(axis=0)
-    np.minimum(factors * (0.5 / bandwidth**2), 700.0, out=factors)
-    np.exp(-factors, out=factors)
-
-
-gaussian_factors = _gaussian_loops if HAVE_NUMBA else _gaussian_arrays
-
-
 @compiled
-def _implied_loops(table: Floats, state: Floats, weights: Floats) -> None:
+def implied_weights(table: Floats, state: Floats, weights: Floats) -> None:
     """Fill the weights (n,) of a state (k,), mathematics (3.2); table (k, n)."""
     weights[:] = 0.0
     for j in range(state.size):
@@ -83,15 +72,8 @@ def _implied_loops(table: Floats, state: Floats, weights: Floats) -> None:
             weights[i] += coefficient * table[j, i]
 
 
-def _implied_arrays(table: Floats, state: Floats, weights: Floats) -> None:
-    np.matmul(state, table, out=weights)
-
-
-implied_weights = _implied_loops if HAVE_NUMBA else _implied_arrays
-
-
 @compiled
-def _reweight_loops(weights: Floats, factors: Floats) -> tuple[float, float]:
+def reweight(weights: Floats, factors: Floats) -> tuple[float, float]:
     """Multiply weights by factors in place; return their sum and the sum of their magnitudes."""
     total = 0.0
     absolute = 0.0
@@ -103,16 +85,8 @@ def _reweight_loops(weights: Floats, factors: Floats) -> tuple[float, float]:
     return total, absolute
 
 
-def _reweight_arrays(weights: Floats, factors: Floats) -> tuple[float, float]:
-    weights *= factors
-    return float(weights.sum()), float(np.abs(weights).sum())
-
-
-reweight = _reweight_loops if HAVE_NUMBA else _reweight_arrays
-
-
 @compiled
-def _next_state_loops(table: Floats, weights: Floats, state: Floats) -> None:
+def next_state(table: Floats, weights: Floats, state: Floats) -> None:
     """Fill the state (k,) one tick later than weights (n,), of any sum, mathematics (6.2)."""
     for j in range(state.size):
         total = 0.0
@@ -123,13 +97,6 @@ def _next_state_loops(table: Floats, weights: Floats, state: Floats) -> None:
     for j in range(state.size):
         state[j] /= first
 
-
-def _next_state_arrays(table: Floats, weights: Floats, state: Floats) -> None:
-    np.matmul(table, weights, out=state)
-    state /= state[0]
-
-
-next_state = _next_state_loops if HAVE_NUMBA else _next_state_arrays
 
 SHARE = 0.03
 """
@@ -256,6 +223,8 @@ class Belief:
 
     def _evaluate(self, observation: Floats) -> Floats:
         operator = self._operator
+        # As a row of another array it would be compiled for once more.
+        observation = np.ascontiguousarray(observation)
         if isinstance(operator, RawKernel):
             gaussian_factors(self._kernel_points, observation, operator.bandwidth, self._factors)
         else:

@@ -8,7 +8,7 @@ from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.compilation import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +157,7 @@ def fit_ridge(states: Floats, targets: Floats, ridge: float = 1e-3) -> RidgeRead
 
 
 @compiled
-def _sharpen_loops(weights: Floats, chosen: Ints, shares: Floats) -> int:
+def sharpen(weights: Floats, chosen: Ints, shares: Floats) -> int:
     """
     Raise the positive weights (n,) to the sixth power, relative to the largest.
 
@@ -184,21 +184,8 @@ def _sharpen_loops(weights: Floats, chosen: Ints, shares: Floats) -> int:
     return count
 
 
-def _sharpen_arrays(weights: Floats, chosen: Ints, shares: Floats) -> int:
-    largest = float(weights.max())
-    if largest < 1e-300:
-        return 0
-    found = np.flatnonzero(weights > 0.1 * largest)
-    chosen[: len(found)] = found
-    shares[: len(found)] = (weights[found] / largest) ** 6
-    return len(found)
-
-
-sharpen = _sharpen_loops if HAVE_NUMBA else _sharpen_arrays
-
-
 @compiled
-def _sum_rows_loops(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
+def sum_rows(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
     """Fill the sum (c,) of the chosen (m,) of many rows (n, c), each times its share (m,)."""
     sums[:] = 0.0
     for m in range(chosen.size):
@@ -206,13 +193,6 @@ def _sum_rows_loops(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) ->
         share = shares[m]
         for c in range(sums.size):
             sums[c] += share * row[c]
-
-
-def _sum_rows_arrays(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
-    np.matmul(shares, rows[chosen], out=sums)
-
-
-sum_rows = _sum_rows_loops if HAVE_NUMBA else _sum_rows_arrays
 
 
 def moment_rows(targets: Floats, centre: Floats) -> Floats:

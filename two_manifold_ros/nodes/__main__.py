@@ -11,6 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 import sys
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
 
@@ -28,8 +29,13 @@ def run_node(name: str, args: list[str] | None = None) -> int:
     one_blas_thread()
     # Loading all of it takes a second, in which a signal may come.
     with Stopping() as stop:
-        run = import_module('two_manifold_ros.nodes.running').run
-        create = getattr(import_module(f'two_manifold_ros.nodes.{name}'), NODES[name])
+        try:
+            run = import_module('two_manifold_ros.nodes.running').run
+            create = getattr(import_module(f'two_manifold_ros.nodes.{name}'), NODES[name])
+        except InputError as error:
+            # A library that is missing or broken.
+            sys.stderr.write(f'{name}: {error}\n')
+            return 2
         return int(run(create, stop, args))
     return 0
 

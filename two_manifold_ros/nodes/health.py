@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
-from two_manifold_ros.acceleration import LOOPS
 from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.assessment import Assessment, InputLimits, oddities
 from two_manifold_ros.interface.messages import Topics
@@ -274,7 +273,7 @@ def startup_lines(
     )
     learned = (
         f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window} ticks ({window_s:g} s), '
-        f'{model.states} states, horizons {seconds} s, filter {LOOPS}'
+        f'{model.states} states, horizons {seconds} s'
     )
     subscribed = (
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '

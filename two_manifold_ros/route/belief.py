@@ -218,6 +218,8 @@ class RouteBelief:
         It is the mean likelihood under the belief before, relative to the largest of all
         hypotheses; 0 if the observation fits none, and the belief starts again.
         """
+        # As a row of another array it would be compiled for once more.
+        observation = np.ascontiguousarray(observation)
         evidence, self._count = update(
             observation - self.offsets.applied, self._age == 0, self._filled, self._known,
             self._sight, self._route.tick_lengths, self._count, self.elsewhere,
@@ -322,4 +324,5 @@ def _stack(densities: Sequence[Density], features: int) -> Stack:
         np.array([each.level for each in densities]),
         np.array([each.tail for each in densities]),
         np.zeros(channels),
+        np.zeros(len(densities)),
     )

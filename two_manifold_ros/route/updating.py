@@ -13,17 +13,21 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.compilation import compiled, inlined
 from two_manifold_ros.hse_hmm.readout import FLOOR
-from two_manifold_ros.route import array_steps
 from two_manifold_ros.route.route import LIMITS, OFF, ON, OWN_PACE, STANDS
-from two_manifold_ros.route.steps import Cells, Changes, Found, Looks, Ways
+from two_manifold_ros.route.steps import (
+    Cells,
+    Changes,
+    Found,
+    Looks,
+    measure,
+    move,
+    switch,
+    Ways,
+    weigh,
+)
 from two_manifold_ros.typing import Floats, Indices
-
-if HAVE_NUMBA:
-    from two_manifold_ros.route.steps import measure, move, switch, weigh
-else:
-    from two_manifold_ros.route.array_steps import measure, move, switch, weigh
 
 Room: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats]
 """What moved (P, 6, 3), log-likelihoods (P, 6), distances (P,), what restarts (3,), sums (7,)."""
@@ -37,10 +41,10 @@ the sensor reads at rest, m/s^2, and the chances to halt and to move of `steps.s
 probabilities of ``HYPOTHESES`` (7,), and the mean state (k,).
 """
 
-Stack: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
+Stack: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]
 """
 Several densities of the same thing: slopes (n, d, m), offsets (n, d), roots (n, d, d), levels and
-tails (n,) of ``Density``, and room for differences (d,).
+tails (n,) of ``Density``, and room for differences (d,) and for log-densities (n,).
 """
 
 Placeless: TypeAlias = tuple[Stack, Stack, Floats]
@@ -69,8 +73,8 @@ of the observation alone (d, d), each with room for its result; the forward acce
 """
 
 
-@compiled
-def take_features_loops(
+@inlined
+def take_features(
     observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
 ) -> None:
     """
@@ -84,11 +88,12 @@ def take_features_loops(
             mean = observation[k] if first else means[m, k]
             features[m * channels + k] = mean
             means[m, k] = mean + gains[m] * (observation[k] - mean)
-    features[len(gains) * channels :] = observation
+    for k in range(channels):
+        features[len(gains) * channels + k] = observation[k]
 
 
-@compiled
-def whiten_loops(root: Floats, features: Floats, whitened: Floats) -> None:
+@inlined
+def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
     """Fill the product (f,) of the inverse root (f, f) of a covariance and features (f,)."""
     for i in range(len(whitened)):
         value = 0.0
@@ -97,8 +102,8 @@ def whiten_loops(root: Floats, features: Floats, whitened: Floats) -> None:
         whitened[i] = value
 
 
-@compiled
-def mean_state_loops(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
+@inlined
+def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
     """Fill the mean (k,) of states (P, k), the constant first, over active places on the route."""
     state[:] = 0.0
     total = 0.0
@@ -116,25 +121,7 @@ def mean_state_loops(chances: Floats, active: Indices, states: Floats, state: Fl
 
 
 @compiled
-def _squared_distance_loops(
-    stack: Stack, which: int, observation: Floats, features: Floats
-) -> float:
-    slopes, offsets, roots, _, _, apart = stack
-    square = 0.0
-    for i in range(len(apart)):
-        value = observation[i] - offsets[which, i]
-        for k in range(len(features)):
-            value -= slopes[which, i, k] * features[k]
-        apart[i] = value
-        whitened = 0.0
-        for k in range(i + 1):
-            whitened += roots[which, i, k] * apart[k]
-        square += whitened * whitened
-    return square
-
-
-@compiled
-def follow_offsets_loops(
+def follow_offsets(
     observation: Floats, chances: Floats, paces: Floats, active: Indices, usual: Floats,
     slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
     applied: Floats,
@@ -172,7 +159,7 @@ def follow_offsets_loops(
         applied[k] = beyond * offsets[k]
 
 
-@compiled
+@inlined
 def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
     """Sum over all places alike: certainly off the route, all that is known is the route."""
     for i in range(len(targets)):
@@ -187,7 +174,7 @@ def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) 
 
 
 @compiled
-def sum_targets_loops(  # noqa: C901 - split, it is compiled to other bits
+def sum_targets(  # noqa: C901 - split, it is compiled to other bits
     cells: Cells, active: Indices, spread: float, targets: Floats, drifts: Floats,
     covariances: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
@@ -253,26 +240,26 @@ def sum_targets_loops(  # noqa: C901 - split, it is compiled to other bits
         sums[c, 1, 0] = sums[c, 0, 1]
 
 
-if HAVE_NUMBA:
-    take_features, whiten = take_features_loops, whiten_loops
-    mean_state, squared_distance = mean_state_loops, _squared_distance_loops
-    follow_offsets, sum_targets = follow_offsets_loops, sum_targets_loops
-else:
-    take_features, whiten = array_steps.take_features, array_steps.whiten
-    mean_state, squared_distance = array_steps.mean_state, array_steps.squared_distance
-    follow_offsets, sum_targets = array_steps.follow_offsets, array_steps.sum_targets
+@inlined
+def take_densities(stack: Stack, observation: Floats, features: Floats) -> None:
+    """Fill the log-densities of a stack at an observation (d,) after slow means (m,)."""
+    slopes, offsets, roots, levels, tails, apart, logs = stack
+    for n in range(len(logs)):
+        square = 0.0
+        for i in range(len(apart)):
+            value = observation[i] - offsets[n, i]
+            for k in range(len(features)):
+                value -= slopes[n, i, k] * features[k]
+            apart[i] = value
+            whitened = 0.0
+            for k in range(i + 1):
+                whitened += roots[n, i, k] * apart[k]
+            square += whitened * whitened
+        freedom = tails[n] + len(observation)
+        logs[n] = levels[n] - 0.5 * freedom * math.log1p(square / tails[n])
 
 
-@compiled
-def log_density(stack: Stack, which: int, observation: Floats, features: Floats) -> float:
-    """Return the log-density of one of a stack at an observation (d,) after slow means (m,)."""
-    levels, tails = stack[3], stack[4]
-    square = squared_distance(stack, which, observation, features)
-    freedom = tails[which] + len(observation)
-    return float(levels[which] - 0.5 * freedom * math.log1p(square / tails[which]))
-
-
-@compiled
+@inlined
 def log_placeless(
     placeless: Placeless, observation: Floats, means: Floats, persistence: float, sharpness: float,
     first: bool,
@@ -294,17 +281,16 @@ def log_placeless(
 
     """
     given, of_means, begins = placeless
-    nothing = means[:0]
-    rest_alone, rest, other_road, slow_pace, rest_means, other_means = 0, 1, 2, 3, 0, 1
-    lasting = persistence * log_density(of_means, other_means, means, nothing)
-    stands = log_density(given, rest_alone, observation, means) + lasting
+    take_densities(given, observation, means)
+    take_densities(of_means, means, means[:0])
+    rest_alone, rest, other_road, slow_pace = given[6]
+    rest_means, other_means = of_means[6]
+    lasting = persistence * other_means
+    stands = rest_alone + lasting
     # The first observation has no slow means: they begin with it.
     if not first:
-        resting = persistence * log_density(of_means, rest_means, means, nothing)
-        stands = max(stands, log_density(given, rest, observation, means) + resting)
-    slow = log_density(given, slow_pace, observation, means) + lasting
-    other = log_density(given, other_road, observation, means) + lasting
-    moves = max(slow, other)
+        stands = max(stands, rest + persistence * rest_means)
+    moves = max(slow_pace, other_road) + lasting
     moves_by = moves - stands
     stands, moves = sharpness * stands, sharpness * moves
     anything = max(stands, moves)
@@ -315,7 +301,7 @@ def log_placeless(
     return stands, anything, lasting, moves_by
 
 
-@compiled
+@inlined
 def predict(
     filled: Filled, known: Known, tick_lengths: Floats, forward: float, count: int,
     elsewhere: float,

@@ -48,7 +48,7 @@ def features_along(observations: Floats, gains: Floats) -> Floats:
     """
     means = np.zeros((len(gains), observations.shape[1]))
     features = np.empty((len(observations), observations.shape[1] * (1 + len(gains))))
-    for tick, observation in enumerate(observations):
+    for tick, observation in enumerate(np.ascontiguousarray(observations)):
         take_features(observation, gains, means, features[tick], tick == 0)
     return features
 

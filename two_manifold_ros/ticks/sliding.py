@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.acceleration import compiled, HAVE_NUMBA
+from two_manifold_ros.compilation import compiled
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 
 @compiled
-def slide_loops(
-    distances: Floats, series: Floats, stream: Floats, position: int, width: int
-) -> None:
+def slide(distances: Floats, series: Floats, stream: Floats, position: int, width: int) -> None:
     """
     Move the window on by one tick and update its (N - w + 1,) squared distances in place.
 
@@ -59,22 +57,6 @@ def slide_loops(
     distances[0] = first
 
 
-def slide_arrays(
-    distances: Floats, series: Floats, stream: Floats, position: int, width: int
-) -> None:
-    """Do the same as ``slide_loops``, quicker where loops are not compiled."""
-    last = len(distances) - 1
-    window = stream[:, position : position + width]
-    gained = window[:, -1:] - series[:, width : width + last]
-    lost = stream[:, position - 1, None] - series[:, :last]
-    distances[1:] = distances[:-1] + (gained * gained - lost * lost).sum(axis=0)
-    np.maximum(distances, 0.0, out=distances)
-    distances[0] = np.square(window - series[:, :width]).sum()
-
-
-slide = slide_loops if HAVE_NUMBA else slide_arrays
-
-
 def direct_distances(series: Floats, window: Floats) -> Floats:
     """Return the (N - w + 1,) squared distances of a (d, w) window to all of a (d, N) series."""
     width = window.shape[1]
@@ -96,7 +78,7 @@ def nearest(distances: Floats, count: int) -> Ints:
 
 
 @compiled
-def nearest_and_mean_loops(distances: Floats, starts: Ints) -> tuple[float, float]:
+def nearest_and_mean(distances: Floats, starts: Ints) -> tuple[float, float]:
     """Return the smallest and the mean of some distances."""
     smallest = np.inf
     total = 0.0
@@ -105,15 +87,6 @@ def nearest_and_mean_loops(distances: Floats, starts: Ints) -> tuple[float, floa
         smallest = min(smallest, distance)
         total += distance
     return smallest, total / starts.size
-
-
-def nearest_and_mean_arrays(distances: Floats, starts: Ints) -> tuple[float, float]:
-    """Do the same, quicker where loops are not compiled."""
-    picked = distances[starts]
-    return float(picked.min()), float(picked.mean())
-
-
-nearest_and_mean = nearest_and_mean_loops if HAVE_NUMBA else nearest_and_mean_arrays
 
 
 class SlidingWindow:

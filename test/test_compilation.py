@@ -1,0 +1,266 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled code is kept for the next process, safely, and says the same from disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from two_manifold_ros import compilation
+from two_manifold_ros.compilation import cache_folder, digest_of, GENERATIONS, open_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+COMPILE = """
+import sys
+from two_manifold_ros.cli.main import main
+sys.exit(main(['compile']))
+"""
+# Whatever a node and a training do on one drive: a digest of all numbers, and what was compiled.
+DRIVE = """
+import hashlib
+from numba.core import event
+import numpy as np
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+with event.install_recorder('numba:compile') as compilations:
+    laps = simulate(SlotCarSettings(rate_hz=20.0), laps=4)
+    live = Filter(train_model([run_to_recording(laps)], TrainingSettings()))
+    live.warm_up()
+    said = hashlib.sha256()
+    for tick, (stamp, sample) in enumerate(zip(laps.stamps_ns.tolist(), laps.imu)):
+        if 200 < tick < 215:
+            continue
+        for estimate in live.push(stamp, sample):
+            said.update(estimate.positions.tobytes() + estimate.covariances.tobytes())
+print(said.hexdigest(), len(compilations.buffer))
+"""
+LITTLE = """
+from two_manifold_ros.compilation import compiled, STORE
+
+@compiled
+def double(number):
+    return 2.0 * number
+
+print(double(1.0), STORE.folder is not None)
+"""
+
+
+def python(program: str, cache: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of ours with a folder for caches."""
+    paths = os.pathsep.join([str(CHECKOUT), os.environ.get('PYTHONPATH', '')])
+    given = {**os.environ, 'PYTHONPATH': paths, 'TWO_MANIFOLD_CACHE': str(cache), **variables}
+    done = subprocess.run(
+        [sys.executable, '-c', program], env=given, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope='module')
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder that the command has compiled everything into."""
+    folder = tmp_path_factory.mktemp('cache')
+    said = python(COMPILE, folder).stdout
+    assert str(folder) in said
+    return folder
+
+
+@pytest.fixture(scope='module')
+def warm(filled: Path) -> str:
+    """Digest of a drive for which nothing is compiled."""
+    digest, compilations = python(DRIVE, filled).stdout.split()
+    assert compilations == '0'
+    return digest
+
+
+def test_after_the_command_neither_training_nor_filter_compiles(warm: str) -> None:
+    assert len(warm) == 64
+
+
+def test_every_function_is_compiled_for_one_kind_of_arguments(filled: Path) -> None:
+    """Each other one would cost seconds, and numbers would depend on which came first."""
+    (folder,) = (filled / 'compiled').iterdir()
+    names = [path.stem for path in folder.iterdir()]
+    assert len(names) > 20
+    assert [name for name in set(names) if names.count(name) > 1] == []
+
+
+def test_the_same_numbers_where_some_of_it_is_compiled_again(
+    filled: Path, warm: str, tmp_path: Path
+) -> None:
+    """Missing, cut off by a power cut, or changed: files cost a compilation, and nothing else."""
+    again = tmp_path / 'cache'
+    shutil.copytree(filled, again)
+    paths = sorted(path for path in again.rglob('*') if path.is_file())
+    for path in paths:
+        if '_merge_loop' in path.name or 'sum_targets' in path.name:
+            path.unlink()
+        elif 'follow_offsets' in path.name:
+            path.write_bytes(b'')
+        elif 'take_features' in path.name:
+            content = bytearray(path.read_bytes())
+            content[-1] ^= 1
+            path.write_bytes(content)
+    digest, compilations = python(DRIVE, again).stdout.split()
+    assert int(compilations) >= 4
+    assert digest == warm
+    assert len(paths) == len([path for path in again.rglob('*') if path.is_file()])
+
+
+def test_it_is_kept_in_a_folder_of_this_user_alone(tmp_path: Path) -> None:
+    done = python(LITTLE, tmp_path / 'a' / 'b')
+    assert done.stdout.split() == ['2.0', 'True']
+    (folder,) = (tmp_path / 'a' / 'b' / 'compiled').iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert len(list(folder.iterdir())) == 1
+
+
+def as_file(place: Path) -> None:
+    place.touch()
+
+
+def writable_by_others(place: Path) -> None:
+    place.mkdir()
+    place.chmod(0o777)
+
+
+@pytest.mark.parametrize('spoil', [as_file, writable_by_others])
+def test_where_nothing_can_be_kept_safely_it_says_so_once_and_compiles(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    spoil(tmp_path / 'cache')
+    done = python(LITTLE + '\nprint(double(1))', tmp_path / 'cache')
+    assert done.stdout.split() == ['2.0', 'False', '2.0']
+    assert len(done.stderr.splitlines()) == 1
+    assert str(tmp_path / 'cache') in done.stderr
+    assert not list(tmp_path.rglob('*double*'))
+
+
+def test_a_folder_inside_one_that_others_can_replace_is_refused(tmp_path: Path) -> None:
+    (tmp_path / 'open').mkdir()
+    open_folder(tmp_path / 'open' / 'ours')
+    (tmp_path / 'open').chmod(0o770)
+    with pytest.raises(OSError, match='other users could write'):
+        open_folder(tmp_path / 'open' / 'ours')
+    # As in /tmp: there nobody can replace what is somebody else's.
+    (tmp_path / 'open').chmod(0o1777)
+    open_folder(tmp_path / 'open' / 'ours')
+
+
+def test_a_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
+    store = compilation.Store()
+    assert store.folder is not None
+    store.write('name', b'payload')
+    assert store.read('name') == b'payload'
+    folder = store.folder
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(compilation.tempfile, 'NamedTemporaryFile', full)
+    store.write('other', b'payload')
+    assert 'No space left' in store.trouble
+    assert store.folder is None
+    assert [path.name for path in folder.iterdir()] == ['name']
+
+
+def test_any_change_of_any_source_gives_another_folder(tmp_path: Path) -> None:
+    names = []
+    for file, text in (('a.py', 'A = 1'), ('a.py', 'A = 2'), ('b/c.py', ''), ('b/c.md', 'words')):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        names.append(digest_of(tmp_path))
+    assert len(set(names)) == 3
+    assert names[2] == names[3]
+
+
+def test_options_of_numba_give_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'a.py').touch()
+    before = digest_of(tmp_path)
+    monkeypatch.setenv('NUMBA_OPT', '1')
+    assert digest_of(tmp_path) != before
+
+
+def test_only_the_folders_used_last_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
+    for age in range(GENERATIONS + 2):
+        place = tmp_path / 'compiled' / f'older{age}'
+        place.mkdir(parents=True, mode=0o700)
+        os.utime(place, (1e9 - age, 1e9 - age))
+    (tmp_path / 'compiled').chmod(0o700)
+    folder = compilation.Store().folder
+    assert folder is not None
+    kept = {path.name for path in folder.parent.iterdir()}
+    assert kept == {folder.name} | {f'older{age}' for age in range(GENERATIONS - 1)}
+
+
+def test_the_folder_is_where_the_system_wants_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv('TWO_MANIFOLD_CACHE', raising=False)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    assert cache_folder() == tmp_path / 'two_manifold_ros'
+    for unset in ('', 'relative'):
+        monkeypatch.setenv('XDG_CACHE_HOME', unset)
+        monkeypatch.setenv('HOME', '/home/user')
+        assert cache_folder() == Path('/home/user/.cache/two_manifold_ros')
+
+    def homeless() -> Path:
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, 'home', homeless)
+    assert cache_folder() is None
+    monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path / 'other'))
+    assert cache_folder() == tmp_path / 'other'
+
+
+@pytest.mark.parametrize(
+    ('program', 'words'),
+    [
+        ("raise ModuleNotFoundError('no numba', name='numba')", 'is not installed'),
+        ("raise SystemError('no init')", 'cannot be loaded (no init)'),
+    ],
+)
+@pytest.mark.parametrize(
+    'command',
+    [
+        'from two_manifold_ros.cli.main import main; sys.exit(main(["compile"]))',
+        'from two_manifold_ros.nodes.__main__ import run_node; sys.exit(run_node("filter_node"))',
+    ],
+)
+def test_a_missing_or_broken_numba_is_one_sentence_and_status_2(
+    tmp_path: Path, program: str, words: str, command: str
+) -> None:
+    if 'node' in command:
+        pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    (tmp_path / 'numba.py').write_text(program)
+    paths = [str(tmp_path), str(CHECKOUT), os.environ.get('PYTHONPATH', '')]
+    done = subprocess.run(
+        [sys.executable, '-c', f'import sys; {command}'],
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert words in line
+    assert 'pip install numba' in line

@@ -1,0 +1,45 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Compile every loop that trains and filters, so that later commands and nodes start at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.compilation import STORE
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.settings import METHODS, TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+HELP = (
+    'Compile the loops of every method and keep them, as an installation does: run it once on a '
+    'robot, as the user that starts the nodes, and nodes start at once. They are kept in '
+    '~/.cache/two_manifold_ros/compiled (or $TWO_MANIFOLD_CACHE/compiled), for these sources, '
+    'libraries and this processor.'
+)
+
+
+def add_arguments(_: ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def run(_: Namespace) -> int:
+    """Train each method on a few simulated laps and filter them; return 1 if nothing is kept."""
+    laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
+    recording = run_to_recording(laps)
+    print('Compiling, which takes some ten seconds', flush=True)
+    for method in METHODS:
+        filtering = Filter(train_model([recording], TrainingSettings(method=method)))
+        filtering.warm_up()
+        for stamp_ns, sample in zip(laps.stamps_ns.tolist(), laps.imu, strict=True):
+            filtering.push(stamp_ns, sample)
+    if STORE.folder is None:
+        print(f'Nothing is kept: {STORE.trouble}.')
+        return 1
+    print(f'Compiled code is in {STORE.folder}.')
+    return 0

@@ -1,0 +1,257 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compile hot loops with numba, once for all processes of a user.
+
+Compiled code is kept in a folder of the user, a file for each function and signature. A file is
+written whole or not at all and carries its checksum, so processes that compile at the same time,
+a power cut or a full disk cost a compilation and nothing else. Files are pickles: a folder that
+others could write to is not used. Sources, libraries, Python and the processor are in the name of
+the folder, because numba itself does not see that a function in another file changed.
+
+No threads (numba's default threading layer aborts the process when two threads enter it), and a
+fastmath set that keeps NaN and infinity visible.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+import hashlib
+import logging
+import os
+from pathlib import Path
+import pickle
+import platform
+import shutil
+import stat
+import sys
+import tempfile
+from typing import Any, Literal, TYPE_CHECKING, TypeVar
+
+from two_manifold_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+try:
+    from llvmlite import binding
+    import numba
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
+# One that does not go with NumPy or with this machine raises almost anything.
+except Exception as error:
+    missing = isinstance(error, ModuleNotFoundError) and error.name == 'numba'
+    cause = 'is not installed' if missing else f'cannot be loaded ({error})'
+    msg = (
+        f'The Python package numba, which compiles the filters, {cause}: install it with '
+        "'apt install python3-numba' or 'pip install numba'."
+    )
+    raise InputError(msg) from error
+
+Function = TypeVar('Function', bound='Callable[..., Any]')
+
+FASTMATH = frozenset({'nsz', 'arcp', 'contract', 'afn', 'reassoc'})
+
+GENERATIONS = 8
+"""
+Folders of compiled code to keep, the last used ones, of 4 MB each.
+
+A robot needs two, an upgrade and the way back; a developer one for each checkout. With fewer,
+checkouts that take turns compile again; with more, only disk is lost.
+"""
+
+
+def cache_folder() -> Path | None:
+    """
+    Return the folder of this user for what can be computed again, if there is one.
+
+    ``TWO_MANIFOLD_CACHE``, or else the one that the system prescribes (XDG).
+    """
+    if given := os.environ.get('TWO_MANIFOLD_CACHE', ''):
+        return Path(given).absolute()
+    base = Path(os.environ.get('XDG_CACHE_HOME', ''))
+    if not base.is_absolute():
+        try:
+            base = Path.home() / '.cache'
+        except RuntimeError:
+            return None
+    return base / 'two_manifold_ros'
+
+
+def digest_of(package: Path) -> str:
+    """Return a name for all that compiled code depends on, among it every source of a package."""
+    sources = sorted(package.rglob('*.py'))
+    if not sources:
+        msg = 'its sources are not installed'
+        raise OSError(msg)
+    digest = hashlib.sha256()
+    for path in sources:
+        digest.update(f'{path.relative_to(package)} {path.stat().st_size}\n'.encode())
+        digest.update(path.read_bytes())
+    triple, cpu, features = numba.core.registry.cpu_target.target_context.codegen().magic_tuple()
+    options = sorted(item for item in os.environ.items() if item[0].startswith('NUMBA_'))
+    libraries = numba.__version__, binding.llvm_version_info
+    machine = triple, cpu, features, platform.machine(), sys.version, libraries, options
+    digest.update(repr(machine).encode())
+    return digest.hexdigest()[:24]
+
+
+def open_folder(folder: Path) -> None:
+    """
+    Create a folder that only this user can write to.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made or read, or if another user could write to it or replace it.
+
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for place in (folder, *folder.resolve().parents):
+        status = place.stat()
+        others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        # In a folder with the sticky bit, as /tmp, nobody can replace what is another user's.
+        if place != folder and status.st_mode & stat.S_ISVTX:
+            others = 0
+        if others or status.st_uid not in {0, os.geteuid()}:
+            msg = f"other users could write to {place}, do 'chmod go-w' or set TWO_MANIFOLD_CACHE"
+            raise OSError(msg)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = f'{folder} cannot be written to'
+        raise OSError(msg)
+
+
+def _remove_older(folder: Path) -> None:
+    """Remove all but the folders that were used last."""
+    with suppress(OSError):
+        others = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        for other in others[GENERATIONS:]:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+class Store:
+    """
+    The folder of compiled code, or why there is none.
+
+    Attributes
+    ----------
+    folder
+        ``None`` if nothing is kept.
+    trouble
+        Why nothing is kept, and the cure; empty if it is.
+
+    """
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.trouble = ''
+        base = cache_folder()
+        if base is None:
+            self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
+            return
+        try:
+            folder = base / 'compiled' / digest_of(Path(__file__).parent)
+            open_folder(folder)
+            os.utime(folder)
+            self.folder = folder
+        except OSError as error:
+            self.trouble = str(error)
+            return
+        _remove_older(folder.parent)
+
+    def write(self, name: str, payload: bytes) -> None:
+        """Write a file whole or not at all; where it cannot be written, none is from now on."""
+        if self.folder is not None:
+            try:
+                with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
+                    file.write(hashlib.sha256(payload).digest() + payload)
+                Path(file.name).replace(self.folder / name)
+            except OSError as error:
+                with suppress(OSError, UnboundLocalError):
+                    Path(file.name).unlink()
+                self.folder, self.trouble = None, str(error)
+        if self.folder is None and not self._warned:
+            self._warned = True
+            logging.getLogger('two_manifold_ros').warning(
+                'Loops are compiled again by every process, which takes seconds: %s.', self.trouble
+            )
+
+    _warned = False
+
+    def read(self, name: str) -> bytes | None:
+        """Return what was written, if it is there and whole."""
+        if self.folder is None:
+            return None
+        try:
+            content = (self.folder / name).read_bytes()
+        except OSError:
+            return None
+        checksum, payload = content[:32], content[32:]
+        return payload if hashlib.sha256(payload).digest() == checksum else None
+
+
+STORE = Store()
+
+
+class _Kept:
+    """
+    Cache of one compiled function; numba's dispatchers call these methods.
+
+    It takes the place of numba's own, whose index is lost to a power cut and can point at the
+    wrong file when two processes write it at once.
+    """
+
+    cache_path = None
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f'{function.__module__}.{function.__qualname__}'
+
+    def _file(self, signature: object) -> str:
+        return f'{self._name}.{hashlib.sha256(str(signature).encode()).hexdigest()[:24]}'
+
+    def load_overload(self, signature: object, context: Any) -> Any:  # noqa: ANN401 - numba's
+        """Return the compiled function of a signature, or nothing if it has to be compiled."""
+        context.refresh()
+        payload = STORE.read(self._file(signature))
+        if payload is None:
+            return None
+        return CompileResult._rebuild(context, *pickle.loads(payload))  # noqa: S301, SLF001
+
+    def save_overload(self, signature: object, result: Any) -> None:  # noqa: ANN401 - numba's
+        """Keep a compiled function."""
+        # Otherwise it holds addresses of this process.
+        if not result.library.has_dynamic_globals:
+            STORE.write(self._file(signature), dumps(result._reduce()))  # noqa: SLF001
+
+    def enable(self) -> None:
+        """Do nothing: it is always on."""
+
+    def disable(self) -> None:
+        """Do nothing: it is always on."""
+
+    def flush(self) -> None:
+        """Do nothing: an old file is replaced by the next one."""
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function when it is first called, or take it from disk."""
+    return _compiled(function, 'never')
+
+
+def inlined(function: Function) -> Function:
+    """
+    Compile a function into each compiled one that calls it, in one piece.
+
+    Otherwise it would be optimised once more in each caller, callers of callers included, and the
+    last bits of a sum would depend on what had been compiled before.
+    """
+    return _compiled(function, 'always')
+
+
+def _compiled(function: Function, inline: Literal['never', 'always']) -> Function:
+    fast: Any = numba.njit(fastmath=set(FASTMATH), inline=inline)(function)
+    # With NUMBA_DISABLE_JIT, for debuggers, it is the function itself.
+    if fast is not function:
+        fast._cache = _Kept(function)  # noqa: SLF001 - what its enable_caching() sets
+    result: Function = fast
+    return result
