@@ -150,6 +150,11 @@ class RouteBelief:
             np.ascontiguousarray(route.forward),
         )
         self._no_lengths = np.zeros(places)
+        # About their centre, and zero for the velocity: second moments of coordinates that are
+        # large beside the route lose the digits that a small covariance is made of.
+        self._centre = np.zeros(route.targets.shape[1:])
+        self._centre[:-1] = route.targets[:, :-1].mean(axis=0)
+        self._targets = route.targets - self._centre
         count = route.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
         self.start()
@@ -206,10 +211,10 @@ class RouteBelief:
         route = self._route
         means, covariances = self._read
         sum_targets(
-            self._filled[0], self._active[: self._count], route.pace_spread, route.targets,
+            self._filled[0], self._active[: self._count], route.pace_spread, self._targets,
             route.drifts, route.covariances, means, covariances,
         )  # fmt: skip
-        return means.copy(), covariances * route.factors[:, None, None]
+        return means + self._centre, covariances * route.factors[:, None, None]
 
     def update(self, observation: Floats) -> float:
         """
