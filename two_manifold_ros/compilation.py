@@ -26,7 +26,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from typing import Any, Literal, TYPE_CHECKING, TypeVar
+from typing import Any, TYPE_CHECKING, TypeVar
 
 from two_manifold_ros.errors import InputError
 
@@ -219,8 +219,13 @@ class _Kept:
 
     def save_overload(self, signature: object, result: Any) -> None:  # noqa: ANN401 - numba's
         """Keep a compiled function."""
+        library = result.library
+        # A caller is optimised together with this code, and its last bits depend on whether that
+        # came from the compiler or from bitcode as it is kept: so it is always from bitcode.
+        bitcode = library._get_module_for_linking().as_bitcode()  # noqa: SLF001
+        library._shared_module = binding.parse_bitcode(bitcode)  # noqa: SLF001
         # Otherwise it holds addresses of this process.
-        if not result.library.has_dynamic_globals:
+        if not library.has_dynamic_globals:
             STORE.write(self._file(signature), dumps(result._reduce()))  # noqa: SLF001
 
     def enable(self) -> None:
@@ -235,21 +240,7 @@ class _Kept:
 
 def compiled(function: Function) -> Function:
     """Compile a function when it is first called, or take it from disk."""
-    return _compiled(function, 'never')
-
-
-def inlined(function: Function) -> Function:
-    """
-    Compile a function into each compiled one that calls it, in one piece.
-
-    Otherwise it would be optimised once more in each caller, callers of callers included, and the
-    last bits of a sum would depend on what had been compiled before.
-    """
-    return _compiled(function, 'always')
-
-
-def _compiled(function: Function, inline: Literal['never', 'always']) -> Function:
-    fast: Any = numba.njit(fastmath=set(FASTMATH), inline=inline)(function)
+    fast: Any = numba.njit(fastmath=set(FASTMATH))(function)
     # With NUMBA_DISABLE_JIT, for debuggers, it is the function itself.
     if fast is not function:
         fast._cache = _Kept(function)  # noqa: SLF001 - what its enable_caching() sets

@@ -14,7 +14,8 @@ from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
     CHI_SQUARE,
     fit_ridge,
-    FLOOR,
+    FLOOR_SHARE,
+    floors,
     second_moments,
     segment_targets,
     SharpenedReadout,
@@ -80,7 +81,7 @@ def test_covariance_of_a_straight_track_has_an_inverse(known: int) -> None:
     values = np.full((30, 1, 2), np.nan)
     values[:known, 0] = np.outer(np.arange(known), [3.0, 4.0])
     _, covariances = second_moments(values)
-    assert np.linalg.eigvalsh(covariances[0]).min() > 1e-5
+    assert np.linalg.eigvalsh(covariances[0]).min() > (0.9 * floors(values)[0] if known > 1 else 0)
 
 
 RNG = np.random.default_rng(0)
@@ -105,7 +106,7 @@ def test_coefficients_and_covariances() -> None:
         np.testing.assert_allclose(readout.coefficients[column].T, expected, atol=1e-9)
         np.testing.assert_allclose(means[column], STATES[7] @ expected, atol=1e-9)
         residuals = TARGETS[:, column] - STATES @ expected
-        spread = residuals.T @ residuals / 80 + 1e-4 * np.eye(2)
+        spread = residuals.T @ residuals / 80 + floors(TARGETS)[column] * np.eye(2)
         np.testing.assert_allclose(covariances[column], spread, atol=1e-9)
 
 
@@ -142,7 +143,7 @@ def make_readout(targets: np.ndarray = TARGETS_SHARP) -> SharpenedReadout:
 
 
 def test_moments() -> None:
-    readout = make_readout()
+    readout, least = make_readout(), floors(TARGETS_SHARP)
     for _ in range(20):
         weights = RNG_SHARP.normal(size=N) * 0.1
         heard = np.where(weights > 0.1 * weights.max(), weights, 0.0)
@@ -150,7 +151,20 @@ def test_moments() -> None:
         for column, known in ((0, N), (1, 50), (2, N)):
             mean, spread = naive.sharpened(heard[:known], TARGETS_SHARP[:known, column])
             np.testing.assert_allclose(means[column], mean, rtol=1e-12)
-            np.testing.assert_allclose(covariances[column], spread + FLOOR * np.eye(2), atol=1e-10)
+            np.testing.assert_allclose(
+                covariances[column], spread + least[column] * np.eye(2), atol=1e-10
+            )
+
+
+def test_what_is_added_to_variances_has_the_size_of_the_route() -> None:
+    """Of each target, whatever its origin; of a velocity about zero, as it may be constant."""
+    given = np.zeros((100, 2, 2))
+    given[:, 0] = np.random.default_rng(1).normal([5e5, 5.4e6], 3.0, (100, 2))
+    given[:, 1] = [2.0, 0.0]
+    least = floors(given)
+    assert least[0] == pytest.approx(FLOOR_SHARE**2 * 0.5 * given[:, 0].var(axis=0).sum())
+    assert least[1] == pytest.approx(FLOOR_SHARE**2 * 0.5 * 2.0**2)
+    np.testing.assert_allclose(floors(10.0 * given - np.array([[[7.0], [0.0]]])), 100.0 * least)
 
 
 def test_weights_too_faint_to_count_are_not_missed() -> None:
@@ -160,7 +174,7 @@ def test_weights_too_faint_to_count_are_not_missed() -> None:
         mean, spread = naive.sharpened(weights, TARGETS_SHARP[:, 0])
         means, covariances = readout.read(weights, STATE)
         np.testing.assert_allclose(means[0], mean, atol=1e-4)
-        np.testing.assert_allclose(covariances[0], spread + FLOOR * np.eye(2), atol=1e-3)
+        np.testing.assert_allclose(covariances[0], spread, atol=1e-3)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=N, max_size=N), st.floats(1e-12, 1e3))
@@ -172,7 +186,7 @@ def test_inside_the_hull_and_finite(values: list[float], scale: float) -> None:
     means, covariances = make_readout().read(scale * np.array(values), STATE)
     assert np.isfinite(means).all()
     assert np.isfinite(covariances).all()
-    assert np.linalg.eigvalsh(covariances).min() > 0.5 * FLOOR
+    assert (np.linalg.eigvalsh(covariances).min(axis=1) > 0.5 * floors(TARGETS_SHARP)).all()
     angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     for direction in np.stack([np.cos(angles), np.sin(angles)], axis=1):
         reach = np.nanmax(TARGETS_SHARP @ direction, axis=0)

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 READOUTS = ('sharpened', 'ridge', 'mkdr')
 
-FLOOR = 1e-4
-"""Added to each variance, m^2: one centimetre, so that no covariance is singular."""
+FLOOR_SHARE = 5e-4
+"""
+Standard deviation added to each target, in spreads of the target over training.
+
+No covariance is singular then, whatever the size of the route: half a millimetre on a slot track,
+a quarter of a metre on a circuit of 4 km. Calibration takes back what it adds on the whole.
+"""
 
 LEVELS = (0.68, 0.95)
 CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
@@ -83,6 +88,18 @@ class Readout(Protocol):
         ...
 
 
+def floors(values: Floats) -> Floats:
+    """Return the variance (c,) to add to (n, c, 2) targets, of which the last is a velocity."""
+    spreads = np.zeros(values.shape[1])
+    for column in range(values.shape[1]):
+        known = values[np.isfinite(values[:, column]).all(axis=1), column]
+        # A velocity may be the same everywhere, but not zero.
+        velocity = 0 < column == values.shape[1] - 1
+        centre = known.mean(axis=0) if len(known) and not velocity else 0.0
+        spreads[column] = np.square(known - centre).sum() / max(2 * len(known), 1)
+    return FLOOR_SHARE**2 * spreads
+
+
 def second_moments(values: Floats) -> tuple[Floats, Floats]:
     """
     Return the (c, 2) means and (c, 2, 2) covariances of (n, c, 2) targets, NaN where unknown.
@@ -91,12 +108,13 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
     """
     means = np.zeros(values.shape[1:])
     covariances = np.tile(np.eye(2), (values.shape[1], 1, 1))
+    least = floors(values)
     for column in range(values.shape[1]):
         known = values[np.isfinite(values[:, column]).all(axis=1), column]
         if len(known):
             means[column] = known.mean(axis=0)
         if len(known) > 1:
-            covariances[column] = np.cov(known.T, bias=True) + FLOOR * np.eye(2)
+            covariances[column] = np.cov(known.T, bias=True) + least[column] * np.eye(2)
     return means, covariances
 
 
@@ -141,6 +159,7 @@ def fit_ridge(states: Floats, targets: Floats, ridge: float = 1e-3) -> RidgeRead
 
     """
     means, covariances = second_moments(targets)
+    least = floors(targets)
     coefficients = np.zeros((*means.shape, states.shape[1]))
     coefficients[:, :, 0] = means
     penalty = ridge * float(np.square(states[:, 1:]).mean()) * np.eye(states.shape[1])
@@ -152,7 +171,8 @@ def fit_ridge(states: Floats, targets: Floats, ridge: float = 1e-3) -> RidgeRead
             normal = rows.T @ rows + len(rows) * penalty
             coefficients[column] = np.linalg.solve(normal, rows.T @ wanted).T
             residuals = wanted - rows @ coefficients[column].T
-            covariances[column] = residuals.T @ residuals / len(residuals) + FLOOR * np.eye(2)
+            scatter = residuals.T @ residuals / len(residuals)
+            covariances[column] = scatter + least[column] * np.eye(2)
     return RidgeReadout(coefficients, covariances)
 
 
@@ -207,14 +227,16 @@ def moment_rows(targets: Floats, centre: Floats) -> Floats:
 
 
 @compiled
-def fill_moments(sums: Floats, factors: Floats, means: Floats, covariances: Floats) -> None:
+def fill_moments(
+    sums: Floats, floors: Floats, factors: Floats, means: Floats, covariances: Floats
+) -> None:
     """
     Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2).
 
     See mathematics (7.2).
 
-    Both hold the prior, which stays where no chosen tick has the target. Factors (c,) calibrate
-    the covariances.
+    Both hold the prior, which stays where no chosen tick has the target. ``floors`` (c,) are added
+    to the variances; ``factors`` (c,) calibrate the covariances.
     """
     count = factors.size
     for c in range(count):
@@ -223,10 +245,10 @@ def fill_moments(sums: Floats, factors: Floats, means: Floats, covariances: Floa
             y = sums[2 * count + c] / sums[c]
             means[c, 0] += x
             means[c, 1] += y
-            covariances[c, 0, 0] = max(sums[3 * count + c] / sums[c] - x * x, 0.0) + FLOOR
+            covariances[c, 0, 0] = max(sums[3 * count + c] / sums[c] - x * x, 0.0) + floors[c]
             covariances[c, 0, 1] = sums[4 * count + c] / sums[c] - x * y
             covariances[c, 1, 0] = covariances[c, 0, 1]
-            covariances[c, 1, 1] = max(sums[5 * count + c] / sums[c] - y * y, 0.0) + FLOOR
+            covariances[c, 1, 1] = max(sums[5 * count + c] / sums[c] - y * y, 0.0) + floors[c]
         for i in range(2):
             for j in range(2):
                 covariances[c, i, j] *= factors[c]
@@ -252,6 +274,7 @@ class SharpenedReadout:
         self.targets = targets
         self.factors = factors
         self._means, self._covariances = second_moments(targets)
+        self._floors = floors(targets)
         self._rows = moment_rows(targets, self._means)
         self._chosen = np.zeros(len(targets), dtype=np.int64)
         self._shares = np.zeros(len(targets))
@@ -262,7 +285,7 @@ class SharpenedReadout:
         count = sharpen(weights, self._chosen, self._shares)
         sum_rows(self._chosen[:count], self._shares[:count], self._rows, self._sums)
         means, covariances = self._means.copy(), self._covariances.copy()
-        fill_moments(self._sums, self.factors, means, covariances)
+        fill_moments(self._sums, self._floors, self.factors, means, covariances)
         return means, covariances
 
     def scaled(self, factors: Floats) -> SharpenedReadout:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from two_manifold_ros.hse_hmm.readout import FLOOR
+from two_manifold_ros.hse_hmm.readout import floors
 from two_manifold_ros.route.densities import learn_densities, mistakable, shared, TAIL
 from two_manifold_ros.route.merging import FINENESS, STANDS_S
 from two_manifold_ros.route.route import LIMITS, Route
@@ -389,12 +389,13 @@ class _Learner:
         """Return targets, drifts and covariances of ``Route``."""
         passes, places = self.passes, self.passes.places
         columns = []
+        least = floors(passes.targets)
         for column, horizon in enumerate([*passes.horizons, -1]):
             here = places.positions[self.visited] if horizon >= 0 else 0.0
             level, drift, rest, weights, counts = self._ahead(
                 passes.targets[:, column] - here, horizon
             )
-            spread = self._spread(rest, weights)
+            spread = self._spread(rest, weights) + least[column] * np.eye(2)
             if horizon >= 0:
                 level = level + places.positions
             blank = counts < 0.05
@@ -404,7 +405,7 @@ class _Learner:
                 level[blank] = level[~blank].mean(axis=0) if some else 0.0
                 drift[blank] = 0.0
                 if some:
-                    spread[blank] = np.cov(level[~blank].T) + FLOOR * np.eye(2)
+                    spread[blank] = np.cov(level[~blank].T) + least[column] * np.eye(2)
             columns.append((level, drift, spread))
         levels, drifts, spreads = zip(*columns, strict=True)
         return np.stack(levels, axis=1), np.stack(drifts, axis=1), np.stack(spreads, axis=1)
@@ -440,9 +441,8 @@ class _Learner:
         general = whole[:4] / max(whole[4], 1e-9)
         share = (sums[:, 4] + 1.0) / np.maximum(sums[:, 4] - 1.0, 1.0)
         spread = (sums[:, :4] + prior * general) / (sums[:, 4] + prior)[:, None]
-        spread = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
-        covariances: Floats = spread + FLOOR * np.eye(2)
-        return covariances
+        drawn: Floats = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
+        return drawn
 
     def _travel(self, reached: Floats, horizon: int) -> Floats:
         """Return the travel in ``horizon`` ticks at the speed where it ends: (P, 2)."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial import cKDTree
 
-from two_manifold_ros.compilation import compiled, inlined
+from two_manifold_ros.compilation import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -342,7 +342,7 @@ def merge_steps(
     return visited, opened
 
 
-@inlined
+@compiled
 def _misfit(
     nodes: Floats, headings: Floats, lengths: Floats, i: int, o: int, side: float
 ) -> float:
@@ -358,7 +358,7 @@ def _misfit(
     return float(along + across)
 
 
-@inlined
+@compiled
 def _find_ahead(
     nodes: Floats, headings: Floats, lengths: Floats, i: int, current: int, ways: Ints,
     opened: Ints, front: Ints, radius: float,

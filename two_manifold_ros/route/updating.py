@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from two_manifold_ros.compilation import compiled, inlined
-from two_manifold_ros.hse_hmm.readout import FLOOR
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.route.route import LIMITS, OFF, ON, OWN_PACE, STANDS
 from two_manifold_ros.route.steps import (
     Cells,
@@ -73,7 +72,7 @@ of the observation alone (d, d), each with room for its result; the forward acce
 """
 
 
-@inlined
+@compiled
 def take_features(
     observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
 ) -> None:
@@ -92,7 +91,7 @@ def take_features(
         features[len(gains) * channels + k] = observation[k]
 
 
-@inlined
+@compiled
 def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
     """Fill the product (f,) of the inverse root (f, f) of a covariance and features (f,)."""
     for i in range(len(whitened)):
@@ -102,7 +101,7 @@ def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
         whitened[i] = value
 
 
-@inlined
+@compiled
 def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
     """Fill the mean (k,) of states (P, k), the constant first, over active places on the route."""
     state[:] = 0.0
@@ -159,7 +158,7 @@ def follow_offsets(
         applied[k] = beyond * offsets[k]
 
 
-@inlined
+@compiled
 def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
     """Sum over all places alike: certainly off the route, all that is known is the route."""
     for i in range(len(targets)):
@@ -234,13 +233,13 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
         x, y = means[c, 0] / total, means[c, 1] / total
         means[c, 0] = x
         means[c, 1] = y
-        sums[c, 0, 0] = max(sums[c, 0, 0] / total - x * x, FLOOR)
-        sums[c, 1, 1] = max(sums[c, 1, 1] / total - y * y, FLOOR)
+        sums[c, 0, 0] = sums[c, 0, 0] / total - x * x
+        sums[c, 1, 1] = sums[c, 1, 1] / total - y * y
         sums[c, 0, 1] = sums[c, 0, 1] / total - x * y
         sums[c, 1, 0] = sums[c, 0, 1]
 
 
-@inlined
+@compiled
 def take_densities(stack: Stack, observation: Floats, features: Floats) -> None:
     """Fill the log-densities of a stack at an observation (d,) after slow means (m,)."""
     slopes, offsets, roots, levels, tails, apart, logs = stack
@@ -259,7 +258,7 @@ def take_densities(stack: Stack, observation: Floats, features: Floats) -> None:
         logs[n] = levels[n] - 0.5 * freedom * math.log1p(square / tails[n])
 
 
-@inlined
+@compiled
 def log_placeless(
     placeless: Placeless, observation: Floats, means: Floats, persistence: float, sharpness: float,
     first: bool,
@@ -301,7 +300,7 @@ def log_placeless(
     return stands, anything, lasting, moves_by
 
 
-@inlined
+@compiled
 def predict(
     filled: Filled, known: Known, tick_lengths: Floats, forward: float, count: int,
     elsewhere: float,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, inlined
+from two_manifold_ros.compilation import compiled
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -31,7 +31,7 @@ class RestRule:
     limit: float
 
 
-@inlined
+@compiled
 def _spread_of(rows: Floats) -> float:
     total = 0.0
     for channel in range(rows.shape[1]):

@@ -15,7 +15,7 @@ from typing import Generic, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, inlined
+from two_manifold_ros.compilation import compiled
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -231,7 +231,7 @@ class Reordering:
         self._begin, self._end = 0, count
 
 
-@inlined
+@compiled
 def hold_until(
     clock: Ints,
     held: Floats,
