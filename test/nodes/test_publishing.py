@@ -70,6 +70,12 @@ def test_a_field_that_is_not_there_is_an_error() -> None:
         to_message('geometry_msgs/msg/Point', {'w': 1.0})
 
 
+def test_an_array_that_is_not_flat_is_refused() -> None:
+    covariance = np.eye(3)
+    with pytest.raises(ValueError, match=r'angular_velocity_covariance.*\(3, 3\)'):
+        to_message('sensor_msgs/msg/Imu', {'angular_velocity_covariance': covariance})
+
+
 MODEL: Any = None  # which poses and odometry do not ask for
 BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message}
 

@@ -15,7 +15,7 @@ import numpy as np
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.slot_car_node import Pacing
-from two_manifold_ros.simulation.slot_car import SlotCar, SlotCarSettings
+from two_manifold_ros.simulation.slot_car import ImuNoise, SlotCar, SlotCarSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,4 +62,8 @@ def test_slot_car_is_the_simulator_with_exact_stamps(
     assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
     times = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in poses]
     assert set(np.diff(times)) == {20_000_000}
+    variances = ImuNoise(SlotCarSettings(rate_hz=200.0, **chosen)).variances()
+    for part, wanted in (('linear_acceleration', slice(3)), ('angular_velocity', slice(3, 6))):
+        got = {tuple(getattr(each, f'{part}_covariance')) for each in heard}
+        assert got == {tuple(np.diag(variances[wanted]).ravel())}
     assert node.stop() == 0

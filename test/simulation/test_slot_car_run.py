@@ -89,7 +89,7 @@ def test_imu_message() -> None:
     assert message['angular_velocity'] == {'x': 3.0, 'y': 4.0, 'z': 5.0}
     assert message['orientation_covariance'].tolist() == [-1.0] + [0.0] * 8
     for name, values in (('linear_acceleration', (1, 2, 3)), ('angular_velocity', (4, 5, 6))):
-        np.testing.assert_array_equal(message[f'{name}_covariance'], np.diag(values))
+        np.testing.assert_array_equal(message[f'{name}_covariance'], np.diag(values).ravel())
 
 
 def test_reference_message() -> None:

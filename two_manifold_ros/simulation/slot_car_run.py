@@ -94,15 +94,15 @@ def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]
     Return one ``sensor_msgs/msg/Imu``.
 
     ``imu`` is (6,), specific force in m/s^2 and angular rate in rad/s; ``variances`` are theirs,
-    "unknown" to ROS if all are zero.
+    "unknown" to ROS if all are zero. The covariances are row-major (9,), as ROS has them.
     """
     return {
         'header': _header(stamp_ns, IMU_FRAME),
         'orientation_covariance': np.array([-1.0] + [0.0] * 8),  # "no orientation"
         'angular_velocity': _vector(imu[3:]),
-        'angular_velocity_covariance': np.diag(variances[3:]),
+        'angular_velocity_covariance': np.diag(variances[3:]).ravel(),
         'linear_acceleration': _vector(imu[:3]),
-        'linear_acceleration_covariance': np.diag(variances[:3]),
+        'linear_acceleration_covariance': np.diag(variances[:3]).ravel(),
     }
 
 
