@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the filter on the robot, on request with rviz."""
 
-from launch.actions import DeclareLaunchArgument
+from ament_index_python.packages import get_package_prefix
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.conditions import IfCondition
+from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from launch import LaunchDescription
+from launch import LaunchContext, LaunchDescription
 
 CONFIG = PathJoinSubstitution([FindPackageShare('two_manifold_ros'), 'config'])
 
@@ -53,12 +55,33 @@ def generate_launch_description() -> LaunchDescription:
         ],
         remappings=[('imu', LaunchConfiguration('imu'))],
     )
-    rviz = Node(
+    return LaunchDescription([*arguments, filter_node, rviz(use_sim_time)])
+
+
+def rviz(use_sim_time: ParameterValue) -> Node | OpaqueFunction:
+    """
+    Return what starts rviz2, or warns that it is missing.
+
+    A view is no reason to end a robot's filter, and an error in the middle of launching leaves
+    those nodes alone that have started already.
+    """
+    wanted = IfCondition(LaunchConfiguration('rviz'))
+    try:
+        get_package_prefix('rviz2')
+    except LookupError:
+        return OpaqueFunction(function=warn_of_rviz, condition=wanted)
+    return Node(
         package='rviz2',
         executable='rviz2',
         name='rviz2',
         arguments=['-d', PathJoinSubstitution([CONFIG, 'two_manifold.rviz'])],
         parameters=[{'use_sim_time': use_sim_time}],
-        condition=IfCondition(LaunchConfiguration('rviz')),
+        condition=wanted,
     )
-    return LaunchDescription([*arguments, filter_node, rviz])
+
+
+def warn_of_rviz(_: LaunchContext) -> None:
+    get_logger('onboard.launch.py').warning(
+        'rviz:=true shows nothing, because the package rviz2 is not installed here; everything else '
+        'runs. Install ros-$ROS_DISTRO-rviz2, or start rviz2 on another machine.'
+    )

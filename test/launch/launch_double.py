@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-ins for launch and launch_ros that only remember what they were given."""
+"""Stand-ins for launch and its like that only remember what they were given."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODULES = (
+    'ament_index_python',
+    'ament_index_python.packages',
     'launch',
     'launch.actions',
     'launch.conditions',
@@ -22,6 +24,7 @@ MODULES = (
     'launch.events',
     'launch.events.process',
     'launch.launch_description_sources',
+    'launch.logging',
     'launch.substitutions',
     'launch_ros',
     'launch_ros.actions',
@@ -49,13 +52,20 @@ class Double(ModuleType):
         return made
 
 
-def describe(path: Path) -> Remembered:
-    """Execute a launch file on the stand-ins and return its description."""
+def describe(path: Path, missing: str = '') -> Remembered:
+    """Execute a launch file on the stand-ins, without a package; return its description."""
+
+    def find(package: str) -> str:
+        if package == missing:
+            raise KeyError(package)
+        return f'/opt/{package}'
+
     with pytest.MonkeyPatch.context() as patch:
         for name in MODULES:
             double = Double(name)
             double.__path__ = []
             patch.setitem(sys.modules, name, double)
+        patch.setattr(sys.modules['ament_index_python.packages'], 'get_package_prefix', find)
         names: dict[str, Any] = {}
         exec(compile(path.read_text(), path, 'exec'), names)  # noqa: S102 - our own launch file
         described: Remembered = names['generate_launch_description']()
@@ -66,7 +76,9 @@ def everything(part: object) -> Iterator[Remembered]:
     """Yield every object in a description, and what launch files' callbacks would add."""
     if isinstance(part, Remembered):
         yield part
-        yield from everything([part.args, part.kwargs])
+        # What an OpaqueFunction calls does something, and adds nothing.
+        kwargs = {name: each for name, each in part.kwargs.items() if name != 'function'}
+        yield from everything([part.args, kwargs])
     elif isinstance(part, Mapping):
         yield from everything(list(part.keys()) + list(part.values()))
     elif isinstance(part, list | tuple) or type(part).__name__ == 'dict_items':

@@ -123,6 +123,20 @@ def test_files_that_are_named_exist(description: Remembered) -> None:
             assert (ROOT / 'config' / word).is_file()
 
 
+def test_without_rviz_a_warning_takes_its_place() -> None:
+    onboard = ROOT / 'launch' / 'onboard.launch.py'
+    for missing, kind in (('', 'Node'), ('rviz2', 'OpaqueFunction')):
+        description = describe(onboard, missing)
+        (shown,) = (
+            each
+            for each in named(description, kind)
+            if each.kwargs.get('package') != 'two_manifold_ros'
+        )
+        (wanted,) = named(shown.kwargs['condition'], 'LaunchConfiguration')
+        assert wanted.args == ('rviz',)
+        assert len(our_nodes(description)) == 1
+
+
 def flat(part: object) -> list[str]:
     """Return all words in nested lists."""
     if isinstance(part, str):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,28 +14,38 @@ import pytest
 pytest.importorskip('launch', reason='launch is not installed (it is with apt ROS 2)')
 pytest.importorskip('launch_ros', reason='launch_ros is not installed (it is with apt ROS 2)')
 
-from ament_index_python.packages import get_package_share_path
+from ament_index_python.packages import get_package_share_path, get_packages_with_prefixes
+from diagnostic_msgs.msg import DiagnosticArray
 from launch.actions import EmitEvent, IncludeLaunchDescription, RegisterEventHandler, TimerAction
 from launch.event_handlers import OnProcessExit, OnProcessIO
 from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.logging import get_logger
 
 from launch import LaunchDescription, LaunchService
 from two_manifold_ros.simulation.slot_car_run import write_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from launch.events.process import ProcessExited, ProcessIO
 
     from launch import LaunchDescriptionEntity
+    from ros_talk import Talk
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 PATIENCE_S = 60.0
 
 
-def run(name: str, until: str, **arguments: object) -> tuple[str, dict[str, int]]:
-    """Run a launch file until these words are printed; return all words and exit statuses."""
+def run(
+    name: str, until: str = '', seen: Callable[[], bool] = lambda: False, **arguments: object
+) -> tuple[str, dict[str, int]]:
+    """
+    Run a launch file until words are printed or something is seen.
+
+    Returns all words of its nodes, and their exit statuses.
+    """
     try:
         share = get_package_share_path('two_manifold_ros')
     except (LookupError, OSError):
@@ -45,7 +56,7 @@ def run(name: str, until: str, **arguments: object) -> tuple[str, dict[str, int]
 
     def hear(event: ProcessIO) -> list[LaunchDescriptionEntity]:
         printed.append(event.text.decode())
-        return [stop] if until in printed[-1] else []
+        return [stop] if until and until in printed[-1] else []
 
     def remember(event: ProcessExited, _: object) -> None:
         statuses[event.process_name.rpartition('-')[0]] = event.returncode
@@ -61,7 +72,19 @@ def run(name: str, until: str, **arguments: object) -> tuple[str, dict[str, int]
     ]
     limit = TimerAction(period=PATIENCE_S, actions=[stop])
     service.include_launch_description(LaunchDescription([*handlers, included, limit]))
+    ended = False
+
+    def watch() -> None:
+        while not ended:
+            if seen():
+                service.shutdown()
+                return
+
+    watching = Thread(target=watch)
+    watching.start()
     service.run()
+    ended = True
+    watching.join()
     return ''.join(printed), statuses
 
 
@@ -80,12 +103,38 @@ def test_demo_with_a_model(model_path: Path) -> None:
 
 
 @pytest.mark.usefixtures('domain')
-def test_adapt_beside_a_filter(model_path: Path, tmp_path: Path) -> None:
-    printed, statuses = run(
-        'adapt', 'of driving seen', model=model_path, folder=tmp_path, slot_car='true'
+def test_without_rviz_the_filter_runs_on(
+    model_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if 'rviz2' in get_packages_with_prefixes():
+        pytest.skip('rviz2 is installed, and would open a window')
+    get_logger('onboard.launch.py').addHandler(caplog.handler)
+    printed, statuses = run('onboard', 'nobody publishes', model=model_path, rviz='true')
+    assert 'no IMU message on /imu' in printed
+    assert statuses == {'filter_node': 0}
+    assert [each.levelname for each in caplog.records] == ['WARNING']
+    assert 'ros-$ROS_DISTRO-rviz2' in caplog.text
+
+
+def test_adapt_beside_a_filter(talk: Talk, model_path: Path, tmp_path: Path) -> None:
+    heard: dict[str, dict[str, str]] = {'filter_node': {}, 'updater_node': {}}
+
+    def hear(message: DiagnosticArray) -> None:
+        for status in message.status:
+            heard[status.name] = {each.key: each.value for each in status.values}
+
+    def both_follow() -> bool:
+        talk.spin(0.1)
+        followed = all(each.get('status') == 'tracking' for each in heard.values())
+        # The updater knows the filter node's model from that node alone.
+        return followed and heard['updater_node'].get('incumbent') == str(model_path)
+
+    talk.node.create_subscription(DiagnosticArray, '/diagnostics', hear, 10)
+    _, statuses = run(
+        'adapt', seen=both_follow, model=model_path, folder=tmp_path, slot_car='true'
     )
-    assert 'hands better models over to filter_node' in printed
-    assert f'a checkpoint in {tmp_path} every 60 s' in printed
+    assert both_follow()
+    assert [path.name for path in tmp_path.glob('updater.*.npz')]
     assert statuses == {'filter_node': 0, 'slot_car_node': 0, 'updater_node': 0}
 
 
