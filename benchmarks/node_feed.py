@@ -77,10 +77,11 @@ class Robot:
         self.answers: list[tuple[int, int]] = []
         self.received = 0
         self._reports: list[dict[str, str]] = []
+        self._name = f'{namespace}/filter_node'.lstrip('/')
         node = ground.node
         self.imu = node.create_publisher(Imu, f'{namespace}/imu', 1000)
         node.create_subscription(Odometry, f'{namespace}/odometry', self._hear, 1000, raw=True)
-        node.create_subscription(DiagnosticArray, f'{namespace}/diagnostics', self._report, 10)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._report, 10)
         node.create_subscription(Float64MultiArray, f'{namespace}/status', self._look, 10)
         self._process = subprocess.Popen(command, cwd=CHECKOUT)
         self._ground = ground
@@ -122,7 +123,9 @@ class Robot:
         self.received = 0 if math.isnan(received) else int(received)
 
     def _report(self, message: DiagnosticArray) -> None:
-        self._reports.append({each.key: each.value for each in message.status[0].values})
+        (status,) = message.status
+        if status.name == self._name:
+            self._reports.append({each.key: each.value for each in status.values})
 
 
 class Ground:

@@ -39,6 +39,11 @@ def generate_launch_description() -> LaunchDescription:
             description='Also start rviz2 with a layout for what is published.',
             choices=['true', 'false'],
         ),
+        DeclareLaunchArgument(
+            'fixed_frame',
+            default_value='map',
+            description='Fixed frame of rviz2: that of the positions, which the log names.',
+        ),
     ]
     use_sim_time = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
     filter_node = Node(
@@ -74,7 +79,12 @@ def rviz(use_sim_time: ParameterValue) -> Node | OpaqueFunction:
         package='rviz2',
         executable='rviz2',
         name='rviz2',
-        arguments=['-d', PathJoinSubstitution([CONFIG, 'two_manifold.rviz'])],
+        arguments=[
+            '-d',
+            PathJoinSubstitution([CONFIG, 'two_manifold.rviz']),
+            '-f',
+            LaunchConfiguration('fixed_frame'),
+        ],
         parameters=[{'use_sim_time': use_sim_time}],
         condition=wanted,
     )

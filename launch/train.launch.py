@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Train a model from bags, or from live topics until the service finish is called."""
+"""Train a model from bags, or from live topics until the service ~/finish is called."""
 
 from launch.actions import DeclareLaunchArgument, Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -33,7 +33,7 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'record_seconds',
             default_value='0.0',
-            description='Seconds to record live topics; 0 means until finish is called.',
+            description='Seconds to record live topics; 0 means until ~/finish is called.',
         ),
         DeclareLaunchArgument(
             'params_file',

@@ -121,18 +121,18 @@ def _changes_file(served: ServedNode, talk: Talk, machine: Machine, given: Path)
     talk.call(SetParameters, 'filter_node/set_parameters', parameters=chosen)
 
     machine.model.write_bytes(b'overwritten')
-    assert talk.call(Trigger, 'swap_model').success
+    assert talk.call(Trigger, 'filter_node/swap_model').success
     health.until_value('swap', 'failed')
     assert str(machine.model) in health.values['swap_trouble']
     _drive(served, machine, 30.0, 31.0)
 
     save_model(load_model(given), machine.model)
-    assert talk.call(Trigger, 'swap_model').success
+    assert talk.call(Trigger, 'filter_node/swap_model').success
     _drive(served, machine, 31.0, 36.0)
     health.until_value('swaps', '1')
 
     machine.model.unlink()
-    assert talk.call(Trigger, 'swap_model').success
+    assert talk.call(Trigger, 'filter_node/swap_model').success
     health.until_value('swap', 'failed')
     assert 'there is no such model file' in health.values['swap_trouble']
     _drive(served, machine, 36.0, 37.0)

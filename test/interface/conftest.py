@@ -32,7 +32,7 @@ def model() -> SimpleNamespace:
 
 @pytest.fixture
 def frames() -> Frames:
-    return Frames(track='arena', child='imu_link')
+    return Frames(track='arena', child='base_link')
 
 
 @pytest.fixture

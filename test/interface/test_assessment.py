@@ -80,6 +80,11 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
         {'complaints': {'frame_changed': 'other axes'}, **FILLS},
     ),
     'frame': (WARN, Status.TRACKING, {'complaints': {'frame': 'other axes'}, **TRACKS}),
+    'shared_output': (
+        WARN,
+        Status.TRACKING,
+        {'shared_outputs': {'/position': ('/other',), '/status': ('/other',)}, **TRACKS},
+    ),
     'duplicate_stamp': (
         WARN,
         Status.TRACKING,
@@ -120,6 +125,7 @@ WORDS = {
     'too_slow': 'but the model needs 10 Hz: set the driver to a higher rate; too wide',
     'frame_changed': 'other axes; 3 of 60 ticks',
     'frame': 'tracking, but other axes',
+    'shared_output': 'tracking, but /position and 1 more topics of this node are also',
     'duplicate_stamp': '10% of the IMU messages on /imu are not used, most for duplicate',
     'stepped_ahead': '3 of 60 ticks; the stamps stepped ahead by 30 s',
 }

@@ -103,13 +103,12 @@ def test_messages_fit_their_types(
         assert len(builder.serialise(msgtype, message)) > 0
 
 
-def test_frames_are_the_users_then_the_models_then_the_usual(model: SimpleNamespace) -> None:
-    assert choose_frames(model, track='') == Frames('arena', 'imu_link')
+def test_frames_are_the_users_or_those_of_positions_and_vehicle(model: SimpleNamespace) -> None:
+    assert choose_frames(model) == Frames('arena', 'base_link')
     assert choose_frames(model, 'world', 'car') == Frames('world', 'car')
     # The fixed frame of the rviz layout, and what REP-105 calls such a frame.
-    assert choose_frames(model) == Frames('map', 'imu_link')
     model.frame_id = model.imu_frame_id = ''
-    assert choose_frames(model, track='') == Frames('map', 'base_link')
+    assert choose_frames(model) == Frames('map', 'base_link')
 
 
 def test_the_position_faces_along_the_course(build: Build, estimate: Estimate) -> None:
@@ -134,7 +133,7 @@ def test_standstill_has_the_variance_of_any_angle(build: Build, speed: float) ->
 
 def test_odometry_is_the_position_and_a_twist_in_the_child_frame(build: Build) -> None:
     message, position = build('odometry'), build('position')
-    assert (message['header'], message['child_frame_id']) == (HEADER, 'imu_link')
+    assert (message['header'], message['child_frame_id']) == (HEADER, 'base_link')
     assert message['pose']['pose'] == position['pose']['pose']
     np.testing.assert_array_equal(message['pose']['covariance'], position['pose']['covariance'])
     assert message['twist']['twist']['linear'] == {'x': 2.0, 'y': 0.0, 'z': 0.0}
@@ -326,7 +325,8 @@ NAMED |= {f'{ADAPTING}{topic.name}': topic for topic in (Topics.LEARNING, Topics
 @pytest.mark.parametrize('name', NAMED)
 def test_type_and_quality_of_every_topic(name: str) -> None:
     topic = NAMED[name]
-    row = re.search(rf'^\| `{name}`.*$', PAGE, re.MULTILINE)
+    address = topic.address if topic.is_global else name
+    row = re.search(rf'^\| `{address}`.*$', PAGE, re.MULTILINE)
     assert row is not None
     quality = 'reliable' if topic.reliable else 'best effort'
     latched = ', transient local' if topic.latched else ''

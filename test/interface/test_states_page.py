@@ -29,7 +29,7 @@ from two_manifold_ros.ticks.segments import Channels
 
 SUSPECTS = {
     'several_publishers', 'too_slow', 'frame_changed', 'frame', 'linear_acceleration_not_measured',
-    'angular_velocity_not_measured',
+    'angular_velocity_not_measured', 'shared_output',
 }  # fmt: skip
 SILENCES = {'waiting', 'no_publisher', 'wrong_type', 'incompatible', 'silent'}
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'states.md').read_text()

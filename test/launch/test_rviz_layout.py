@@ -8,13 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
+from launch_double import describe, named
 import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import Frames, markers_message, PUBLISHED, Topic
-from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 if TYPE_CHECKING:
@@ -113,6 +113,12 @@ def all_markers() -> list[dict[str, Any]]:
     return markers
 
 
-def test_the_fixed_frame_is_the_usual_track_frame(layout: dict[str, Any]) -> None:
+def test_the_fixed_frame_is_that_of_the_launch_file(layout: dict[str, Any]) -> None:
     frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
-    assert frame == FilterParameters.track_frame == TRACK_FRAME
+    description = describe(LAYOUT.parents[1] / 'launch' / 'onboard.launch.py')
+    (declared,) = (
+        each.kwargs
+        for each in named(description, 'DeclareLaunchArgument')
+        if each.args == ('fixed_frame',)
+    )
+    assert frame == declared['default_value'] == TRACK_FRAME

@@ -191,24 +191,24 @@ def test_models_are_swapped_under_load(
     positions = talk.listen(PoseWithCovarianceStamped, 'position')
     paths = talk.listen(PathMessage, 'predicted_path')
     driving = Driving(talk, connect(talk, health), drive)
-    assert not talk.call(Trigger, 'swap_model').success
-    assert 'no earlier model' in talk.call(Trigger, 'take_back_model').message
+    assert not talk.call(Trigger, 'filter_node/swap_model').success
+    assert 'no earlier model' in talk.call(Trigger, 'filter_node/take_back_model').message
     driving.until(lambda: len(positions) > 10, 'it tracked')
 
     driving.name_next(tmp_path / 'broken.npz')
-    assert driving.call(Trigger, 'swap_model').success
+    assert driving.call(Trigger, 'filter_node/swap_model').success
     driving.until(lambda: health.values['swap'] == 'failed', 'the broken file was refused')
     assert health.values['swap_trouble'].startswith(f'{tmp_path / "broken.npz"}: ')
     assert (health.values['model'], health.values['swaps']) == (str(model_path), '0')
 
     driving.name_next(tmp_path / 'other.npz')
-    assert driving.call(Trigger, 'swap_model').success
+    assert driving.call(Trigger, 'filter_node/swap_model').success
     driving.until(lambda: len(paths[-1].poses) == 4, 'the other model ran')
     driving.until(lambda: health.values['swaps'] == '1', 'diagnostics told it')
     assert health.values['model'] == str(tmp_path / 'other.npz')
     assert 'swap_trouble' not in health.values
 
-    assert driving.call(Trigger, 'take_back_model').success
+    assert driving.call(Trigger, 'filter_node/take_back_model').success
     driving.until(lambda: len(paths[-1].poses) == 3, 'the first model ran again')
     driving.until(lambda: health.values['swaps'] == '2', 'diagnostics told it')
     assert health.values['model'] == str(model_path)

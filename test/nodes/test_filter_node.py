@@ -110,13 +110,13 @@ def test_reset_and_enable(talk: Talk, start: Start, drive: SlotCarRun, model_pat
     good = messages(drive)
     send(talk, imu, good[:150])
     health.until_value('published', '10')
-    assert talk.call(Trigger, 'reset').success
+    assert talk.call(Trigger, 'filter_node/reset').success
     send(talk, imu, good[150:200])
     health.until('filling the window')
-    assert talk.call(SetBool, 'enable', data=False).success
+    assert talk.call(SetBool, 'filter_node/enable', data=False).success
     health.until('disabled by the service enable')
     send(talk, imu, good[200:350])
-    assert talk.call(SetBool, 'enable', data=True).success
+    assert talk.call(SetBool, 'filter_node/enable', data=True).success
     send(talk, imu, good[350:])
     health.until('filling the window: 9 of 20 ticks')
     assert health.values['published'] == '10'

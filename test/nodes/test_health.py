@@ -32,7 +32,7 @@ class Bench:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 0.0
         self.said: list[str] = []
-        self.told: dict[str, list[Any]] = {'diagnostics': [], 'adapting/status': []}
+        self.told: dict[str, list[Any]] = {'/diagnostics': [], 'adapting/status': []}
         self.listeners = 1
         self.known: dict[str, Any] = dict(TRACKS)
         self.counters: Counter[str] = Counter()
@@ -54,12 +54,13 @@ class Bench:
             now_ns=5 * 10**9,
             errors=7,
             get_fully_qualified_name=lambda: '/robot/node',
+            hardware_id='computer/robot',
         )
 
     def report(self) -> Report:
         known = snapshot(**{'rate_hz': 20.0, 'unused_s': 0.26, **self.known})
         durations = {'p50': 1.0, 'p99': 2.0, 'max': 3.0}
-        rest = self.counters.copy(), durations, 'imu_link', {'model': 'm'}, {'checkpoint': 'c'}
+        rest = self.counters.copy(), durations, {'model': 'm'}, {'checkpoint': 'c'}
         return Report(known, assess(known), *rest)
 
     def look(self, **known: Any) -> None:  # noqa: ANN401 - fields of a snapshot
@@ -73,7 +74,7 @@ class Bench:
 
     @property
     def values(self) -> dict[str, str]:
-        message = self.told['diagnostics'][-1]
+        message = self.told['/diagnostics'][-1]
         return {each.key: each.value for each in message.status[0].values}
 
     @property
@@ -92,24 +93,24 @@ def test_numbers_come_with_every_look_and_words_when_they_change(bench: Bench) -
     for _ in range(3):
         bench.look()
     assert len(bench.told['adapting/status']) == 3
-    assert len(bench.told['diagnostics']) == 1
+    assert len(bench.told['/diagnostics']) == 1
     assert [bench.status.is_outdated(key) for key in (1, 1, 2, 2)] == [True, False] * 2
     assert bench.numbers['status'] == CODES[Status.TRACKING]
     bench.known = dict(LOST)
     bench.look()
     bench.look()
     assert bench.numbers['status'] == CODES[Status.LOST]
-    assert len(bench.told['diagnostics']) == 2
+    assert len(bench.told['/diagnostics']) == 2
     assert (bench.values['status'], bench.values['cause']) == ('lost', 'astray')
     bench.second()
-    assert len(bench.told['diagnostics']) == 3
+    assert len(bench.told['/diagnostics']) == 3
 
 
 def test_nobody_listens_and_nothing_is_made(bench: Bench) -> None:
     bench.listeners = 0
     bench.look()
     assert bench.told['adapting/status'] == []
-    assert len(bench.told['diagnostics']) == 1
+    assert len(bench.told['/diagnostics']) == 1
 
 
 def test_what_diagnostics_and_status_show(bench: Bench) -> None:
@@ -118,6 +119,8 @@ def test_what_diagnostics_and_status_show(bench: Bench) -> None:
     assert bench.second() == Counter(received=30, used=28, malformed=2, ticks=5)
     bench.look()
     values = bench.values
+    (status,) = bench.told['/diagnostics'][-1].status
+    assert (status.name, status.hardware_id) == ('robot/node', 'computer/robot')
     assert list(values)[:3] == ['model', 'status', 'cause']
     assert list(values)[-2:] == ['checkpoint', 'callback_errors']
     assert (values['valid'], values['evidence'], values['callback_errors']) == (

@@ -118,7 +118,7 @@ def test_records_until_told_to_finish_and_no_longer(
     path = tmp_path / 'model.npz'
     node = start('trainer_node', model=path, exit_when_done='false', **QUICK)
     health, imu = Health(talk), talk.publisher(Imu, 'imu')
-    answer = talk.call(Trigger, 'finish')
+    answer = talk.call(Trigger, 'trainer_node/finish')
     assert (answer.success, 'No IMU message came on /imu' in answer.message) == (False, True)
     wrong = talk.node.create_publisher(String, 'reference', 1)
     health.until('std_msgs/msg/String: set reference_type')
@@ -126,20 +126,20 @@ def test_records_until_told_to_finish_and_no_longer(
     reference = talk.publisher(PoseStamped, 'reference')
     record(talk, drive, slice(0, 100), imu, reference)
     health.until('recording until the service')
-    assert talk.call(Trigger, 'finish').success
+    assert talk.call(Trigger, 'trainer_node/finish').success
     # Two seconds are too short, which must not cost what was recorded.
     record(talk, drive, slice(100, None), imu, reference)
     nearly_all = 0.95 * len(drive.stamps_ns)
     talk.until(lambda: int(health.values.get('imu_messages', 0)) > nearly_all, 'the drive')
     assert health.values['reference_type'] == 'geometry_msgs/msg/PoseStamped'
-    assert talk.call(Trigger, 'finish').success
+    assert talk.call(Trigger, 'trainer_node/finish').success
     health.until(f'trained: the model is in {path}')
     model = load_model(path)
     assert (model.states, model.window, model.horizons) == (8, 20, (0, 5, 10))
     assert (model.frame_id, model.imu_frame_id) == ('map', 'imu_link')
     talk.until(lambda: not imu.get_subscription_count(), 'the end of recording the IMU')
     talk.until(lambda: not reference.get_subscription_count(), 'the end of recording references')
-    answer = talk.call(Trigger, 'finish')
+    answer = talk.call(Trigger, 'trainer_node/finish')
     assert not answer.success
     assert f'the model is in {path}; restart the node' in answer.message
     assert node.stop() == 0
@@ -159,7 +159,7 @@ def test_a_recording_of_given_length_ends_when_training_begins(
     record(talk, drive, slice(0, 200), imu, reference)
     talk.until(lambda: not imu.get_subscription_count(), 'the end of recording')
     talk.until(lambda: health.level == 2, 'the failure')
-    answer = talk.call(Trigger, 'finish')
+    answer = talk.call(Trigger, 'trainer_node/finish')
     assert not answer.success
     assert 'restart the node' in answer.message
 

@@ -137,7 +137,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     assert told['models'] >= 1
     assert told['learned_s'] > 10.0
     written = int(health.values['checkpoints_written'])
-    talk.call(Trigger, 'adapting/save')
+    talk.call(Trigger, 'updater_node/save')
     talk.until(lambda: int(health.values['checkpoints_written']) > written, 'a checkpoint')
     assert health.values['callback_errors'] == '0'
     beside = children(node)
@@ -158,7 +158,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     # Without positions, so that it can have learned nothing since.
     drive.send_until(lambda: len(positions) > 100, 60 * RATE_HZ, positions=False)
     assert np.median(drive.errors(positions)) < USUAL_M[learner]
-    forgot = [talk.call(Trigger, 'adapting/forget').success]
+    forgot = [talk.call(Trigger, 'updater_node/forget').success]
     talk.until(lambda: health.values['samples_models'] == '0', 'what was learned to be forgotten')
     assert forgot == [True]
     assert again.stop(signal.SIGTERM) == 0
@@ -229,22 +229,22 @@ class Bench:
 
 
 @pytest.mark.parametrize(
-    ('name', 'namespace', 'full', 'beside'),
+    ('name', 'namespace', 'full'),
     [
-        ('filter_node', '/', '/filter_node', ''),
-        ('filter_node', '/car', '/car/filter_node', '/car'),
-        ('/other/filter', '/car', '/other/filter', '/other'),
+        ('filter_node', '/', '/filter_node'),
+        ('filter_node', '/car', '/car/filter_node'),
+        ('/other/filter', '/car', '/other/filter'),
     ],
 )
-def test_names(name: str, namespace: str, full: str, beside: str) -> None:
+def test_names(name: str, namespace: str, full: str) -> None:
     bench = Bench(name, namespace)
     assert bench.client.name == full
     assert set(bench.node.clients) == {
         f'{full}/set_parameters',
-        f'{beside}/swap_model',
-        f'{beside}/take_back_model',
+        f'{full}/swap_model',
+        f'{full}/take_back_model',
     }
-    assert set(bench.node.topics) == {f'{beside}/diagnostics'}
+    assert set(bench.node.topics) == {'/diagnostics'}
 
 
 def test_only_the_diagnostics_of_the_node_meant_are_heard() -> None:
@@ -253,7 +253,7 @@ def test_only_the_diagnostics_of_the_node_meant_are_heard() -> None:
         DiagnosticStatus(name=name, values=[KeyValue(key='model', value=name)])
         for name in ('filter_node', 'car/filter_node', 'car/updater_node')
     ]
-    bench.node.topics['/car/diagnostics'](DiagnosticArray(status=statuses))
+    bench.node.topics['/diagnostics'](DiagnosticArray(status=statuses))
     assert bench.heard == [{'model': 'car/filter_node'}]
 
 
@@ -264,14 +264,14 @@ def test_answers_to_swap_and_take_back(success: bool, word: str, read: str) -> N
     bench.client.take_back(bench.answers.append)
     assert bench.answers == []
     response = Trigger.Response(success=success, message=word)
-    assert bench.answer('/swap_model', response) == read
-    assert bench.answer('/take_back_model', response) == read
+    assert bench.answer('/filter_node/swap_model', response) == read
+    assert bench.answer('/filter_node/take_back_model', response) == read
 
 
 def test_a_refusal_without_a_reason_is_one() -> None:
     bench = Bench()
     bench.client.swap(bench.answers.append)
-    assert bench.answer('/swap_model', Trigger.Response()) == 'refused without a reason'
+    assert bench.answer('/filter_node/swap_model', Trigger.Response()) == 'refused without a reason'
 
 
 def test_the_next_model_is_a_parameter() -> None:
@@ -286,7 +286,7 @@ def test_the_next_model_is_a_parameter() -> None:
 
 def test_a_service_that_is_not_there_is_a_refusal() -> None:
     bench = Bench()
-    bench.node.clients['/swap_model'].ready = False
+    bench.node.clients['/filter_node/swap_model'].ready = False
     bench.client.swap(bench.answers.append)
     assert bench.answers == ['its services cannot be found']
 
@@ -294,7 +294,7 @@ def test_a_service_that_is_not_there_is_a_refusal() -> None:
 def test_a_call_that_fails_is_a_bug_that_is_told() -> None:
     bench = Bench()
     bench.client.swap(bench.answers.append)
-    bench.node.clients['/swap_model'].future.set_exception(RuntimeError('broken'))
+    bench.node.clients['/filter_node/swap_model'].future.set_exception(RuntimeError('broken'))
     assert bench.answers == []
     assert len(bench.node.bugs) == 1
 

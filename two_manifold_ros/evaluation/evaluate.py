@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Frames
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
@@ -370,7 +369,7 @@ def replay(
         # A recording may jump back, after which the next report would be far away.
         if not next_report - second_ns <= estimate.stamp_ns < next_report:
             next_report = estimate.stamp_ns + second_ns
-            report = _health(live, estimate, frames)
+            report = _health(live, estimate)
             write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, estimate.stamp_ns, report)
     if Topics.POSITION.name not in written:
         msg = (
@@ -381,12 +380,10 @@ def replay(
     return written
 
 
-def _health(live: Filter, estimate: Estimate, frames: Frames) -> dict[str, object]:
+def _health(live: Filter, estimate: Estimate) -> dict[str, object]:
     """Return the diagnostics of a tick, without the times that the computer took."""
     values: dict[str, float | str] = {'status': estimate.status.value, 'cause': estimate.cause}
     values |= dict(sorted(live.counters.items()))
     values |= {name: getattr(estimate, name) for name in ('evidence', 'familiarity', 'ellipse_m')}
     level = LEVELS[estimate.status]
-    return diagnostics_message(
-        estimate.stamp_ns, 'replay', level, estimate.why, values, frames.child
-    )
+    return diagnostics_message(estimate.stamp_ns, 'replay', level, estimate.why, values)

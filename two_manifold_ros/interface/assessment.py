@@ -199,6 +199,8 @@ class Snapshot:
         Whether somebody else configures and activates it.
     active, enabled
         Whether the lifecycle and the service let it publish.
+    shared_outputs
+        Topics of the node that others publish as well, and the names of these nodes.
 
     """
 
@@ -209,6 +211,7 @@ class Snapshot:
     managed: bool = False
     active: bool = True
     enabled: bool = True
+    shared_outputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Level(IntEnum):
@@ -288,7 +291,20 @@ def assess(snapshot: Snapshot) -> Assessment:
 
 
 def oddities(snapshot: Snapshot) -> dict[str, str]:
-    """Return sentences by cause about what is odd though messages come, the gravest first."""
+    """Return sentences by cause about what is odd in any state, the gravest first."""
+    found = _input_oddities(snapshot) if snapshot.topic.heard else {}
+    if snapshot.shared_outputs:
+        (topic, nodes), *more = snapshot.shared_outputs.items()
+        names = ', '.join(name or 'an unnamed node' for name in nodes)
+        others = f' and {len(more)} more topics of this node are' if more else ' is'
+        found['shared_output'] = (
+            f'{topic}{others} also published by {names}, and subscribers receive a mixture: stop '
+            'all but one of these nodes, or start each in its own namespace (-r __ns:=/NAME)'
+        )
+    return found
+
+
+def _input_oddities(snapshot: Snapshot) -> dict[str, str]:
     found = {}
     topic, received = snapshot.topic, snapshot.input
     senders = [each.node for each in topic.publishers if each.msgtype == topic.msgtype]

@@ -22,6 +22,10 @@ Message: TypeAlias = dict[str, Any]
 """A message as a nested dict named like the ROS fields; leaves are whatever the type says."""
 
 
+BASE_FRAME = 'base_link'
+"""Frame of the vehicle itself, x ahead (REP-105)."""
+
+
 @dataclass(frozen=True)
 class Frames:
     """
@@ -41,16 +45,15 @@ class Frames:
     child: str
 
 
-def choose_frames(model: ModelHead, track: str = 'map', child: str = '') -> Frames:
+def choose_frames(model: ModelHead, track: str = '', child: str = '') -> Frames:
     """
-    Return the named frames; an empty name means that of the training, if it had one.
+    Return the named frames; empty names mean that of the training positions, and base_link.
 
-    Where the positions were trained in another frame than they are published in, the two are
-    taken to be the same place: nothing is transformed.
+    The frame of the IMU is not the child: it may be mounted in any direction, while the pose
+    faces as the vehicle drives. Where the positions were trained in another frame than they are
+    published in, the two are taken to be the same place: nothing is transformed.
     """
-    return Frames(
-        track=track or model.frame_id or 'map', child=child or model.imu_frame_id or 'base_link'
-    )
+    return Frames(track=track or model.frame_id or 'map', child=child or BASE_FRAME)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Topic:
         Reliable, or best effort (what REP-2003 asks of readers of sensors).
     latched
         Transient local: a late subscriber gets the last message.
+    is_global
+        Whether it has the same full name in every namespace.
 
     """
 
@@ -80,6 +85,12 @@ class Topic:
     depth: int = 200
     reliable: bool = True
     latched: bool = False
+    is_global: bool = False
+
+    @property
+    def address(self) -> str:
+        """The name that it is published by."""
+        return f'/{self.name}' if self.is_global else self.name
 
 
 class Topics:
@@ -88,7 +99,8 @@ class Topics:
 
     The IMU's depth is four seconds of samples at 1000 Hz, the longest stall that loses nothing:
     on a machine with six times its load, stalls of a second and more were measured. An old image
-    is worth nothing. ``LEARNING`` is the updater's alone.
+    is worth nothing. ``LEARNING`` is the updater's alone. Aggregators of diagnostics listen on
+    /diagnostics alone, where diagnostic_updater publishes them from every namespace.
     """
 
     IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=4000, reliable=False)
@@ -100,12 +112,14 @@ class Topics:
     MARKERS = Topic('markers', 'visualization_msgs/msg/MarkerArray', depth=1, latched=True)
     PARTICLES = Topic('particles', 'sensor_msgs/msg/PointCloud2', depth=10)
     STATUS = Topic('status', 'std_msgs/msg/Float64MultiArray', depth=10)
-    DIAGNOSTICS = Topic('diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', depth=10)
+    DIAGNOSTICS = Topic(
+        'diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', depth=10, is_global=True
+    )
     LEARNING = Topic('learning', 'std_msgs/msg/Float64MultiArray', depth=10)
 
 
 ADAPTING = 'adapting/'
-"""Prefix of the updater's topics and services: two publishers on one topic would be a trap."""
+"""Prefix of the updater's topics: two publishers on one topic would be a trap."""
 
 ESTIMATE_TOPICS = (
     Topics.POSITION,

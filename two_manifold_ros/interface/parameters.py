@@ -19,6 +19,7 @@ import sys
 from typing import Any, ClassVar, TypeAlias
 
 from two_manifold_ros.hse_hmm.readout import READOUTS
+from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.recordings.reading import POSITION
 from two_manifold_ros.training.settings import METHODS, TrainingSettings
@@ -180,8 +181,8 @@ class FilterParameters(FilteringParameters):
         Frame of the published positions; empty means the frame of the training positions, or map
         where they had none.
     child_frame
-        Child frame of odometry and of the transform; empty means the frame of the IMU in training,
-        or base_link where it had none.
+        Child frame of odometry and of the transform: the vehicle, facing as it drives; empty means
+        base_link.
     use_receive_time
         Stamp IMU messages on arrival, for drivers that leave their stamps zero.
     particles_rate_hz
@@ -195,8 +196,8 @@ class FilterParameters(FilteringParameters):
     model: str = ''
     next_model: str = parameter('', settable=Settable.ALWAYS)
     managed: bool = parameter(False, settable=Settable.NEVER)
-    track_frame: str = 'map'
-    child_frame: str = ''
+    track_frame: str = ''
+    child_frame: str = BASE_FRAME
     use_receive_time: bool = False
     particles_rate_hz: float = parameter(5.0, 0.0, 1000.0, units='Hz')
 
@@ -246,7 +247,7 @@ class UpdaterParameters(FilteringParameters):
     track_frame
         Frame of the published positions; empty means that of the given model, or map.
     child_frame
-        Child frame of odometry and of the transform; empty means that of the given model, or
+        Child frame of odometry and of the transform: the vehicle, facing as it drives; empty means
         base_link.
 
     """
@@ -267,8 +268,8 @@ class UpdaterParameters(FilteringParameters):
     filter_node: str = ''
     hand_over_margin: float = parameter(0.9, 0.1, 1.0)
     hand_over_folder: str = ''
-    track_frame: str = 'map'
-    child_frame: str = ''
+    track_frame: str = ''
+    child_frame: str = BASE_FRAME
 
 
 @dataclass(frozen=True)

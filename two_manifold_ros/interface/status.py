@@ -74,7 +74,7 @@ def diagnostics_message(
     stamp_ns
         Nanoseconds.
     name, hardware
-        The node, and the frame of its sensor.
+        The node, and what tells its robot from others.
     level, why
         Whether somebody has to act, and one sentence: what the node is doing, or why nothing is
         published.

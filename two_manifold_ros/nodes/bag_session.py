@@ -144,7 +144,7 @@ class BagSession(Node):
             patient.depth = 1000
             self.create_subscription(
                 message_class(topic.msgtype),
-                topic.name,
+                topic.address,
                 self._recorder(topic.name, topic.msgtype),
                 patient,
                 raw=True,
@@ -167,7 +167,8 @@ class BagSession(Node):
 
         """
         deadline = monotonic() + timeout_s
-        while not (self._heard and all(self.count_publishers(name) for name in PUBLISHED)):
+        outputs = [topic.address for topic in PUBLISHED.values()]
+        while not (self._heard and all(map(self.count_publishers, outputs))):
             if not alive():
                 msg = 'the filter node ended before it was ready; its log is above'
                 raise InputError(msg)

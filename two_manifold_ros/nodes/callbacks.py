@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import socket
 from time import monotonic
 import traceback
 from typing import Any, TYPE_CHECKING, TypeVar
@@ -29,7 +30,7 @@ from two_manifold_ros.nodes.publishing import message_class, qos
 from two_manifold_ros.recordings.reading import POSITION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import rclpy.parameter
     from rclpy.subscription import Subscription
@@ -177,13 +178,51 @@ class GuardedNode(Node):
         self.create_timer(period_s, self.guard(callback), clock=steady)
 
     def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], object]) -> None:  # noqa: ANN401 - a generated class
-        """Offer a service."""
-        self.create_service(kind, name, self.guard(answer))
+        """Offer a service under the name of the node, which no other node answers then."""
+        self.create_service(kind, f'~/{name}', self.guard(answer))
+
+    @property
+    def hardware_id(self) -> str:
+        """Name of the computer and the namespace, which tell one robot from another."""
+        return f'{socket.gethostname()}{self.get_namespace().rstrip("/")}'
 
     @property
     def now_ns(self) -> int:
         """Time of the ROS clock."""
         return int(self.get_clock().now().nanoseconds)
+
+
+def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
+    """Return who publishes a topic, by its full name."""
+    return tuple(
+        # The middleware knows a publisher before it knows whose it is.
+        Publisher(i.topic_type, '')
+        if 'UNKNOWN' in i.node_name
+        else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
+        for i in node.get_publishers_info_by_topic(topic)
+    )
+
+
+def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """
+    Return which of its own topics other nodes publish as well, and the names of these nodes.
+
+    Parameters
+    ----------
+    node, topics
+        Node, and the full names of topics of which it has one publisher each.
+
+    """
+    shared = {}
+    for topic in topics:
+        # Counting is cheap, asking is not.
+        if node.count_publishers(topic) > 1:
+            names = [each.node for each in find_publishers(node, topic)]
+            # One of them is our own; another one of the same name is another node.
+            if node.get_fully_qualified_name() in names:
+                names.remove(node.get_fully_qualified_name())
+            shared[topic] = tuple(sorted(names))
+    return shared
 
 
 class SensorTopic:
@@ -275,13 +314,7 @@ class SensorTopic:
         known, now_s = self._publishers, monotonic()
         asked = now_s - self._asked_s < 1.0 and all(each.node for each in known)
         if not asked or self._node.count_publishers(self.name) != len(known):
-            self._publishers = tuple(
-                # The middleware knows a publisher before it knows whose it is.
-                Publisher(i.topic_type, '')
-                if 'UNKNOWN' in i.node_name
-                else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
-                for i in self._node.get_publishers_info_by_topic(self.name)
-            )
+            self._publishers = find_publishers(self._node, self.name)
             self._asked_s = now_s
         return self._publishers
 

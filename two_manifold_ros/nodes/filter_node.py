@@ -26,6 +26,7 @@ from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.callbacks import (
     declare,
+    find_shared,
     GuardedNode,
     read,
     SensorTopic,
@@ -56,6 +57,7 @@ class FilterNode(GuardedNode, LifecycleNode):
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
+        self._shared: dict[str, tuple[str, ...]] = {}
         self._chosen = declare(self, FilterParameters, locked=self._locked)
         self._imu = SensorTopic(self, Topics.IMU, 'IMU')
         self._monitor = InputMonitor('IMU', self._imu.name)
@@ -221,6 +223,8 @@ class FilterNode(GuardedNode, LifecycleNode):
         fresh = self._status.count(counts)
         events = update_monitor(self, self._monitor, self._imu, fresh, self._arrivals)
         self._complaints = self._find_complaints()
+        published = self._estimates.topics.values() if session else ()
+        self._shared = find_shared(self, (*published, self._status.topic))
         self._status.publish_second(self._report(counts), events)
 
     @property
@@ -258,8 +262,11 @@ class FilterNode(GuardedNode, LifecycleNode):
             chosen.managed,
             self._active,
             self._enabled,
+            self._shared,
         )
         leading: dict[str, float | str] = {'model': chosen.model}
+        if session is not None:
+            leading['imu_frame'] = session.model.imu_frame_id
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:
@@ -269,7 +276,6 @@ class FilterNode(GuardedNode, LifecycleNode):
             assess(snapshot),
             counts,
             session.durations.microseconds() if session else {},
-            session.model.imu_frame_id if session else '',
             leading,
         )
 

@@ -76,8 +76,6 @@ class Report:
         All counters; they restart where ``received`` goes back.
     durations
         Durations of callbacks, microseconds by quantile.
-    hardware
-        Frame of the sensor.
     leading, trailing
         What diagnostics show first and last.
 
@@ -87,7 +85,6 @@ class Report:
     assessment: Assessment
     counts: Counter[str]
     durations: Mapping[str, float] = field(default_factory=dict)
-    hardware: str = ''
     leading: Mapping[str, float | str] = field(default_factory=dict)
     trailing: Mapping[str, float | str] = field(default_factory=dict)
 
@@ -106,7 +103,7 @@ class StatusPublisher:
     def __init__(self, node: GuardedNode, prefix: str = '') -> None:
         self._node = node
         self._diagnostics = node.create_publisher(
-            DiagnosticArray, Topics.DIAGNOSTICS.name, qos(Topics.DIAGNOSTICS)
+            DiagnosticArray, Topics.DIAGNOSTICS.address, qos(Topics.DIAGNOSTICS)
         )
         self._status = node.create_publisher(
             Float64MultiArray, f'{prefix}{Topics.STATUS.name}', qos(Topics.STATUS)
@@ -188,7 +185,7 @@ class StatusPublisher:
             assessment.level,
             assessment.why,
             values,
-            report.hardware,
+            self._node.hardware_id,
         )
         self._diagnostics.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
 
@@ -221,7 +218,7 @@ class StatusPublisher:
 
     def _log_changes(self, report: Report) -> None:
         assessment = report.assessment
-        odd = oddities(report.snapshot) if report.snapshot.topic.heard else {}
+        odd = oddities(report.snapshot)
         # Part of a start or of somebody's wish, not worth a warning.
         usual = {'', 'filling', 'searching', 'waiting', 'inactive', 'disabled', 'learning'}
         expected = assessment.cause in usual

@@ -155,7 +155,7 @@ class TrainerNode(GuardedNode):
         check_target(chosen.model)
         settings = training_settings(vars(chosen))
         self._diagnostics = self.create_publisher(
-            DiagnosticArray, Topics.DIAGNOSTICS.name, qos(Topics.DIAGNOSTICS)
+            DiagnosticArray, Topics.DIAGNOSTICS.address, qos(Topics.DIAGNOSTICS)
         )
         self.serve(Trigger, 'finish', self._on_finish)
         if chosen.bags:
@@ -218,7 +218,9 @@ class TrainerNode(GuardedNode):
         elif self._live is not None:
             self._follow_recording(self._live)
         name = self.get_fully_qualified_name().lstrip('/')
-        message = diagnostics_message(self.now_ns, name, self._level, self._why, self._values)
+        message = diagnostics_message(
+            self.now_ns, name, self._level, self._why, self._values, self.hardware_id
+        )
         self._diagnostics.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
 
     def _follow_recording(self, live: LiveTopics) -> None:

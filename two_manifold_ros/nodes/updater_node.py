@@ -35,7 +35,13 @@ from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.input_checks import InputMonitor
 from two_manifold_ros.interface.messages import ADAPTING, choose_frames, learning_message, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
-from two_manifold_ros.nodes.callbacks import declare, GuardedNode, LiveReference, SensorTopic
+from two_manifold_ros.nodes.callbacks import (
+    declare,
+    find_shared,
+    GuardedNode,
+    LiveReference,
+    SensorTopic,
+)
 from two_manifold_ros.nodes.health import (
     change_key,
     limits_line,
@@ -91,9 +97,10 @@ class UpdaterNode(GuardedNode):
         )
         # What was learned before the start is no news.
         self._news: object = self._session.learner.news
-        self.serve(Trigger, f'{ADAPTING}save', self._on_save)
-        self.serve(Trigger, f'{ADAPTING}reset', self._on_reset)
-        self.serve(Trigger, f'{ADAPTING}forget', self._on_forget)
+        self._shared: dict[str, tuple[str, ...]] = {}
+        self.serve(Trigger, 'save', self._on_save)
+        self.serve(Trigger, 'reset', self._on_reset)
+        self.serve(Trigger, 'forget', self._on_forget)
         self._input.wait()
         self._positions = ReferenceInput(self._session)
         self._reference = LiveReference(self, chosen.reference_type)
@@ -215,6 +222,8 @@ class UpdaterNode(GuardedNode):
         self._reference.find(self._positions.start, self._positions.take)
         if self._checkpointing is not None:
             self._checkpointing.look(self._session)
+        published = *self._estimates.topics.values(), self._learning.topic_name, self._status.topic
+        self._shared = find_shared(self, published)
         counts = self._counts()
         events = self._find_events(self._status.count(counts))
         self._status.publish_second(self._report(counts), events)
@@ -243,12 +252,14 @@ class UpdaterNode(GuardedNode):
             self._input.health(self._chosen.input_timeout_s),
             self._monitor.health(counts, session.arrivals, self._input.waited_s, self.now_ns, {}),
             filter_health(session.filter, session.learner.running.rate_hz, session.latest),
+            shared_outputs=self._shared,
         )
         assessment = assess_learning(assess(snapshot), session.learner, self._reference.topic)
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
             'learner': learner_name(self._chosen),
+            'imu_frame': session.head.imu_frame_id,
             **learning_values(session.learner),
         }
         trailing: dict[str, float | str] = {}
@@ -261,7 +272,6 @@ class UpdaterNode(GuardedNode):
             assess_checkpoints(assessment, checkpointing.trouble if checkpointing else ''),
             counts,
             session.durations.microseconds(),
-            session.head.imu_frame_id,
             leading,
             trailing,
         )
@@ -305,10 +315,9 @@ class FilterClient:
         self.name = name if name.startswith('/') else f'{node.get_namespace().rstrip("/")}/{name}'
         self._guard = node.guard
         self._node = node
-        self._namespace = self.name.rpartition('/')[0]
         self._set = node.create_client(SetParameters, f'{self.name}/set_parameters')
-        self._swap = node.create_client(Trigger, f'{self._namespace}/swap_model')
-        self._take_back = node.create_client(Trigger, f'{self._namespace}/take_back_model')
+        self._swap = node.create_client(Trigger, f'{self.name}/swap_model')
+        self._take_back = node.create_client(Trigger, f'{self.name}/take_back_model')
 
     def listen(self, hear: Callable[[Mapping[str, str]], object]) -> None:
         """Call back with the values by key of each of the filter node's diagnostics."""
@@ -320,7 +329,7 @@ class FilterClient:
 
         self._node.create_subscription(
             DiagnosticArray,
-            f'{self._namespace}/{Topics.DIAGNOSTICS.name}',
+            Topics.DIAGNOSTICS.address,
             self._guard(on_diagnostics),
             qos(Topics.DIAGNOSTICS),
         )
