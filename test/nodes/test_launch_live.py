@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from launch.events.process import ProcessExited, ProcessIO
+    from ros_talk import Talk
 
     from launch import LaunchDescriptionEntity
-    from ros_talk import Talk
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 PATIENCE_S = 60.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Two filter nodes on one network, as processes over DDS: in one namespace, and each in its own."""
+"""Two filter nodes on one network, over DDS: in one namespace, and each in its own."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def test_two_nodes_in_one_namespace_are_told_apart_and_warn(
         return tuple(board.value(name, key) for name in names) == values
 
     talk.until(lambda: both('status', *['waiting for data'] * 2), 'both to be configured')
-    talk.until(lambda: all('also published by' in node.said for node in nodes.values()), 'warnings')
+    talk.until(
+        lambda: all('also published by' in node.said for node in nodes.values()), 'warnings'
+    )
     for name, other in (names, names[::-1]):
         (line,) = (each for each in nodes[name].said.splitlines() if 'also published by' in each)
         assert f'/{other}' in line

@@ -271,7 +271,9 @@ def test_answers_to_swap_and_take_back(success: bool, word: str, read: str) -> N
 def test_a_refusal_without_a_reason_is_one() -> None:
     bench = Bench()
     bench.client.swap(bench.answers.append)
-    assert bench.answer('/filter_node/swap_model', Trigger.Response()) == 'refused without a reason'
+    assert (
+        bench.answer('/filter_node/swap_model', Trigger.Response()) == 'refused without a reason'
+    )
 
 
 def test_the_next_model_is_a_parameter() -> None:
