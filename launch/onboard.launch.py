@@ -92,6 +92,6 @@ def rviz(use_sim_time: ParameterValue) -> Node | OpaqueFunction:
 
 def warn_of_rviz(_: LaunchContext) -> None:
     get_logger('onboard.launch.py').warning(
-        'rviz:=true shows nothing, because the package rviz2 is not installed here; all else runs. '
+        'rviz:=true shows nothing, because the package rviz2 is not installed; all else runs. '
         'Install ros-$ROS_DISTRO-rviz2, or start rviz2 on another machine.'
     )
