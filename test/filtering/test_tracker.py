@@ -13,8 +13,8 @@ import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART, Tracker
+from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, Status
+from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import RidgeKernel
 from two_manifold_ros.ticks.novelty import UNFAMILIAR

@@ -56,6 +56,9 @@ class NodeProcess:
     environment: Mapping[str, str] | None = None
     """What a subclass gives it instead of our own environment."""
 
+    program: tuple[str, ...] = ('-m', 'two_manifold_ros.nodes')
+    """What a subclass lets Python run in place of the entry point."""
+
     def __init__(self, name: str, *ros_args: str, **parameters: object) -> None:
         given = [f'{key}:={value}' for key, value in parameters.items()]
         pairs = [part for each in given for part in ('-p', each)]
@@ -64,8 +67,7 @@ class NodeProcess:
         self.process = subprocess.Popen(
             [
                 sys.executable,
-                '-m',
-                'two_manifold_ros.nodes',
+                *self.program,
                 name,
                 '--ros-args',
                 *pairs,

@@ -9,7 +9,6 @@ from enum import Enum
 import math
 from typing import NamedTuple
 
-from two_manifold_ros.filtering.tracker import REJECTED_BEFORE_RESTART
 from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
 
 
@@ -31,6 +30,9 @@ class Status(Enum):
     NO_DATA = 'no data'
     REFUSED = 'refused input'
 
+
+REJECTED_BEFORE_RESTART = 10
+"""Unlikely observations in a row before the belief is restarted (mathematics, section 6.5)."""
 
 USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 """The states in which an estimate may be used."""

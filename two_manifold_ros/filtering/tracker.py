@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.route.belief import RouteBelief
@@ -26,10 +27,6 @@ from two_manifold_ros.ticks.sliding import SlidingWindow
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model, RouteModel
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-
-REJECTED_BEFORE_RESTART = 10
-"""Unlikely observations in a row before the belief is restarted (mathematics, section 6.5)."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-READOUTS = ('sharpened', 'ridge', 'mkdr')
-
 FLOOR_SHARE = 5e-4
 """
 Standard deviation added to each target, in spreads of the target over training.

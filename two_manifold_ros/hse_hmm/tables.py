@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from two_manifold_ros.errors import InputError
 
@@ -204,6 +203,9 @@ def median_observation_distance(observations: Floats) -> float:
         If at least half of them are identical, so that there is no scale.
 
     """
+    # A filter of a route, which loads this file as well, needs no SciPy.
+    from scipy.spatial.distance import pdist  # noqa: PLC0415 - see above
+
     step = max(1, len(observations) // 1000)
     median = float(np.median(pdist(observations[::step])))
     if not median > 0.0:

@@ -201,6 +201,8 @@ class Snapshot:
         Whether the lifecycle and the service let it publish.
     shared_outputs
         Topics of the node that others publish as well, and the names of these nodes.
+    configuring
+        Whether the ``trouble`` is that the node is about to be configured.
 
     """
 
@@ -212,6 +214,7 @@ class Snapshot:
     active: bool = True
     enabled: bool = True
     shared_outputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    configuring: bool = False
 
 
 class Level(IntEnum):
@@ -335,6 +338,8 @@ def _input_oddities(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _assess_lifecycle(snapshot: Snapshot) -> Assessment | None:
+    if snapshot.configuring:
+        return Assessment(Level.WARN, None, 'configuring', snapshot.trouble)
     if snapshot.trouble:
         return Assessment(Level.ERROR, None, 'unconfigured', snapshot.trouble)
     if not snapshot.active:

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
+from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.filtering.successor import Make
-    from two_manifold_ros.interface.session import Session
+    from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.head import ModelHead
 
 
@@ -94,6 +96,25 @@ class _Loaded(NamedTuple):
     filter: Filter
 
 
+def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = None) -> ModelSwap:
+    """
+    Load the model that parameters name, compile its filter, and return it in exchangeable form.
+
+    ``clock_ns`` stamps messages on arrival, see `Session`. An `InputError` says what is wrong with
+    the file.
+    """
+    version = file_version(chosen.model)
+    model = load_model(chosen.model)
+    check_input(model, chosen.model)
+
+    def make(model: ModelHead) -> Filter:
+        limits = limits_of(model, chosen.ellipse_warn_m, chosen.ellipse_error_m)
+        reorder_ns = round(1e9 * chosen.reorder_s)
+        return Filter(model, chosen.particles_rate_hz, limits=limits, reorder_ns=reorder_ns)
+
+    return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
+
+
 class ModelSwap:
     """
     Exchange the model of a session between two messages; knows nothing of ROS.
@@ -115,6 +136,8 @@ class ModelSwap:
 
     Attributes
     ----------
+    session
+        As given.
     path
         File of the model in use.
     swaps
@@ -132,7 +155,7 @@ class ModelSwap:
         make: Callable[[ModelHead], Filter],
         patience: int = 2,
     ) -> None:
-        self._session = session
+        self.session = session
         self._make = make
         self._patience = patience
         self._wanted = ''
@@ -147,7 +170,7 @@ class ModelSwap:
     @property
     def state(self) -> str:
         """State of the swap, as one word for the diagnostics."""
-        successor = self._session.successor
+        successor = self.session.successor
         if successor is None:
             return 'failed' if self.trouble else 'none'
         return 'waiting' if successor.prepared else 'loading'
@@ -166,7 +189,7 @@ class ModelSwap:
             )
         if refusal:
             return refusal
-        present = self._session.model
+        present = self.session.model
 
         def make() -> tuple[ModelHead, Filter]:
             model = load_model(path)
@@ -207,14 +230,14 @@ class ModelSwap:
             exchanged; empty if nothing has happened.
 
         """
-        new = self._session.successor
+        new = self.session.successor
         if new is None or not new.prepared:
             return ''
         # A sample may have come in the moment in which the thread ended.
         new.catch_up()
         if new.failure:
             return self._give_up(new, new.failure)
-        if idle or new.tracks or not self._session.tracks:
+        if idle or new.tracks or not self.session.tracks:
             return self._take_over()
         if self._has_waited_for(new):
             rejected = rejections(new.filter.counters)
@@ -231,14 +254,14 @@ class ModelSwap:
 
     def _has_waited_for(self, new: Successor) -> bool:
         """Return whether the other model had its time, counted in ticks of the one in use."""
-        ticks = self._session.filter.counters['ticks']
+        ticks = self.session.filter.counters['ticks']
         if self._ready_at is None:
             self._ready_at = ticks
-        waited_ns = (ticks - self._ready_at) * self._session.model.period_ns
+        waited_ns = (ticks - self._ready_at) * self.session.model.period_ns
         return waited_ns > self._patience * new.model.window * new.model.period_ns
 
     def _busy(self) -> str:
-        if self._session.successor is None:
+        if self.session.successor is None:
             return ''
         return f'{self._wanted} is being made ready: call again when that is over.'
 
@@ -248,11 +271,11 @@ class ModelSwap:
         self.trouble = ''
         self._ready_at = None
         self._wanted, self._wanted_version, self._takes_back = path, version, takes_back
-        self._session.successor = Successor(make, self._session.newest_samples())
+        self.session.successor = Successor(make, self.session.newest_samples())
 
     def _take_over(self) -> str:
-        before = _Loaded(self.path, self._version, self._session.model, self._session.filter)
-        self._session.hand_over()
+        before = _Loaded(self.path, self._version, self.session.model, self.session.filter)
+        self.session.hand_over()
         # Taken back twice by a caller that did not hear the answer, it stays where it is.
         self._before = None if self._takes_back else before
         self.path, self._version = self._wanted, self._wanted_version
@@ -261,6 +284,6 @@ class ModelSwap:
         return f'Model {self.path} runs {again}in place of {before.path}'
 
     def _give_up(self, new: Successor, why: str) -> str:
-        self._session.successor = None
+        self.session.successor = None
         self.trouble = why
         return f'{why}\n{new.details}' if new.details else why

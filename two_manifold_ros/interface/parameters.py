@@ -18,11 +18,10 @@ import re
 import sys
 from typing import Any, ClassVar, TypeAlias
 
-from two_manifold_ros.hse_hmm.readout import READOUTS
 from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.recordings.reading import POSITION
-from two_manifold_ros.training.settings import METHODS, TrainingSettings
+from two_manifold_ros.training.settings import METHODS, READOUTS, TrainingSettings
 
 Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 
@@ -338,7 +337,7 @@ class TrainerParameters(NodeParameters):
     sharpness: float = parameter(0.0, 0.0, 100.0)
     persistence: float = parameter(0.0, 0.0, 100.0)
     kernel: str = parameter(TrainingSettings.kernel, choices=tuple(KERNELS))
-    readout: str = parameter(TrainingSettings.readout, choices=tuple(READOUTS))
+    readout: str = parameter(TrainingSettings.readout, choices=READOUTS)
     horizons: list[int] = parameter(list(TrainingSettings.horizons), units='ticks')
 
 

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import eigh
 
 from two_manifold_ros.errors import InputError
 
@@ -76,6 +75,8 @@ def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
     Left out are those below 1e-10 of the largest: they are rounding, or negative. The solver is
     dense, since the space that Lanczos searches ends early where the rank is low.
     """
+    from scipy.linalg import eigh
+
     last = len(matrix) - 1
     values, vectors = eigh(matrix, subset_by_index=[max(0, last + 1 - count), last])
     values, vectors = values[::-1], fix_signs(vectors[:, ::-1])

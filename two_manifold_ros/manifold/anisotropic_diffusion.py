@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import qr
-from scipy.sparse import csr_matrix, identity
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
@@ -26,6 +24,8 @@ from two_manifold_ros.manifold.graph import connect, notes_on_pieces
 from two_manifold_ros.ticks.windows import WindowSet
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from two_manifold_ros.manifold.learner import Embedding, Samples
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -209,6 +209,8 @@ def _of_rows(rows: Floats, counted: Bools, rank: int) -> Floats:
 
 def _anchors(rows: Floats) -> tuple[Ints, Floats]:
     """Return the fewest points that span all, and (a, D) how they make up any direction."""
+    from scipy.linalg import qr
+
     first = int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())
     _, upper, order = qr((rows - rows[first]).T, mode='economic', pivoting=True)
     sizes = np.abs(np.diag(upper))
@@ -347,6 +349,8 @@ class Steps:
 
     def matrix(self, values: Floats) -> csr_matrix:
         """Return the (n, n) matrix with these values, one a pair."""
+        from scipy.sparse import csr_matrix
+
         count = len(self.begins) - 1
         return csr_matrix((values, self.targets, self.begins), shape=(count, count))
 
@@ -360,6 +364,8 @@ def anisotropic_graph(
     Nearest are those under the metric among the nearest in the ordinary distance: far away, a
     difference across the directions of a metric has no length.
     """
+    from scipy.sparse import csr_matrix
+
     begins, targets = _candidates(samples, neighbours)
     places = _places(samples, metric, begins, targets)
     away = np.square(places).sum(axis=1)
@@ -393,6 +399,8 @@ def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) 
 
 def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints]:
     """Return ``begins`` and ``targets`` of pairs that may be near under a metric."""
+    from scipy.sparse import csr_matrix, identity
+
     count = len(samples)
     # A metric's nearest are among eight times as many nearest in the ordinary distance.
     wanted = 8 * neighbours

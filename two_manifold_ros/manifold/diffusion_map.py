@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import diags, identity
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
@@ -124,6 +123,8 @@ class DiffusionMap:
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
+        from scipy.sparse import identity
+
         require_scale(samples, self.dimension, self.neighbours)
         indices, squared = samples.neighbours(self.neighbours)
         radii = squared[:, -1].copy()
@@ -154,6 +155,8 @@ def embed_walk(
     ``graph`` (n, n) holds symmetric affinities W, connected, of each point with itself too;
     ``respond`` maps the (n,) factors :math:`q^{-\alpha}` to the response of a new point.
     """
+    from scipy.sparse import diags
+
     factors = np.asarray(graph.sum(axis=1)).ravel() ** -density
     scaling = diags(factors)
     eigenvalues, functions = walk_modes(scaling @ graph @ scaling, dimension)

@@ -7,14 +7,11 @@ from __future__ import annotations
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix, diags, identity
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator, splu
 
 from two_manifold_ros.manifold.affinity import affinity, fix_signs
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_matrix
+    from scipy.sparse import csc_matrix, csr_matrix
 
     from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -27,6 +24,8 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
     Entries are :math:`\exp(-d^2/2\sigma^2)`, or 1 for a bandwidth of 0, where either point is a
     neighbour of the other.
     """
+    from scipy.sparse import csr_matrix
+
     count, kappa = indices.shape
     weights = affinity(squared, bandwidth)
     rows = np.repeat(np.arange(count), kappa)
@@ -44,6 +43,9 @@ def connect(
     ``probes`` points of a piece are compared with all others. Returned is the connected graph and
     how many pieces there were.
     """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     components, labels = connected_components(graph, directed=False)
     found = int(components)
     while components > 1:
@@ -114,6 +116,9 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
     rounding, as of a nearly split graph, is told from the first, and clustered ones converge. At
     most n - 2 modes; the vectors (n, m) are orthonormal, orthogonal to ``null``, with signs fixed.
     """
+    from scipy.sparse import identity
+    from scipy.sparse.linalg import eigsh, LinearOperator, splu
+
     size = len(null)
     # Added to the diagonal so that the matrix can be factored.
     shift = 1e-9 * matrix.diagonal().mean()
@@ -151,6 +156,8 @@ def walk_modes(graph: csr_matrix, count: int, few: int = 1_000) -> tuple[Floats,
     factors of many points in many dimensions are large; these use products with the graph,
     unless that takes too long: then the points lie along a thread, and their factors are small.
     """
+    from scipy.sparse import diags, identity
+
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     root = diags(1.0 / np.sqrt(degrees))
     symmetric = (root @ graph @ root).tocsr()
@@ -167,6 +174,8 @@ def walk_modes(graph: csr_matrix, count: int, few: int = 1_000) -> tuple[Floats,
 def _modes_by_products(
     symmetric: csr_matrix, constant: Floats, count: int
 ) -> tuple[Floats, Floats] | None:
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator
+
     # The constant mode becomes the last of all.
     without = LinearOperator(
         symmetric.shape,

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
@@ -63,6 +61,9 @@ class Geodesic:
 
 def geodesic_lengths(indices: Ints, squared: Floats, bridges: Bridges, landmarks: Ints) -> Floats:
     """Return (n, l) lengths of shortest paths to landmarks over neighbours and bridges."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
     count, kappa = indices.shape
     rows = np.repeat(np.arange(count), kappa)
     first = np.concatenate([rows, indices.ravel(), bridges.first])

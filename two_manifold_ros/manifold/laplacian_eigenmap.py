@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import diags
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
@@ -203,6 +202,8 @@ class LaplacianEigenmap:
             vectors = functions * np.sqrt(degrees / degrees.sum())[:, None]
             eigenvalues = np.maximum(1.0 - values, SMALLEST_EIGENVALUE)
         else:
+            from scipy.sparse import diags
+
             null = np.full(count, 1.0 / np.sqrt(count))
             laplacian = (diags(degrees) - graph).tocsc()
             values, vectors = smallest_modes(laplacian, null, self.dimension)

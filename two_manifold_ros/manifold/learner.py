@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist, pdist
 
 from two_manifold_ros.errors import InputError
 
@@ -84,12 +82,16 @@ class PointSet:
 
     def distances_from(self, right: Floats) -> Floats:
         """Return squared distances of all points to (m, D) rows: (n, m)."""
+        from scipy.spatial.distance import cdist
+
         squared: Floats = cdist(self.points, right, 'sqeuclidean')
         return squared
 
     def pair_distances(self, pairs: int, seed: int = 0) -> Floats:
         """Return the squared distances of random pairs, or of each once where these are fewer."""
         if len(self) * (len(self) - 1) <= 2 * pairs:
+            from scipy.spatial.distance import pdist
+
             every: Floats = pdist(self.points, 'sqeuclidean')
             return every
         rng = np.random.default_rng(seed)
@@ -99,6 +101,8 @@ class PointSet:
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
         """Return (n, count) indices and squared distances of the nearest others of each point."""
+        from scipy.spatial import cKDTree
+
         count = min(count, len(self) - 1)
         _, found = cKDTree(self.points).query(self.points, range(1, count + 2))
         own = found == np.arange(len(self))[:, None]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_matrix, identity
 
 from two_manifold_ros.manifold.affinity import check_indices, check_shapes, require, require_scale
 from two_manifold_ros.manifold.graph import find_bridges, smallest_modes
@@ -16,6 +15,8 @@ from two_manifold_ros.manifold.learner import Embedding, Extension
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scipy.sparse import csr_matrix
 
     from two_manifold_ros.manifold.graph import Bridges
     from two_manifold_ros.manifold.learner import Samples
@@ -97,6 +98,8 @@ def pairs_within(neighbourhoods: Ints, block: int = 256) -> Iterator[tuple[int, 
     A pair is of one neighbourhood or more, and comes once. Points without any are left out. Pairs
     of ``block`` points are found together: those of all may take gigabytes.
     """
+    from scipy.sparse import csr_matrix
+
     count, width = neighbourhoods.shape
     begins = np.arange(count + 1) * width
     ones = np.ones(neighbourhoods.size, dtype=bool)
@@ -189,6 +192,8 @@ class LocallyLinear:
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points; the model keeps the distances within neighbourhoods."""
+        from scipy.sparse import identity
+
         require_scale(samples, self.dimension, self.neighbours)
         indices, _ = samples.neighbours(self.neighbours)
         bridges = find_bridges(samples, indices)
@@ -204,6 +209,8 @@ class LocallyLinear:
 
 def _mixtures(samples: Samples, indices: Ints, bridges: Bridges) -> csr_matrix:
     """Return W; a point at the end of a bridge is mixed of the other end too."""
+    from scipy.sparse import csr_matrix
+
     columns, weights = [], []
     for point, nearest in enumerate(indices):
         others = np.append(nearest, bridges.second[bridges.first == point])

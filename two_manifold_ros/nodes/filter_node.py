@@ -6,31 +6,19 @@ from __future__ import annotations
 
 from collections import Counter
 from time import perf_counter_ns
-import traceback
 from typing import TYPE_CHECKING
 
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import limits_of
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import assess, filter_health, FilterHealth, Snapshot
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.messages import choose_frames, Topics
-from two_manifold_ros.interface.model_swap import check_input, file_version, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.session import Session
-from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.nodes.callbacks import (
-    declare,
-    find_shared,
-    GuardedNode,
-    read,
-    SensorTopic,
-)
+from two_manifold_ros.nodes.callbacks import declare, find_shared, read, SensorTopic
 from two_manifold_ros.nodes.health import (
     change_key,
     Report,
@@ -38,15 +26,17 @@ from two_manifold_ros.nodes.health import (
     StatusPublisher,
     update_monitor,
 )
-from two_manifold_ros.nodes.publishing import EstimatePublishers
-from two_manifold_ros.nodes.running import refuse_impossible
+from two_manifold_ros.nodes.lifecycle import BackgroundNode
+from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers
 
 if TYPE_CHECKING:
-    from two_manifold_ros.interface.session import Arrivals
-    from two_manifold_ros.model.head import ModelHead
+    from collections.abc import Callable
+
+    from two_manifold_ros.interface.model_swap import ModelSwap
+    from two_manifold_ros.interface.session import Arrivals, Session
 
 
-class FilterNode(GuardedNode, LifecycleNode):
+class FilterNode(BackgroundNode):
     """Subscribe ``imu``, run the filter, publish estimates, and always its own state."""
 
     def __init__(self) -> None:
@@ -66,36 +56,54 @@ class FilterNode(GuardedNode, LifecycleNode):
         self.serve(SetBool, 'enable', self._on_enable)
         self.serve(Trigger, 'swap_model', self._on_swap_model)
         self.serve(Trigger, 'take_back_model', self._on_take_back_model)
-        refuse_impossible(self)
         self.every(1.0 / self._chosen.status_rate_hz, self._on_status)
         self.every(1.0, self._on_second)
-        if (
-            not self._chosen.managed
-            and self.trigger_configure() == TransitionCallbackReturn.SUCCESS
-        ):
-            self.trigger_activate()
+        if not self._chosen.managed:
+            self.configure(activate=True)
 
-    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the model, compile the filter, then subscribe and advertise."""
-        self._chosen = read(self, FilterParameters)
-        try:
-            self._configure()
-        except InputError as error:
-            name = self.get_fully_qualified_name()
-            self._trouble = (
-                f'{str(error).rstrip(".")}. A change takes effect once the node is configured '
-                f'(ros2 lifecycle set {name} configure) or restarted.'
-            )
-        # rclpy would swallow it, and nobody would ever know.
-        except Exception as error:  # noqa: BLE001 - reported in log and diagnostics
-            self._trouble = f'{type(error).__name__} while configuring, please report it: {error}'
-            self.get_logger().error(traceback.format_exc())
-        else:
-            self._trouble = ''
-            return super().on_configure(state)
+    def prepare(self) -> Callable[[], ModelSwap]:
+        """Return what loads the model and compiles the filter."""
+        chosen = self._chosen = read(self, FilterParameters)
+        path = chosen.model
+        if not path:
+            msg = 'No model is given: start with -p model:=FILE, or set the parameter model.'
+            raise InputError(msg)
+        if chosen.publish_tf:
+            check_transform()
+        self._trouble = f'configuring: loading {path} and compiling its filter'
+        # Where there is little to compile with, it takes half a minute.
+        self.get_logger().info(f'Loading {path} and compiling its filter, which takes a while')
+        clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
+
+        def make() -> ModelSwap:
+            # What filters, its compiler above all, takes a second to import and 60 MB.
+            from two_manifold_ros.interface.model_swap import load_session  # noqa: PLC0415
+
+            return load_session(chosen, clock_ns)
+
+        return make
+
+    def complete(self, made: ModelSwap) -> None:
+        """Advertise, then subscribe."""
+        chosen, session = self._chosen, made.session
+        self._frames = choose_frames(session.model, chosen.track_frame, chosen.child_frame)
+        self._estimates = EstimatePublishers(
+            self, session.model, self._frames, transform=chosen.publish_tf
+        )
+        self._session, self._swap = session, made
+        self._imu.listen(self._on_imu)
+        self._log_settings(chosen.model, session)
+        self._trouble = ''
+
+    def give_up(self, reason: str) -> None:
+        """Log and report why the node is not configured."""
+        name = self.get_fully_qualified_name()
+        self._trouble = (
+            f'{reason.rstrip(".")}. A change takes effect once the node is configured '
+            f'(ros2 lifecycle set {name} configure) or restarted.'
+        )
         self.get_logger().error(self._trouble)
         self._status.note('unconfigured', self._trouble)
-        return TransitionCallbackReturn.FAILURE
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to use the IMU."""
@@ -132,34 +140,6 @@ class FilterNode(GuardedNode, LifecycleNode):
             self._estimates.destroy()
         return TransitionCallbackReturn.SUCCESS
 
-    def _configure(self) -> None:
-        chosen = self._chosen
-        path = chosen.model
-        if not path:
-            msg = 'No model is given: start with -p model:=FILE, or set the parameter model.'
-            raise InputError(msg)
-        # Where there is little to compile with, nothing would be heard of it for half a minute.
-        self.get_logger().info(f'Loading {path} and compiling its filter, which takes a while')
-        version = file_version(path)
-        model = load_model(path)
-        check_input(model, path)
-        self._frames = choose_frames(model, chosen.track_frame, chosen.child_frame)
-        clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
-        session = Session(model, clock_ns, self._make_filter)
-        self._estimates = EstimatePublishers(
-            self, model, self._frames, transform=chosen.publish_tf
-        )
-        self._session = session
-        self._swap = ModelSwap(session, path, version, self._make_filter)
-        self._imu.listen(self._on_imu)
-        self._log_settings(path, session)
-
-    def _make_filter(self, model: ModelHead) -> Filter:
-        chosen = self._chosen
-        limits = limits_of(model, chosen.ellipse_warn_m, chosen.ellipse_error_m)
-        reorder_ns = round(1e9 * chosen.reorder_s)
-        return Filter(model, chosen.particles_rate_hz, limits=limits, reorder_ns=reorder_ns)
-
     def _log_settings(self, path: str, session: Session) -> None:
         for line in startup_lines(
             session.model,
@@ -173,7 +153,7 @@ class FilterNode(GuardedNode, LifecycleNode):
             self.get_logger().info(line)
 
     def _locked(self) -> str:
-        if self._session is None:
+        if self._session is None and not self.is_configuring:
             return ''
         return 'it takes effect only when the node is configured: deactivate and clean up first'
 
@@ -263,6 +243,7 @@ class FilterNode(GuardedNode, LifecycleNode):
             self._active,
             self._enabled,
             self._shared,
+            self.is_configuring,
         )
         leading: dict[str, float | str] = {'model': chosen.model}
         if session is not None:

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 
 
+EXPECTED = {
+    '', 'configuring', 'disabled', 'filling', 'inactive', 'learning', 'searching', 'waiting',
+}  # fmt: skip
+"""Causes that are part of a start or of somebody's wish, and worth no warning."""
+
+
 def change_key(live: Filter, arrivals: Arrivals) -> object:
     """Return a key that changes whenever the status must be republished at once."""
     return live.status, live.cause, arrivals.unused >= InputLimits.most_in_a_row
@@ -219,9 +225,7 @@ class StatusPublisher:
     def _log_changes(self, report: Report) -> None:
         assessment = report.assessment
         odd = oddities(report.snapshot)
-        # Part of a start or of somebody's wish, not worth a warning.
-        usual = {'', 'filling', 'searching', 'waiting', 'inactive', 'disabled', 'learning'}
-        expected = assessment.cause in usual
+        expected = assessment.cause in EXPECTED
         if assessment.cause and not expected:
             odd[assessment.cause] = capitalised(assessment.why)
         # That many messages are not used says that single ones are not, too.

@@ -154,6 +154,21 @@ def _numbers(fields: Message) -> Iterator[float]:
             yield value
 
 
+TRANSFORM_TYPE = 'tf2_msgs/msg/TFMessage'
+
+
+def check_transform() -> None:
+    """Raise `InputError` if transforms cannot be published, which a start should say first."""
+    try:
+        message_class(TRANSFORM_TYPE)
+    except ImportError as error:
+        msg = (
+            'Parameter publish_tf is true but the package tf2_msgs is not installed: '
+            'install ros-<distro>-tf2-msgs or set publish_tf to false.'
+        )
+        raise InputError(msg) from error
+
+
 class EstimatePublishers:
     """
     One publisher per topic; silent while a node with a lifecycle is not active.
@@ -200,14 +215,8 @@ class EstimatePublishers:
         self._tf: Publisher | None = None
         # First what can fail, so that nothing is advertised then.
         if transform:
-            try:
-                self._tf = create(message_class('tf2_msgs/msg/TFMessage'), '/tf', 100)
-            except ImportError as error:
-                msg = (
-                    'Parameter publish_tf is true but the package tf2_msgs is not installed: '
-                    'install ros-<distro>-tf2-msgs or set publish_tf to false.'
-                )
-                raise InputError(msg) from error
+            check_transform()
+            self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100)
         self._publishers: dict[Topic, Publisher] = {
             topic: create(message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic))
             for topic in (*ESTIMATE_TOPICS, Topics.PARTICLES)
@@ -252,4 +261,4 @@ class EstimatePublishers:
             'child_frame_id': self._frames.child,
             'transform': {'translation': pose['position'], 'rotation': pose['orientation']},
         }
-        return to_message('tf2_msgs/msg/TFMessage', {'transforms': [transform]})
+        return to_message(TRANSFORM_TYPE, {'transforms': [transform]})

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from typing import Any, TYPE_CHECKING
 
-from lifecycle_msgs.srv import ChangeState
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rclpy.executors import Executor
-    from rclpy.lifecycle import LifecycleNode
 
     from two_manifold_ros.stopping import Stopping
 
@@ -171,28 +169,3 @@ def make_executor() -> Executor:
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()
-
-
-def refuse_impossible(node: LifecycleNode) -> None:
-    """
-    Refuse requests for transitions that are not possible, of which rclpy would end the node.
-
-    A lifecycle manager that is late, or was restarted, makes such requests.
-    """
-    warn = node.get_logger().warning
-
-    def refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        def answer(request: ChangeState.Request, response: ChangeState.Response) -> object:
-            try:
-                return change(request, response)
-            except RCLError:
-                asked = request.transition.label or f'number {request.transition.id}'
-                warn(f'The transition {asked} was asked for, which is not possible in this state')
-                response.success = False
-                return response
-
-        return answer
-
-    for service in node.services:
-        if service.srv_type is ChangeState:
-            service.callback = refusing(service.callback)

@@ -51,7 +51,7 @@ from two_manifold_ros.nodes.health import (
     update_monitor,
 )
 from two_manifold_ros.nodes.live_input import ReferenceInput
-from two_manifold_ros.nodes.publishing import EstimatePublishers, qos, to_message
+from two_manifold_ros.nodes.publishing import check_transform, EstimatePublishers, qos, to_message
 from two_manifold_ros.recordings.decoding import decode_imu_cdr
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class UpdaterNode(GuardedNode):
     def __init__(self) -> None:
         super().__init__('updater_node')
         chosen = self._chosen = declare(self, UpdaterParameters)
+        if chosen.publish_tf:
+            check_transform()
         sees = chosen.input == 'image'
         self._input = SensorTopic(
             self, Topics.IMAGE if sees else Topics.IMU, 'image' if sees else 'IMU'

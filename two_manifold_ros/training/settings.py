@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import math
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import READOUTS
 from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 from two_manifold_ros.manifold.selection import KERNELS
 
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral', 'tpsr')
 CLOCKS = ('driving', 'time')
+READOUTS = ('sharpened', 'ridge', 'mkdr')
 
 
 @dataclass(frozen=True)

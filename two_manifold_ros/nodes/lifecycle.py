@@ -1,0 +1,218 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A node with a lifecycle that goes on answering while it is configured."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from threading import Thread
+import traceback
+from typing import Any, TYPE_CHECKING
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.nodes.callbacks import GuardedNode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+SHUTDOWNS = {
+    Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
+    Transition.TRANSITION_INACTIVE_SHUTDOWN,
+    Transition.TRANSITION_ACTIVE_SHUTDOWN,
+}
+LOOK_S = 0.02
+"""How often to look whether a thread has ended: a configured node is late by half of this."""
+
+
+class Work:
+    """
+    Something that is made in a thread.
+
+    Attributes
+    ----------
+    made
+        What was made.
+    error
+        What was raised in its place.
+
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.made: Any = None
+        self.error: Exception | None = None
+        self._make = make
+        # A daemon, so that a signal ends the node while it loads.
+        self._thread = Thread(target=self._run, daemon=True, name='configuring')
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether the thread has ended."""
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self.made = self._make()
+        # Raised again where it is heard of.
+        except Exception as error:  # noqa: BLE001 - see above
+            self.error = error
+
+
+class BackgroundNode(GuardedNode, LifecycleNode):
+    """
+    A node with a lifecycle whose transition *configure* works in a thread.
+
+    rclpy carries a transition out within the callback of its service: until that is over, a node
+    that loads for seconds neither answers ``get_state`` nor publishes how it is. Here the callback
+    starts the transition and another one ends it. In between the node is in the state
+    *configuring*; who asked for the transition is answered when it is over. Other transitions are
+    refused meanwhile, but for a shutdown, for which the configuring is given up.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._work: Work | None = None
+        self._activates = False
+        self._owed: ChangeState.Response | None = None
+        self._send_owed: Callable[[], object] = lambda: None
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._looking = self.create_timer(LOOK_S, self.guard(self._look), clock=steady)
+        self._looking.cancel()
+        for service in self.services:
+            if service.srv_type is ChangeState:
+                self._take_over(service)
+
+    @abstractmethod
+    def prepare(self) -> Callable[[], Any]:
+        """
+        Return what makes all that takes long, called in a thread; it must leave the node alone.
+
+        An `InputError`, from here or from there, fails the transition.
+        """
+
+    @abstractmethod
+    def complete(self, made: Any) -> None:  # noqa: ANN401 - whatever a node makes
+        """Use what was made, between two callbacks."""
+
+    @abstractmethod
+    def give_up(self, reason: str) -> None:
+        """Take note that the node could not be configured."""
+
+    @property
+    def is_configuring(self) -> bool:
+        """Whether the transition *configure* goes on."""
+        return self._work is not None
+
+    def configure(self, *, activate: bool = False) -> None:
+        """
+        Start the transition *configure*.
+
+        Parameters
+        ----------
+        activate
+            Whether to activate the node afterwards.
+
+        Raises
+        ------
+        RCLError
+            If it is not possible in this state.
+
+        """
+        self._state_machine.trigger_transition_by_id(Transition.TRANSITION_CONFIGURE, True)
+        self._activates = activate
+        try:
+            make = self.prepare()
+        except InputError as error:
+            self._end(None, error)
+        else:
+            self._work = Work(make)
+            self._looking.reset()
+
+    def _look(self) -> None:
+        work = self._work
+        if work is not None and work.done:
+            self._end(work.made, work.error)
+
+    def _end(self, made: Any, error: Exception | None) -> None:  # noqa: ANN401 - as above
+        """End the transition with what was made, or with why it could not be."""
+        if error is None:
+            try:
+                self.complete(made)
+            # Nobody would ever hear of it, and the transition would never end.
+            except Exception as raised:  # noqa: BLE001 - reported below
+                error = raised
+        if error is None:
+            self._leave(TransitionCallbackReturn.SUCCESS)
+            if self._activates:
+                self.trigger_activate()
+            return
+        if not isinstance(error, InputError):
+            self.get_logger().error(''.join(traceback.format_exception(error)))
+            error = InputError(
+                f'{type(error).__name__} while configuring, please report it: {error}'
+            )
+        self.give_up(str(error))
+        self._leave(TransitionCallbackReturn.FAILURE)
+
+    def _leave(self, outcome: TransitionCallbackReturn) -> None:
+        """Leave the state *configuring*, and answer who asked for it."""
+        self._looking.cancel()
+        self._work = None
+        self._state_machine.trigger_transition_by_label(outcome.to_label(), True)
+        if self._owed is not None:
+            self._owed.success = outcome is TransitionCallbackReturn.SUCCESS
+            self._owed = None
+            self._send_owed()
+
+    def _take_over(self, service: Any) -> None:  # noqa: ANN401 - its methods are replaced
+        """Answer requests for transitions, some of them later."""
+        change, send = service.callback, service.send_response
+
+        def answer(request: ChangeState.Request, response: ChangeState.Response) -> object:
+            try:
+                return self._change(request, response, change)
+            # A lifecycle manager that is late, or was restarted, asks for what is not possible:
+            # rclpy would end the node of it.
+            except RCLError:
+                asked = request.transition.label or f'number {request.transition.id}'
+                self.get_logger().warning(
+                    f'The transition {asked} was asked for, which is not possible in this state'
+                )
+                response.success = False
+                return response
+
+        def send_now_or_later(response: ChangeState.Response, header: object) -> None:
+            if response is self._owed:
+                self._send_owed = lambda: send(response, header)
+            else:
+                send(response, header)
+
+        service.callback, service.send_response = answer, send_now_or_later
+
+    def _change(
+        self,
+        request: ChangeState.Request,
+        response: ChangeState.Response,
+        change: Callable[[Any, Any], object],
+    ) -> object:
+        wanted = request.transition
+        if self._work is not None and (wanted.label == 'shutdown' or wanted.id in SHUTDOWNS):
+            self._leave(TransitionCallbackReturn.FAILURE)
+            wanted.id, wanted.label = Transition.TRANSITION_UNCONFIGURED_SHUTDOWN, ''
+        number = wanted.id
+        if wanted.label:
+            number = self._state_machine.get_transition_by_label(wanted.label)
+        if number != Transition.TRANSITION_CONFIGURE:
+            return change(request, response)
+        self.configure()
+        if self._work is not None:
+            self._owed = response
+        return response
