@@ -16,6 +16,7 @@ import rclpy
 from rclpy.expand_topic_name import expand_topic_name
 
 from two_manifold_ros.nodes.filter_node import FilterNode
+from two_manifold_ros.nodes.running import make_executor
 from two_manifold_ros.nodes.slot_car_node import SlotCarNode
 from two_manifold_ros.nodes.trainer_node import TrainerNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
@@ -67,10 +68,16 @@ def doing(domain: str) -> Iterator[Any]:
         args = [part for key, value in parameters.items() for part in ('-p', f'{key}:={value}')]
         rclpy.init(args=['--ros-args', *args, '-p', 'use_sim_time:=true'], domain_id=int(domain))
         node = None
+        executor = make_executor()
         try:
             node = kind()
+            executor.add_node(node)
+            # What it publishes when it is configured.
+            while getattr(node, 'is_configuring', False):
+                executor.spin_once(timeout_sec=0.1)
             return done_by(node)
         finally:
+            executor.shutdown()
             if node is not None:
                 node.destroy_node()
             rclpy.shutdown()

@@ -28,6 +28,25 @@ def test_it_imports_without_any_extra(name: str) -> None:
     program = (
         f'import sys; sys.modules.update(dict.fromkeys({EXTRAS})); import two_manifold_ros.{name}'
     )
+    run(program)
+
+
+@pytest.mark.parametrize(
+    ('name', 'unused'),
+    [
+        # Some 60 MB, for one who compiles nothing.
+        ('slot_car_node', 'numba'),
+        # Some 40 MB, which manifold learners need.
+        ('filter_node', 'scipy.sparse'),
+        ('filter_node', 'scipy.spatial'),
+    ],
+)
+def test_a_node_does_not_load_what_it_does_not_use(name: str, unused: str) -> None:
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    run(f'import sys, two_manifold_ros.nodes.{name}; assert {unused!r} not in sys.modules')
+
+
+def run(program: str) -> None:
     done = subprocess.run(
         [sys.executable, '-c', program], capture_output=True, text=True, check=False
     )

@@ -21,7 +21,6 @@ from two_manifold_ros.manifold.affinity import (
 )
 from two_manifold_ros.manifold.diffusion_map import check_density, embed_walk, local_bandwidth
 from two_manifold_ros.manifold.graph import connect, notes_on_pieces
-from two_manifold_ros.ticks.windows import WindowSet
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -175,6 +174,8 @@ def _check_rank(rank: int) -> None:
 
 def _in_reach(samples: Samples) -> tuple[Ints, Ints]:
     """Return the first and the last point that may count as neighbours in time of each."""
+    from two_manifold_ros.ticks.windows import WindowSet
+
     count = len(samples)
     if isinstance(samples, WindowSet):
         # No window crosses a seam, so two that overlap lie on the same side of it.

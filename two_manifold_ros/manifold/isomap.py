@@ -19,7 +19,6 @@ from two_manifold_ros.manifold.affinity import (
 )
 from two_manifold_ros.manifold.graph import find_bridges
 from two_manifold_ros.manifold.learner import Embedding, Extension
-from two_manifold_ros.ticks.sliding import nearest
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.graph import Bridges
@@ -43,6 +42,8 @@ class Geodesic:
         """Return (l,) squared geodesics; ``None`` if a distance is not finite."""
         if not np.isfinite(squared).all():
             return None
+        from two_manifold_ros.ticks.sliding import nearest
+
         near = nearest(squared, self.neighbours)
         through = np.sqrt(squared[near])[:, None] + self.lengths[near]
         geodesics: Floats = np.square(through.min(axis=0))

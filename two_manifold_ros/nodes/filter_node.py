@@ -17,6 +17,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import assess, filter_health, FilterHealth, Snapshot
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.messages import choose_frames, Topics
+from two_manifold_ros.interface.model_swap import load_session, ModelSwap
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.nodes.callbacks import declare, find_shared, read, SensorTopic
 from two_manifold_ros.nodes.health import (
@@ -32,7 +33,6 @@ from two_manifold_ros.nodes.publishing import check_transform, EstimatePublisher
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.interface.model_swap import ModelSwap
     from two_manifold_ros.interface.session import Arrivals, Session
 
 
@@ -74,14 +74,7 @@ class FilterNode(BackgroundNode):
         # Where there is little to compile with, it takes half a minute.
         self.get_logger().info(f'Loading {path} and compiling its filter, which takes a while')
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
-
-        def make() -> ModelSwap:
-            # What filters, its compiler above all, takes a second to import and 60 MB.
-            from two_manifold_ros.interface.model_swap import load_session  # noqa: PLC0415
-
-            return load_session(chosen, clock_ns)
-
-        return make
+        return lambda: load_session(chosen, clock_ns)
 
     def complete(self, made: ModelSwap) -> None:
         """Advertise, then subscribe."""
