@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from types import ModuleType
 from typing import Any, TYPE_CHECKING
@@ -70,6 +71,31 @@ def test_nobody_is_heard(
     said = capsys.readouterr()
     assert said.out == ''
     assert 'no filter or updater node was heard' in said.err
+
+
+def test_json_is_what_each_node_said_last(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = {'input_rate_hz': '99.5', 'estimate_rate_hz': 'unknown'}
+    asked = play(monkeypatch, (0, 'tracking', WELL), (2, 'lost: a', LOST | rates), (0, 'x', {}))
+    assert main(['status', '--json']) == 0
+    assert asked[0] > 0.0
+    ((name, node),) = json.loads(capsys.readouterr().out)['nodes'].items()
+    assert name == 'filter_node'
+    assert node.pop('silent_s') < 60.0
+    assert node == {
+        'level': 'ERROR',
+        'status': 'lost',
+        'cause': 'astray',
+        'why': 'lost: a',
+        'input_rate_hz': 99.5,
+        'estimate_rate_hz': None,
+        'gone': False,
+    }
+    asked = play(monkeypatch)
+    assert main(['status', '--json', '--seconds', '2']) == 1
+    assert asked == [2.0]
+    assert json.loads(capsys.readouterr().out) == {'nodes': {}}
 
 
 def test_no_number_of_seconds_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

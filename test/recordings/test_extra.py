@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot without rosbags is told what to install."""
+"""A robot without rosbags is told what to install, and needs mcap for damaged bags alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,3 +41,17 @@ def test_reading_says_what_to_install(tmp_path: Path) -> None:
 def test_writing_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=INSTALL):
         BagWriter(tmp_path / 'bag')
+
+
+def test_only_a_damaged_bag_needs_mcap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(simulate(SlotCarSettings(rate_hz=20.0), samples=200), tmp_path / 'bag')
+    for name in ['mcap', *sys.modules]:
+        if name.split('.')[0] == 'mcap':
+            monkeypatch.setitem(sys.modules, name, None)
+    for name in ('bag', 'damaged_files'):
+        monkeypatch.delitem(sys.modules, f'two_manifold_ros.recordings.{name}', raising=False)
+    assert len(read_recording(tmp_path / 'bag').imu.stamps) == 200
+    (file,) = (tmp_path / 'bag').glob('*.mcap')
+    file.write_bytes(file.read_bytes()[:-500])
+    with pytest.raises(InputError, match=r"'mcap.*' is missing: install .* pip install"):
+        read_recording(tmp_path / 'bag', ReadingOptions(salvage=True))

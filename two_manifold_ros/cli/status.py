@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import json
 from shutil import get_terminal_size
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import seconds
+from two_manifold_ros.cli.options import add_json, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.status import StatusTable
 
@@ -22,6 +23,8 @@ HELP = (
     'Into a file or pipe goes a line for each change. Needs ROS 2.'
 )
 _NOBODY = 1
+_JSON_S = 5.0
+"""Nodes are found within three seconds, and report once a second."""
 _NOBODY_WORDS = (
     'no filter or updater node was heard: look whether one runs, and whether ROS_DOMAIN_ID is '
     'that of its terminal'
@@ -34,8 +37,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--seconds',
         type=seconds,
         default=0.0,
-        help='end after so long, with status 1 if no node was heard; default: until Ctrl-C',
+        help=(
+            'end after so long, with status 1 if no node was heard; default: until Ctrl-C, or '
+            f'{_JSON_S:g} with --json'
+        ),
     )
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
@@ -47,6 +54,16 @@ def run(args: Namespace) -> int:
             f'this command listens to nodes and needs ROS 2 ({error}): source its setup file first'
         )
         raise InputError(msg) from error
+    if args.json:
+        table = StatusTable()
+
+        def hear(name: str, level: int, why: str, values: Mapping[str, str]) -> None:
+            table.update(name, level, why, values, monotonic())
+
+        listen(hear, lambda: None, args.seconds or _JSON_S)
+        nodes = table.nodes(monotonic())
+        print(json.dumps({'nodes': nodes}, indent=2, allow_nan=False))
+        return 0 if nodes else _NOBODY
     board = _Board()
     listen(board.hear, board.look, args.seconds)
     if board.heard:

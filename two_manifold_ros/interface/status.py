@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import Level, REJECTIONS, rejections
@@ -99,9 +99,21 @@ def as_text(value: float | str) -> str:
     return str(value)
 
 
+class _Heard(NamedTuple):
+    """What a node said of itself last, and when."""
+
+    level: str
+    status: str
+    cause: str
+    why: str
+    input_rate_hz: float | None
+    estimate_rate_hz: float | None
+    heard_s: float
+
+
 class StatusTable:
     """
-    One line for every node whose diagnostics have the keys ``status`` and ``cause``.
+    What every node says of itself whose diagnostics have the keys ``status`` and ``cause``.
 
     Parameters
     ----------
@@ -112,7 +124,7 @@ class StatusTable:
 
     def __init__(self, gone_s: float = 3.0) -> None:
         self._gone_s = gone_s
-        self._heard: dict[str, tuple[tuple[str, str], str, float]] = {}
+        self._heard: dict[str, _Heard] = {}
 
     def update(
         self, name: str, level: int, why: str, values: Mapping[str, str], now_s: float
@@ -128,32 +140,46 @@ class StatusTable:
         """
         if not {'status', 'cause'} <= values.keys():
             return False
-        state = values['status'], values['cause']
-        is_new = name not in self._heard or self._heard[name][0] != state
         word = Level(level).name if level in set(Level) else 'STALE'
-        received, published = (_rate(values, f'{each}_rate_hz') for each in ('input', 'estimate'))
-        line = f'{word:5}  {received} Hz in, {published} Hz out  {why}'
-        self._heard[name] = state, line, now_s
-        return is_new
+        received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
+        before = self._heard.get(name)
+        here = _Heard(word, values['status'], values['cause'], why, received, published, now_s)
+        self._heard[name] = here
+        return before is None or (before.status, before.cause) != (here.status, here.cause)
 
     def line(self, name: str, now_s: float) -> str:
         """Return the line about a node."""
-        _, line, heard_s = self._heard[name]
-        silent_s = now_s - heard_s
+        here = self._heard[name]
+        silent_s = now_s - here.heard_s
         if silent_s > self._gone_s:
             return f'{name}  GONE   not heard for {silent_s:.0f} s'
-        return f'{name}  {line}'
+        received, published = (
+            '-' if rate is None else f'{rate:.1f}'
+            for rate in (here.input_rate_hz, here.estimate_rate_hz)
+        )
+        return f'{name}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
 
     def lines(self, now_s: float) -> list[str]:
         """Return the lines about all nodes, by name."""
         return [self.line(name, now_s) for name in sorted(self._heard)]
 
+    def nodes(self, now_s: float) -> dict[str, dict[str, float | str | bool | None]]:
+        """Return what each node said last, for JSON: rates that it does not know are ``None``."""
+        found: dict[str, dict[str, float | str | bool | None]] = {}
+        for name, here in sorted(self._heard.items()):
+            silent_s = now_s - here.heard_s
+            said = here._asdict()
+            del said['heard_s']
+            found[name] = {**said, 'silent_s': round(silent_s, 1), 'gone': silent_s > self._gone_s}
+        return found
 
-def _rate(values: Mapping[str, str], key: str) -> str:
+
+def _rate(values: Mapping[str, str], key: str) -> float | None:
     try:
-        return f'{float(values.get(key, "")):.1f}'
+        rate = float(values.get(key, ''))
     except ValueError:
-        return '-'
+        return None
+    return rate if math.isfinite(rate) else None
 
 
 def capitalised(sentence: str) -> str:

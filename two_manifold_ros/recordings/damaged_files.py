@@ -21,9 +21,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NamedTuple, TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
-from mcap.opcode import Opcode
-from mcap.records import Channel, Chunk, McapRecord, Message, Schema
-from mcap.stream_reader import StreamReader
 from rosbags import rosbag1, rosbag2
 from rosbags.interfaces import (
     Connection,
@@ -32,7 +29,7 @@ from rosbags.interfaces import (
     MessageDefinitionFormat,
 )
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, rosbags_wanted
 from two_manifold_ros.recordings.storage_files import (
     check_schema,
     LARGEST_PART,
@@ -43,6 +40,8 @@ from two_manifold_ros.recordings.storage_files import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+
+    from mcap.records import Channel, Chunk, McapRecord
 
     from two_manifold_ros.recordings.storage_files import Metadata
 
@@ -129,6 +128,10 @@ Salvaged: TypeAlias = tuple[dict[int, SavedTopic], list[Saved], str]
 
 def _salvage_mcap(file: Path) -> Salvaged:
     """Return topics, messages and the damage of an MCAP file."""
+    # Whoever reads sound bags needs no mcap: rosbags has a reader of its own.
+    with rosbags_wanted():
+        from mcap.records import Channel, Chunk, Message, Schema  # noqa: PLC0415
+
     size = file.stat().st_size
     schemas: dict[int, str] = {}
     channels: dict[int, Channel] = {}
@@ -161,6 +164,10 @@ def _salvage_mcap(file: Path) -> Salvaged:
 
 def _records_until_damage(stream: BinaryIO) -> Iterator[tuple[McapRecord, int]]:
     """Yield the records of a file and where each ends; the last may be a chunk that is cut off."""
+    from mcap.opcode import Opcode  # noqa: PLC0415 - as above
+    from mcap.records import Chunk  # noqa: PLC0415
+    from mcap.stream_reader import StreamReader  # noqa: PLC0415
+
     end = 0
     reader = StreamReader(stream, emit_chunks=True, record_size_limit=LARGEST_PART)
     # Damaged bytes make readers raise almost anything; what came before them is used.
@@ -180,6 +187,9 @@ def _records_until_damage(stream: BinaryIO) -> Iterator[tuple[McapRecord, int]]:
 
 def _records_of(chunk: Chunk, left: int) -> tuple[list[McapRecord], float]:
     """Return the records of a chunk that is no larger than what is left, and the share read."""
+    from mcap.records import Message  # noqa: PLC0415 - as above
+    from mcap.stream_reader import StreamReader  # noqa: PLC0415
+
     if chunk.uncompressed_size > min(LARGEST_PART, left):
         return [], 0.0
     records: list[McapRecord] = []
