@@ -38,6 +38,12 @@ def test_a_command_gets_its_arguments(
     assert info.HELP in capsys.readouterr().out
 
 
+@pytest.mark.parametrize('name', COMMANDS)
+def test_every_command_has_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, '--help']) == 0
+    assert '--json' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ('error', 'status', 'line'),
     [

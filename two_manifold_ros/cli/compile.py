@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.cli.options import add_json
 from two_manifold_ros.compilation import STORE
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -24,22 +26,28 @@ HELP = (
 )
 
 
-def add_arguments(_: ArgumentParser) -> None:
-    """Add nothing."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
 
 
-def run(_: Namespace) -> int:
+def run(args: Namespace) -> int:
     """Train each method on a few simulated laps and filter them; return 1 if nothing is kept."""
     laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
     recording = run_to_recording(laps)
-    print('Compiling, which takes some ten seconds', flush=True)
+    if not args.json:
+        print('Compiling, which takes some ten seconds', flush=True)
     for method in METHODS:
         filtering = Filter(train_model([recording], TrainingSettings(method=method)))
         filtering.warm_up()
         for stamp_ns, sample in zip(laps.stamps_ns.tolist(), laps.imu, strict=True):
             filtering.push(stamp_ns, sample)
-    if STORE.folder is None:
+    kept = STORE.folder
+    if args.json:
+        folder = None if kept is None else str(kept)
+        print(json.dumps({'folder': folder, 'trouble': STORE.trouble}, indent=2))
+    elif kept is None:
         print(f'Nothing is kept: {STORE.trouble}.')
-        return 1
-    print(f'Compiled code is in {STORE.folder}.')
-    return 0
+    else:
+        print(f'Compiled code is in {kept}.')
+    return 0 if kept is not None else 1
