@@ -91,6 +91,14 @@ def test_after_the_command_neither_training_nor_filter_compiles(warm: str) -> No
     assert len(warm) == 64
 
 
+def test_code_from_disk_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """All that a compilation needs is 27 MB, which a node has no use for."""
+    program = f"{LITTLE}\nimport sys\nprint('numba.np.linalg' in sys.modules)"
+    compiling, running = (python(program, tmp_path / 'cache').stdout.split() for _ in range(2))
+    assert compiling == ['2.0', 'True', 'True']
+    assert running == ['2.0', 'True', 'False']
+
+
 def test_every_function_is_compiled_for_one_kind_of_arguments(filled: Path) -> None:
     """Each other one would cost seconds, and numbers would depend on which came first."""
     (folder,) = (filled / 'compiled').iterdir()

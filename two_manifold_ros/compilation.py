@@ -37,6 +37,7 @@ try:
     from llvmlite import binding
     import numba
     from numba.core.compiler import CompileResult
+    from numba.core.runtime.nrt import rtsys
     from numba.core.serialize import dumps
 # One that does not go with NumPy or with this machine raises almost anything.
 except Exception as error:
@@ -211,10 +212,12 @@ class _Kept:
 
     def load_overload(self, signature: object, context: Any) -> Any:  # noqa: ANN401 - numba's
         """Return the compiled function of a signature, or nothing if it has to be compiled."""
-        context.refresh()
         payload = STORE.read(self._file(signature))
         if payload is None:
             return None
+        # What code from disk needs of numba. All that a compilation needs, which a miss loads,
+        # takes a third of a second and 27 MB, SciPy's linear algebra among it.
+        rtsys.initialize(context)
         return CompileResult._rebuild(context, *pickle.loads(payload))  # noqa: S301, SLF001
 
     def save_overload(self, signature: object, result: Any) -> None:  # noqa: ANN401 - numba's
