@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TYPE_CHECKING
+from types import SimpleNamespace
+from typing import Any, ClassVar, TYPE_CHECKING
 
 import pytest
 
@@ -18,7 +19,7 @@ from rclpy.parameter import Parameter as RosParameter
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
 from two_manifold_ros.nodes import callbacks
-from two_manifold_ros.nodes.callbacks import declare, descriptor, GuardedNode, read
+from two_manifold_ros.nodes.callbacks import declare, descriptor, find_shared, GuardedNode, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,3 +154,28 @@ def test_every_table_makes_descriptors() -> None:
     for parameters in PARAMETERS.values():
         for each in parameters.table():
             assert descriptor(each).name == each.name
+
+
+@pytest.mark.parametrize(
+    ('publishers', 'others'),
+    [
+        ([('/', 'mine')], None),
+        ([('/', 'mine'), ('/car', 'other')], ('/car/other',)),
+        # A second node of our own name, and one of which only the endpoint is known.
+        ([('/', 'mine'), ('/', 'mine')], ('/mine',)),
+        ([('/', 'mine'), ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
+    ],
+)
+def test_who_else_publishes_an_output(
+    publishers: list[tuple[str, str]], others: tuple[str, ...] | None
+) -> None:
+    infos = [
+        SimpleNamespace(topic_type='t', node_namespace=namespace, node_name=name)
+        for namespace, name in publishers
+    ]
+    node: Any = SimpleNamespace(
+        count_publishers=lambda _: len(infos),
+        get_publishers_info_by_topic=lambda _: infos,
+        get_fully_qualified_name=lambda: '/mine',
+    )
+    assert find_shared(node, ['/odometry']) == ({} if others is None else {'/odometry': others})
