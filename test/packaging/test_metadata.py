@@ -26,7 +26,13 @@ OTHER_NAMES = {
     'yaml': 'python3-yaml',
 }
 # Always there where rclpy is; and a folder of Python itself from 3.14 on.
-GIVEN = {'ament_index_python', 'builtin_interfaces', 'rosidl_runtime_py', 'compression'}
+GIVEN = {
+    'ament_index_python',
+    'builtin_interfaces',
+    'rosidl_runtime_py',
+    'compression',
+    'llvmlite',  # comes with numba
+}
 
 
 @pytest.fixture

@@ -23,6 +23,9 @@ No covariance is singular then, whatever the size of the route: half a millimetr
 a quarter of a metre on a circuit of 4 km. Calibration takes back what it adds on the whole.
 """
 
+LEAST_VARIANCE = 1e-12
+"""Of a target that is the same all over training, m^2: a micrometre, which no position knows."""
+
 LEVELS = (0.68, 0.95)
 CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
 """Squared radii of the 68 % and 95 % ellipses of a plane Gaussian."""
@@ -95,7 +98,7 @@ def floors(values: Floats) -> Floats:
         velocity = 0 < column == values.shape[1] - 1
         centre = known.mean(axis=0) if len(known) and not velocity else 0.0
         spreads[column] = np.square(known - centre).sum() / max(2 * len(known), 1)
-    return FLOOR_SHARE**2 * spreads
+    return np.maximum(FLOOR_SHARE**2 * spreads, LEAST_VARIANCE)
 
 
 def second_moments(values: Floats) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.hse_hmm.readout import floors
 from two_manifold_ros.route.route import (
     JUMPED,
     LIMITS,
@@ -155,6 +156,7 @@ class RouteBelief:
         self._centre = np.zeros(route.targets.shape[1:])
         self._centre[:-1] = route.targets[:, :-1].mean(axis=0)
         self._targets = route.targets - self._centre
+        self._least = floors(route.targets)
         count = route.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
         self.start()
@@ -212,7 +214,7 @@ class RouteBelief:
         means, covariances = self._read
         sum_targets(
             self._filled[0], self._active[: self._count], route.pace_spread, self._targets,
-            route.drifts, route.covariances, means, covariances,
+            route.drifts, route.covariances, self._least, means, covariances,
         )  # fmt: skip
         return means + self._centre, covariances * route.factors[:, None, None]
 

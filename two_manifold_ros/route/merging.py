@@ -402,10 +402,12 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     # Where places lead: more than six ways do not meet in a point on any route.
     ways = np.full((count, 6), -1, dtype=np.int64)
     front = np.empty(256, dtype=np.int64)
-    places, current = 0, -1
+    # Not a literal: a call with one would be compiled for once more.
+    nowhere = np.int64(-1)
+    places, current = 0, nowhere
     for i in range(count):
         if first[i]:
-            current = -1
+            current = nowhere
         best, fit = -1, 1e300
         if current >= 0:
             best = _find_ahead(nodes, headings, lengths, i, current, ways, opened, front, radius)

@@ -175,14 +175,14 @@ def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) 
 @compiled
 def sum_targets(  # noqa: C901 - split, it is compiled to other bits
     cells: Cells, active: Indices, spread: float, targets: Floats, drifts: Floats,
-    covariances: Floats, means: Floats, sums: Floats,
+    covariances: Floats, least: Floats, means: Floats, sums: Floats,
 ) -> None:  # fmt: skip
     """
     Fill means (H + 1, 2) and covariances of positions ahead, and of the velocity, under a belief.
 
     Positions ahead are those of a usual pace; ``spread``, ``targets``, ``drifts`` and
     ``covariances`` are those of a ``Route``, all of whose places count alike where nothing is left
-    of it.
+    of it. No variance is below the ``least`` (H + 1,).
     """
     chances, paces, spreads = cells
     count = targets.shape[1]
@@ -233,8 +233,8 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
         x, y = means[c, 0] / total, means[c, 1] / total
         means[c, 0] = x
         means[c, 1] = y
-        sums[c, 0, 0] = sums[c, 0, 0] / total - x * x
-        sums[c, 1, 1] = sums[c, 1, 1] / total - y * y
+        sums[c, 0, 0] = max(sums[c, 0, 0] / total - x * x, least[c])
+        sums[c, 1, 1] = max(sums[c, 1, 1] / total - y * y, least[c])
         sums[c, 0, 1] = sums[c, 0, 1] / total - x * y
         sums[c, 1, 0] = sums[c, 0, 1]
 
