@@ -21,7 +21,7 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.time_scales import PAPER
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import train_model, usual_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -357,6 +357,15 @@ def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(
     monkeypatch.setattr(train, 'training_warnings', lambda _, rate_hz: rates.append(rate_hz) or [])
     refused([str(slot_car_bag), '-o', 'm', '--rate', '5', '--window', '999'], capsys)
     assert rates == [5.0]
+
+
+def test_the_help_gives_the_sharpness_that_a_training_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(['train', '--help']) == 0
+    words = ' '.join(capsys.readouterr().out.split())
+    taken = usual_tuning(TrainingSettings()).sharpness
+    assert f'likelihood of an observation, for method route (default: {taken:g})' in words
 
 
 def test_a_route_is_trained_shown_and_run(

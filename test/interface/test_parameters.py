@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from two_manifold_ros.interface.parameters import Parameter, parameter_page, PARAMETERS
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import usual_tuning
 
 ALL = [(node, parameter) for node, kind in PARAMETERS.items() for parameter in kind.table()]
 
@@ -27,6 +29,12 @@ def test_every_entry_is_complete(node: str, parameter: Parameter) -> None:
     assert parameter.refusal(parameter.default) == ''
     if isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool):
         assert parameter.low <= parameter.default <= parameter.high
+
+
+def test_the_sharpness_is_the_one_that_a_training_takes() -> None:
+    (sharpness,) = (each for _, each in ALL if each.name == 'sharpness')
+    taken = usual_tuning(TrainingSettings()).sharpness
+    assert sharpness.description.endswith(f'of method route; 0 means {taken:g}.')
 
 
 def test_names_are_unique() -> None:

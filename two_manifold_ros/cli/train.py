@@ -25,6 +25,7 @@ from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 from two_manifold_ros.inspection.inspecting import training_warnings
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.training.dataset import RARE_POSITIONS, share_seen
 from two_manifold_ros.training.settings import (
     CLOCKS,
@@ -189,13 +190,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--sharpness',
         type=float,
         metavar='X',
-        help='exponent of the likelihood of an observation, for method route (default: fitted)',
+        help='exponent of the likelihood of an observation, for method route '
+        f'(default: {RouteTuning.sharpness:g})',
     )
     number.add_argument(
         '--persistence',
         type=float,
         metavar='X',
-        help='weight of what lasts in that likelihood, for method route (default: fitted)',
+        help='weight of what lasts in that likelihood, for method route (default: one over the '
+        'ticks in the memory of the observations)',
     )
     choice = parser.add_argument_group('methods')
     choice.add_argument(

@@ -306,9 +306,10 @@ class TrainerParameters(NodeParameters):
     method
         What filters: a belief over the places of the route, the spectral filter, or a tpsr.
     sharpness
-        Exponent of the likelihood of an observation, of method route; 0 means fitted.
+        Exponent of the likelihood of an observation, of method route; 0 means 0.2.
     persistence
-        Weight of what lasts in that likelihood, of method route; 0 means fitted.
+        Weight of what lasts in that likelihood, of method route; 0 means one over the ticks in the
+        memory of the observations.
     kernel
         Manifold learner that makes coordinates of windows.
     readout

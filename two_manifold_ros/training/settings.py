@@ -20,7 +20,7 @@ READOUTS = ('sharpened', 'ridge', 'mkdr')
 @dataclass(frozen=True)
 class TrainingSettings:
     """
-    Settings of a training; ``None`` means chosen from the data.
+    Settings of a training; ``None`` means chosen from the data, but for the sharpness.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ class TrainingSettings:
         incremental SVD of random features (see `TpsrEmbeddings`) and which needs neither
         kernel, neighbours, dimension nor coupling.
     sharpness, persistence
-        Likelihood of the route belief, see ``Route``.
+        Likelihood of the route belief, see ``Route``; without them the fixed exponent of
+        ``route.learning.Tuning``, and one over the ticks in the memory of the observations.
     bandwidth_factor, ridge
         Observation operator of the spectral filter, see ``Candidate``; the ridge counts where
         ``observation`` is ``ridge``.
