@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
@@ -31,16 +32,32 @@ SETTINGS = TrainingSettings(horizons=(0, 5))
 
 
 class Parrot:
-    """Says the newest position that it was given, ``off`` metres beside it on both axes."""
+    """
+    Says the newest position that it was given, ``off`` metres beside it on both axes.
 
-    def __init__(self, off: float = 0.0, *, silent: bool = False) -> None:
+    Once in ``period_s``, until ``stops_s``.
+    """
+
+    def __init__(
+        self,
+        off: float = 0.0,
+        *,
+        silent: bool = False,
+        period_s: float = 0.01,
+        stops_s: float = math.inf,
+    ) -> None:
         self.given: list[int] = []
         self.pushed: list[int] = []
-        self._off, self._silent = off, silent
+        self.running = SimpleNamespace(period_ns=round(1e9 * period_s), max_gap_ns=200_000_000)
+        self._off, self._silent, self._stops_s = off, silent, stops_s
         self._place = np.full(2, np.nan)
+        self._due_ns = 0
 
     def push(self, stamp_ns: int, _: Any) -> list[Any]:  # noqa: ANN401 - a sample
         self.pushed.append(stamp_ns)
+        if stamp_ns < self._due_ns or stamp_ns - self.pushed[0] > 1e9 * self._stops_s:
+            return []
+        self._due_ns = stamp_ns + self.running.period_ns
         place = np.full((1, 2), np.nan) if self._silent else self._place[None] + self._off
         valid = bool(np.isfinite(place).all())
         return [SimpleNamespace(stamp_ns=stamp_ns, positions=place, valid=valid)]
@@ -94,6 +111,31 @@ def test_who_says_nothing_errs_as_much_as_the_mean_position(
     mute, mean = rows_of(curve, 'mute'), rows_of(curve, MEAN)
     assert [row.rmse_m for row in mute.values()] == [row.rmse_m for row in mean.values()]
     assert {row.told for row in mute.values()} == {0.0}
+
+
+@pytest.mark.usefixtures('no_training')
+def test_who_has_slow_ticks_says_something_between_them(drive: Callable[..., Recording]) -> None:
+    curve = learning_curve([drive(40.0)], {'slow': Parrot(period_s=1.6)}, SETTINGS)
+    rows = rows_of(curve, 'slow')
+    assert [rows[lap].told for lap in (2, 3, 4, 5)] == [1.0] * 4
+    # What it says of the end of a tick is one position old at most, however long it holds.
+    assert max(rows[lap].rmse_m for lap in (2, 3, 4, 5)) < 0.07
+
+
+@pytest.mark.usefixtures('no_training')
+@pytest.mark.parametrize('period_s', [0.05, 1.6])
+def test_who_stops_says_nothing_once_the_next_tick_is_overdue(
+    drive: Callable[..., Recording], period_s: float
+) -> None:
+    learner = Parrot(period_s=period_s, stops_s=2.5 * LAP_S)
+    curve = learning_curve([drive(40.0)], {'stops': learner}, SETTINGS)
+    rows, mean = rows_of(curve, 'stops'), rows_of(curve, MEAN)
+    assert rows[2].told == 1.0
+    # It stops in the middle of the third lap, and what it said last holds for a tick and a gap.
+    held = 0.5 + (period_s + 0.2) / LAP_S
+    assert held - period_s / LAP_S - 0.02 < rows[3].told < held + 0.02
+    for lap in (4, 5):
+        assert (rows[lap].told, rows[lap].rmse_m) == (0.0, mean[lap].rmse_m)
 
 
 @pytest.mark.usefixtures('no_training')

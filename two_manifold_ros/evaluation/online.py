@@ -123,7 +123,7 @@ def learning_curve(
     for name, learner in learners.items():
         progress(f'following with {name}', 0.0)
         errors[name], told[name] = stream.follow(
-            learner.push, mean, (0.0, math.inf), learner.add_reference, known_s, progress
+            learner, mean, (0.0, math.inf), learner.add_reference, known_s, progress
         )
     laps = np.where(known, stream.laps.astype(np.int64) + 1, AFTERWARDS)
     last = int(laps.max())
@@ -138,7 +138,8 @@ def learning_curve(
         except InputError:
             # Of less than a lap no model can be made; that is what the learners begin with.
             continue
-        found, valid = stream.follow(Filter(model).push, mean, (begin_s - stream.lap_s, end_s))
+        live = Filter(model)
+        found, valid = stream.follow(live, mean, (begin_s - stream.lap_s, end_s))
         errors[OFFLINE][chosen], told[OFFLINE][chosen] = found[chosen], valid[chosen]
     rows = []
     for lap in [*range(1, last + 1), AFTERWARDS]:
@@ -162,6 +163,16 @@ def _some_laps(last: int) -> list[int]:
         some.append(learned + 1)
         learned, following = following, learned + following
     return some
+
+
+def _held_ns(live: Filter | StreamLearner) -> int:
+    """
+    Return how old an estimate may be before its learner counts as silent, nanoseconds.
+
+    The next one is due a tick later. It comes with the first sample after that tick, which may be
+    missing for as long as the filter bridges without calling it a gap.
+    """
+    return live.running.period_ns + live.running.max_gap_ns
 
 
 class _Stream:
@@ -231,7 +242,7 @@ class _Stream:
 
     def follow(
         self,
-        push: Callable[[int, Floats], list[Estimate]],
+        live: Filter | StreamLearner,
         mean: Floats,
         span_s: tuple[float, float],
         add_reference: Callable[[int, float, float], bool] = lambda *_: False,
@@ -242,8 +253,9 @@ class _Stream:
         Feed a filter or a learner with a span of the stream, and look at its newest estimates.
 
         Returned are errors (T,), NaN where the truth is unknown, and which estimates were told.
-        Where none is usable the error is that of the mean position. Positions are given until
-        ``known_s``.
+        An estimate holds until the next one is due, and is compared with the truth at its own
+        stamp. Where none is usable the error is that of the mean position. Positions are given
+        until ``known_s``.
         """
         errors, told = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):
@@ -264,14 +276,13 @@ class _Stream:
             look = fix = 0
             for sample, stamp in enumerate(imu.stamps.tolist()):
                 if first <= stamp < last:
-                    estimates = push(stamp, imu.samples[sample])
+                    estimates = live.push(stamp, imu.samples[sample])
                     newest = estimates[-1] if estimates else newest
                     while fix < len(fixes) and fixes[fix] <= stamp:
                         add_reference(fixes[fix], float(places[fix, 0]), float(places[fix, 1]))
                         fix += 1
                 if look < len(looks) and samples[look] == sample:
-                    # Longer than any tick: a learner that is silent since then says nothing.
-                    if newest is not None and 0 <= stamp - newest.stamp_ns <= 500_000_000:
+                    if newest is not None and 0 <= stamp - newest.stamp_ns <= _held_ns(live):
                         ends[look], valid[look] = newest.stamp_ns, newest.valid
                         positions[look] = newest.positions[0]
                     look += 1

@@ -196,6 +196,11 @@ class Filter:
         self.used = self.broke = False
 
     @property
+    def running(self) -> ModelHead:
+        """The model that it runs."""
+        return self._model
+
+    @property
     def status(self) -> Status:
         """The present status; ``WAITING`` before the first sample, also after a reset."""
         if self._waiting_for:
