@@ -15,6 +15,7 @@ pytest.importorskip('hmmlearn')
 pytest.importorskip('matplotlib')
 
 from two_manifold_ros.comparison.outcome import Comparison, Errors, Result
+from two_manifold_ros.comparison.own_filters import methods_named
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import slot_car
 
@@ -41,6 +42,7 @@ def comparison_of(
     return Comparison('slot-car', 10.0, 150, (0, 1, 2), *about, (3, 3, 3), (), (track,), results)
 
 
+GAUSSIAN, MANIFOLD = (each.name for each in slot_car.READ_LINEARLY.values())
 ERRORS = {
     'mean': (5.0, 5.0),
     'previous': (4.0, 8.0),
@@ -48,8 +50,10 @@ ERRORS = {
     'hmm': (2.8, 3.0),
     'gaussian': (2.0, 2.0),
     'manifold': (1.0, 1.0),
+    GAUSSIAN: (2.5, 2.5),
+    MANIFOLD: (0.5, 0.5),
 }
-READINGS = {'kalman': 3.0, 'gaussian': 2.0, 'manifold': 1.0}
+READINGS = {'kalman': 3.0, 'gaussian': 9.0, 'manifold': 9.0, GAUSSIAN: 2.0, MANIFOLD: 1.0}
 
 
 @pytest.mark.parametrize(
@@ -61,8 +65,10 @@ READINGS = {'kalman': 3.0, 'gaussian': 2.0, 'manifold': 1.0}
         ('hmm', (9.0, 9.0), [1]),
         ('gaussian', (3.5, 2.8), [2, 3]),
         ('gaussian', (2.9, 3.0), [3]),
-        ('manifold', (2.1, 2.0), [4, 5]),
+        ('manifold', (2.1, 2.0), [5]),
         ('manifold', (2.1, 1.0), [5]),
+        (MANIFOLD, (2.6, 2.5), [4]),
+        (GAUSSIAN, (0.5, 0.4), [4]),
     ],
 )
 def test_each_claim_fails_where_its_order_is_broken(
@@ -73,21 +79,22 @@ def test_each_claim_fails_where_its_order_is_broken(
 
 
 def test_means_are_over_cars_and_the_cars_are_counted() -> None:
-    worse = comparison_of({**ERRORS, 'manifold': (4.0, 4.0)}, {**READINGS, 'gaussian': 5.0})
+    changed = {**ERRORS, 'manifold': (4.0, 4.0), MANIFOLD: (6.5, 6.5)}
+    worse = comparison_of(changed, {**READINGS, GAUSSIAN: 5.0})
     cars = [comparison_of(ERRORS, READINGS), worse, comparison_of(ERRORS, READINGS)]
     claims = slot_car.claims_of(cars, 1.0)
     assert [claim.ours for claim in claims[4:]] == [
-        '1, smaller on 2 of 3 cars',
+        '1 (2.5 m / 2.5 m), smaller on 2 of 3 cars',
         '1',
-        '1, smaller on 2 of 3 cars',
-        '0.333, smaller on 3 of 3 cars',
+        '1 (3 m / 3 m), smaller on 2 of 3 cars',
+        '0.333 (1 m / 3 m), smaller on 3 of 3 cars',
     ]
 
 
 def test_a_method_that_fails_is_named() -> None:
     tiny = replace(slot_car.Settings.small().protocol, learned_ticks=90, window=40)
     with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):
-        slot_car.compare_on(3, tiny, lambda *_: None, ['kalman'])
+        slot_car.compare_on(3, tiny, lambda *_: None, methods_named(['kalman'], tiny))
 
 
 def test_hmmlearn_is_missed_before_anything_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
