@@ -206,8 +206,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=(*METHODS, 'paper'),
         default=_DEFAULTS.method,
         help='route: a belief over places merged from all passes of the route; spectral: the '
-        'spectral filter of the papers; paper: the same with all settings of the paper of 2012; '
-        'tpsr: a state from an incremental SVD of random features, as in the paper of 2011 '
+        'spectral filter of the papers; paper: the same with the settings of the paper of 2012, '
+        'but for what docs/mathematics.md names in its section 15; tpsr: a state from '
+        'an incremental SVD of random features, as in the paper of 2011 '
         '(default: %(default)s)',
     )
     for name, choices in _CHOICES.items():

@@ -234,8 +234,9 @@ def _embed_by_features(
 ) -> TpsrEmbeddings:
     """Learn a TPSR in one pass over the training ticks, Boots & Gordon 2011, eq. 8c-e."""
     count = len(training.ticks)
-    # As many features as in the slot-car experiment of the paper. With a bandwidth of 1.0 median
-    # distances the followed drives of ridge_car and tram err 1.7 times as much, the kart .8 times.
+    # Fewer features than in the slot-car experiment of the paper, 25,000, so that a tick takes
+    # little of a robot. With a bandwidth of 1.0 median distances the followed drives of ridge_car
+    # and tram err 1.7 times as much, the kart .8 times.
     bandwidth = 0.7 * median_distance(training.pasts)
     length = training.pasts.width * len(series)
     features = WithConstant(fourier_features(length, 1000, bandwidth, 0))
