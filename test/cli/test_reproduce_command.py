@@ -75,6 +75,7 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(
             'passed': False,
             'value': 0.0,
             'limit': 0.5,
+            'varies': False,
         }
     ]
     assert failed['error'] is None

@@ -10,7 +10,7 @@ states.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 import math
 import resource
@@ -175,8 +175,11 @@ def run(progress: Progress, *, quick: bool) -> Findings:
         # Bytes there, else kilobytes.
         gigabytes = peak / (1e9 if sys.platform == 'darwin' else 1e6)
         claims += [
-            at_most('seconds of CPU per 1,000 frames', '', seconds, 60.0),
-            at_most('memory at its peak, GB', '', gigabytes, 2.0),
+            replace(at_most(what, '', number, limit), varies=True)
+            for what, number, limit in (
+                ('seconds of CPU per 1,000 frames', seconds, 60.0),
+                ('memory at its peak, GB', gigabytes, 2.0),
+            )
         ]
     return claims, figure
 
