@@ -16,6 +16,7 @@ import pytest
 from two_manifold_ros.ticks.stamps import (
     average_ticks,
     JUMP_BACK_NS,
+    judge_stamps,
     JumpGate,
     Reordering,
     StampRule,
@@ -378,3 +379,60 @@ def test_starting_anew_leaves_nothing_of_the_old_grid() -> None:
     assert count == 1
     assert ends[0] == START_NS + 7 + PERIOD_NS
     assert means[0, 0] == pytest.approx(2.0, rel=1e-14)
+
+
+def naive_judgement(stamps: list[int]) -> tuple[list[int], list[int], Counter[str]]:
+    """Return what is kept, where stretches begin, and counts: all stamps one by one."""
+    gate, rule, counts = JumpGate[int](MAX_GAP_NS), StampRule(MAX_GAP_NS), Counter()
+    kept, begins = [], []
+    for index, stamp in enumerate(stamps):
+        for passed, place in gate.push(stamp, index, counts):
+            verdict = rule.judge(passed)
+            counts[verdict.value] += 1
+            if verdict in (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK):
+                begins.append(len(kept))
+                kept.append(place)
+            elif verdict is Verdict.ACCEPT:
+                kept.append(place)
+    gate.drop(counts)
+    return kept, begins, counts
+
+
+STEPS_NS = st.sampled_from(
+    [*[MAX_GAP_NS // 5] * 8, 0, MAX_GAP_NS, MAX_GAP_NS + 1, -MAX_GAP_NS // 5, 50 * MAX_GAP_NS, -50 * MAX_GAP_NS, -MAX_GAP_NS]
+)
+
+
+@given(st.lists(STEPS_NS, max_size=40), st.sets(st.integers(0, 40)))
+def test_a_whole_stream_is_judged_as_a_live_one(steps: list[int], zeros: set[int]) -> None:
+    stamps = 10**15 + np.cumsum([0, *steps])
+    stamps[[each for each in zeros if each < len(stamps)]] = 0
+    whole = judge_stamps(stamps, MAX_GAP_NS)
+    kept, begins, counts = naive_judgement(stamps.tolist())
+    assert whole.kept.tolist() == kept
+    assert whole.begins.tolist() == begins
+    assert whole.counts == counts
+    assert len(whole.wild) == counts[Verdict.WILD.value]
+    assert not set(whole.wild) & set(kept)
+
+
+@given(st.lists(STEPS_NS, max_size=12))
+def test_the_main_course_is_the_one_that_holds_most(steps: list[int]) -> None:
+    stamps = 10**15 + np.cumsum([0, *steps])
+    whole = judge_stamps(stamps, MAX_GAP_NS)
+    course = whole.main_course()
+    assert (np.diff(stamps[course]) > 0).all()
+    parts = np.split(whole.kept, whole.begins[1:])
+    best = 0
+    for chosen in itertools.product([False, True], repeat=len(parts)):
+        places = [part for part, taken in zip(parts, chosen, strict=True) if taken]
+        together = stamps[np.concatenate(places)] if places else stamps[:0]
+        if (np.diff(together) > 0).all():
+            best = max(best, len(together))
+    assert course.sum() == best
+
+
+def test_no_stamps_have_no_course() -> None:
+    none = judge_stamps(np.zeros(3, dtype=np.int64), MAX_GAP_NS)
+    assert not none.main_course().any()
+    assert not len(judge_stamps(np.zeros(0, dtype=np.int64), MAX_GAP_NS).main_course())

@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
-from two_manifold_ros.ticks.stamps import average_ticks, JUMP_BACK_NS, JumpGate, StampRule, Verdict
+from two_manifold_ros.ticks.stamps import average_ticks, JUMP_BACK_NS, judge_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -316,32 +316,15 @@ def cut_segments(
         counts['out_of_range'] = int(np.count_nonzero(absurd))
         usable &= ~absurd
     stamps, samples = imu.stamps[usable], cleaned[usable]
-    kept, edges = _stretches(stamps, max_gap_ns, counts)
-    stamps, samples = stamps[kept], samples[kept]
+    judged = judge_stamps(stamps, max_gap_ns)
+    counts.update(judged.counts)
+    stamps, samples = stamps[judged.kept], samples[judged.kept]
     counts['used'] = len(stamps)
     segments = []
     estimated = recording.positions is not None and recording.positions.estimated
-    for start, stop in itertools.pairwise([*edges, len(stamps)]):
+    for start, stop in itertools.pairwise([*judged.begins.tolist(), len(stamps)]):
         ends, means = average_ticks(stamps[start:stop], samples[start:stop], period_ns)
         if len(ends):
             positions = positions_at(recording.positions, ends)
             segments.append(Segment(ends, means, positions, estimated=estimated))
     return segments, counts
-
-
-def _stretches(stamps: Ints, max_gap_ns: int, counts: Counter[str]) -> tuple[list[int], list[int]]:
-    """Return which samples are kept, and at which of those a new stretch begins."""
-    new_stretch = (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
-    gate, rule = JumpGate[int](max_gap_ns), StampRule(max_gap_ns)
-    kept: list[int] = []
-    edges: list[int] = []
-    for index, stamp in enumerate(stamps.tolist()):
-        for passed, place in gate.push(stamp, index, counts):
-            verdict = rule.judge(passed)
-            counts[verdict.value] += 1
-            if verdict in new_stretch:
-                edges.append(len(kept))
-            if verdict is Verdict.ACCEPT or verdict in new_stretch:
-                kept.append(place)
-    gate.drop(counts)
-    return kept, edges

@@ -10,6 +10,9 @@ the same bits.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TYPE_CHECKING, TypeVar
 
@@ -18,9 +21,7 @@ import numpy as np
 from two_manifold_ros.compilation import compiled
 
 if TYPE_CHECKING:
-    from collections import Counter
-
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
     Stamped = list[tuple[int, Floats]]
 
@@ -155,6 +156,113 @@ class JumpGate(Generic[Item]):
             return [(stamp, item)]
         self._newest, self._waiting = waiting[0], None
         return [waiting, *self.push(stamp, item, counters)]
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """
+    The stamps of a whole stream, judged as those of a live one are: by `JumpGate` and `StampRule`.
+
+    Parameters
+    ----------
+    stamps : (N,) int64
+        In the order received, ns.
+    kept : (K,)
+        Indices of the stamps that are used, increasing.
+    begins : (S,)
+        At which of those a new stretch begins: the first, and each after a gap or a jump back.
+    wild : (W,)
+        Indices of the stamps that jumped alone.
+    counts
+        How many stamps there are of each verdict.
+
+    """
+
+    stamps: Ints
+    kept: Ints
+    begins: Ints
+    wild: Ints
+    counts: Counter[str]
+
+    def main_course(self) -> Bools:
+        """
+        Return which of the (N,) stamps are in the stretches that follow each other and hold most.
+
+        Where a clock was set back or a bag looped, several parts stand for the same time, and
+        wrong stamps that continue each other interrupt it: no one course of time has them all.
+        """
+        chosen = np.zeros(len(self.stamps), dtype=np.bool_)
+        if not len(self.kept):
+            return chosen
+        ends = np.append(self.begins[1:], len(self.kept))
+        first, last = self.stamps[self.kept[self.begins]], self.stamps[self.kept[ends - 1]]
+        if (first[1:] > last[:-1]).all():
+            chosen[self.kept] = True
+            return chosen
+        # The best courses so far, by their last stamp: a later one is worth it if it holds more.
+        held, before = (ends - self.begins).tolist(), [-1] * len(ends)
+        tops: list[tuple[int, int]] = []
+        for stretch, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            place = bisect_left(tops, (start, 0))
+            if place:
+                before[stretch] = tops[place - 1][1]
+                held[stretch] += held[before[stretch]]
+            place = bisect_left(tops, (stop + 1, 0))
+            if place and held[tops[place - 1][1]] >= held[stretch]:
+                continue
+            beyond = place
+            while beyond < len(tops) and held[tops[beyond][1]] <= held[stretch]:
+                beyond += 1
+            tops[place:beyond] = [(stop, stretch)]
+        stretch = tops[-1][1]
+        while stretch >= 0:
+            chosen[self.kept[self.begins[stretch] : ends[stretch]]] = True
+            stretch = before[stretch]
+        return chosen
+
+
+def judge_stamps(stamps: Ints, max_gap_ns: int) -> Stretches:
+    """Judge (N,) stamps, ns, in the order received; longer steps than ``max_gap_ns`` are gaps."""
+    new_stretch = (Verdict.START, Verdict.GAP, Verdict.JUMP_BACK)
+    kept = np.ones(len(stamps), dtype=np.bool_)
+    wild = np.zeros(len(stamps), dtype=np.bool_)
+    begins: list[int] = []
+    counts: Counter[str] = Counter()
+    steps = np.diff(stamps)
+    odd = np.flatnonzero((steps <= 0) | (steps > max_gap_ns)) + 1
+    index = 0
+    while index < len(stamps):
+        # From here on one by one, until a stamp continues what was accepted before.
+        gate, rule = JumpGate[int](max_gap_ns), StampRule(max_gap_ns)
+        if index:
+            gate.push(int(stamps[index - 1]), index - 1, counts)
+            rule.judge(int(stamps[index - 1]))
+        settled = False
+        while index < len(stamps) and not settled:
+            kept[index] = False
+            doubt = gate.waiting
+            passed = gate.push(int(stamps[index]), index, counts)
+            # What is held back is wild unless it passes later; a copy of it is not held back.
+            wild[index] = gate.waiting and (passed or not doubt)
+            for stamp, place in passed:
+                verdict = rule.judge(stamp)
+                counts[verdict.value] += 1
+                wild[place] = False
+                kept[place] = verdict is Verdict.ACCEPT or verdict in new_stretch
+                if verdict in new_stretch:
+                    begins.append(place)
+                settled = bool(kept[place]) and place == index
+            settled = settled and not gate.waiting
+            index += 1
+        if not settled:
+            gate.drop(counts)
+        after = np.searchsorted(odd, index)
+        regular = (int(odd[after]) if after < len(odd) else len(stamps)) - index
+        if regular:
+            counts[Verdict.ACCEPT.value] += regular
+        index += regular
+    at = np.cumsum(kept)[begins] - 1 if begins else np.zeros(0, dtype=np.int64)
+    return Stretches(stamps, np.flatnonzero(kept), at, np.flatnonzero(wild), counts)
 
 
 class Reordering:
