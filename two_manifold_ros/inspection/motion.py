@@ -69,7 +69,7 @@ class Motion:
     Parameters
     ----------
     seconds : (G,), step_s
-        Grid from the first IMU stamp, and its step.
+        Grid from the first IMU stamp, and its step; it leaps over what lies deep in a long hole.
     window
         Points over which a cubic was fitted to smooth and to differentiate.
     positions : (G, 2), velocities : (G, 2)
@@ -99,14 +99,19 @@ def measure_motion(
 
     Parameters are those of ``is_jump``; the smoothing is longer where positions are rare.
     """
-    # A cubic needs five intervals; twelve steps of the grid follow it, 200,000 at most.
+    # A cubic needs five intervals; twelve steps of the grid follow it.
     intervals = np.diff(seconds)
     if len(intervals) < 2 * 5 - 1:
         return None
+    # Of a hole the grid has its first ten minutes, so that its size is bounded by the positions and
+    # not by a clock that was set: all that looks to both sides looks less far.
+    left_out = np.maximum(intervals - max(600.0, 2.0 * gap_s), 0.0)
+    leaps = np.concatenate([[0.0], np.cumsum(left_out)])
+    seconds = seconds - leaps
     joined = intervals[intervals <= gap_s]
     # The mean interval at a random time: where they are uneven, the long ones count.
     interval = float(np.square(joined).sum() / joined.sum()) if len(joined) else gap_s
-    step = max(min(smoothing_s / 12, interval), float(seconds[-1] - seconds[0]) / 200_000)
+    step = min(smoothing_s / 12, interval)
     window = 2 * round(max(smoothing_s, 5 * interval) / step / 2) + 1
     grid = np.arange(seconds[0], seconds[-1], step)
     if len(grid) <= window:
@@ -123,7 +128,8 @@ def measure_motion(
     turning = velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0]
     rate = np.full(len(grid), np.nan)
     rate[moving] = turning[moving] / speed[moving] ** 2
-    return Motion(grid, step, window, smooth, velocity, rate, known, moving)
+    after = np.searchsorted(seconds, grid, side='right') - 1
+    return Motion(grid + leaps[after], step, window, smooth, velocity, rate, known, moving)
 
 
 def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
@@ -138,7 +144,9 @@ def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
     summed = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(areas, axis=0)])
     edges = np.append(motion.seconds, motion.seconds[-1] + motion.step_s) - motion.step_s / 2
     sums = np.stack([np.interp(edges, seconds, column) for column in summed.T], axis=1)
-    smooth = _smoothed(np.diff(sums, axis=0) / motion.step_s, motion.window)
+    widths = np.diff(edges)
+    widths = np.where(widths > 1.5 * motion.step_s, widths, motion.step_s)
+    smooth = _smoothed(np.diff(sums, axis=0) / widths[:, None], motion.window)
     # Near the ends of the stream the cubic reaches beyond it.
     margin = motion.window * motion.step_s / 2
     inside = (motion.seconds > seconds[0] + margin) & (motion.seconds < seconds[-1] - margin)
@@ -229,9 +237,10 @@ def way_driven(motion: Motion) -> Floats:
 def _laps_through(motion: Motion, way: Floats, gate: int, width: float) -> tuple[Floats, Floats]:
     """Return time and way (L, 2) between passages of the gate, and the share of gaps (L,)."""
     passages = _passages(motion, way, gate, width)
-    unknown = np.cumsum(~motion.known)
+    steps = np.rint(np.diff(motion.seconds, prepend=0.0) / motion.step_s)
+    passed, unknown = np.cumsum(steps), np.cumsum(np.where(motion.known, 0.0, steps))
     first, last = passages[:-1], passages[1:]
-    gaps = (unknown[last] - unknown[first]) / np.maximum(last - first, 1)
+    gaps = (unknown[last] - unknown[first]) / np.maximum(passed[last] - passed[first], 1)
     laps = np.stack([motion.seconds[last] - motion.seconds[first], way[last] - way[first]], axis=1)
     return laps, gaps
 
@@ -262,7 +271,7 @@ def put_together(
     positions: PositionStream, imu: ImuStream, smoothing_s: float = SMOOTHING_S
 ) -> Together | None:
     """Return both on one grid, or nothing if the positions are too few or never move."""
-    seconds, points = usable_positions(positions, imu.first_stamp)
+    seconds, points = usable_positions(positions, imu)
     gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
     motion = measure_motion(seconds, points, gap_s, smoothing_s)
     if motion is None:
@@ -274,7 +283,15 @@ def put_together(
     return Together(motion, on_grid(motion, imu_seconds, samples[good]))
 
 
-def usable_positions(positions: PositionStream, origin_ns: int) -> tuple[Floats, Floats]:
-    """Return increasing seconds (M,) from the origin on, and usable positions (M, 2)."""
-    usable = usable_places(positions.positions) & advancing(positions.stamps)
-    return (positions.stamps[usable] - origin_ns) / 1e9, positions.positions[usable]
+def usable_positions(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats]:
+    """
+    Return increasing seconds (M,) from the first IMU stamp on, and usable positions (M, 2).
+
+    Where parts of the positions stand for the same time, those count that the IMU has as well.
+    """
+    stamps = positions.stamps
+    usable = usable_places(positions.positions)
+    measured = imu.stamps[advancing(imu.stamps)]
+    if len(measured):
+        usable &= advancing(stamps, (stamps >= measured[0]) & (stamps <= measured[-1]))
+    return (stamps[usable] - imu.first_stamp) / 1e9, positions.positions[usable]

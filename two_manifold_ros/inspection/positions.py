@@ -111,7 +111,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     origin_ns = imu.first_stamp
     finite = np.isfinite(positions.positions).all(axis=1)
     timing = measure_timing(positions.stamps, origin_ns)
-    seconds, points = usable_positions(positions, origin_ns)
+    seconds, points = usable_positions(positions, imu)
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
     both = put_together(positions, imu)
     motion = both.motion if both else None

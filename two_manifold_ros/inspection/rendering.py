@@ -62,8 +62,8 @@ def _streams(report: Report) -> Table:
         'interval deviation, ms (std)': lambda timing: f'{1e3 * timing.jitter_std_s:.2f}',
         'interval deviation, ms (99 %)': lambda timing: f'{1e3 * timing.jitter_p99_s:.2f}',
         'gaps': lambda timing: f'{len(timing.gaps)}',
-        'duplicate, backward, zero stamps': lambda timing: (
-            f'{timing.duplicates}, {timing.backward}, {timing.zero}'
+        'duplicate, backward, zero, wild stamps': lambda timing: (
+            f'{timing.duplicates}, {timing.backward}, {timing.zero}, {timing.wild}'
         ),
     }
     for name, text in rows.items():

@@ -9,6 +9,9 @@ from typing import Literal, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros.ticks.segments import median_interval_ns
+from two_manifold_ros.ticks.stamps import judge_stamps
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -75,8 +78,8 @@ class Timing:
     count
         Number of messages.
     start_s, duration_s
-        From the earliest to the latest stamp that is not zero; the start in seconds from the
-        first IMU stamp.
+        From the earliest to the latest stamp that counts; the start in seconds from the first
+        IMU stamp.
     rate_hz
         One over the median interval; 0 for fewer than two different stamps.
     jitter_std_s, jitter_p99_s
@@ -87,7 +90,12 @@ class Timing:
     gaps
         Intervals above a quarter of a second and above five median intervals.
     duplicates, backward, zero
-        Stamps equal to the one before, less than the one before, and zero.
+        Stamps equal to the one before, less than the one before, and zero; wild ones left out.
+    wild
+        Stamps that jump alone: the next one goes on as if they had not been.
+    apart
+        Stamps of parts that are at the same time as other parts, which hold more, or interrupt
+        them. They count for nothing else here.
 
     """
 
@@ -102,6 +110,8 @@ class Timing:
     duplicates: int
     backward: int
     zero: int
+    wild: int = 0
+    apart: int = 0
 
     @property
     def gap_s(self) -> float:
@@ -119,15 +129,21 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
 
     Times are from the origin on, the first IMU stamp.
     """
-    present = stamps[stamps != 0]
-    earliest, latest = (present.min(), present.max()) if len(present) else (origin_ns, origin_ns)
-    steps = np.diff(stamps)
-    forward = steps > 0
-    intervals = steps[forward] / 1e9
+    judged = judge_stamps(stamps, _gap_ns(stamps))
+    course = judged.main_course()
+    # Late stamps and copies say how even the stream is, those of other times do not.
+    present = stamps > 0
+    present[judged.wild] = False
+    present[judged.kept] = course[judged.kept]
+    used, steps = stamps[present], np.diff(np.delete(stamps, judged.wild))
+    earliest, latest = (used.min(), used.max()) if len(used) else (origin_ns, origin_ns)
+    intervals = np.diff(used)
+    forward = intervals > 0
+    intervals = intervals[forward] / 1e9
     median = float(np.median(intervals)) if len(intervals) else 0.0
     is_gap = intervals > _gap_s(median)
     regular = intervals[~is_gap]
-    starts = (stamps[:-1][forward][is_gap] - origin_ns) / 1e9
+    starts = (used[:-1][forward][is_gap] - origin_ns) / 1e9
     return Timing(
         count=len(stamps),
         start_s=float(earliest - origin_ns) / 1e9,
@@ -140,6 +156,8 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
         duplicates=int((steps == 0).sum()),
         backward=int((steps < 0).sum()),
         zero=int((stamps == 0).sum()),
+        wild=len(judged.wild),
+        apart=len(judged.kept) - int(course.sum()),
     )
 
 
@@ -152,13 +170,18 @@ def _histogram(intervals: Floats, median: float) -> tuple[Bar, ...]:
     return tuple(map(Bar, edges[:-1], edges[1:], counts.tolist()))
 
 
-def advancing(stamps: Ints) -> Bools:
-    """Return a mask (N,) of the stamps that are not zero and later than all before them."""
-    usable = np.where(stamps == 0, np.iinfo(np.int64).min, stamps)
-    latest = np.maximum.accumulate(usable)
-    mask = usable > np.iinfo(np.int64).min
-    mask[1:] &= usable[1:] > latest[:-1]
-    return mask
+def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:
+    """
+    Return a mask (N,) of the stamps that are later than all before them.
+
+    Wild ones are left out first, and of parts that are at the same time those that hold fewer of
+    what is ``counted`` (N,), by default all.
+    """
+    return judge_stamps(stamps, _gap_ns(stamps)).main_course(counted)
+
+
+def _gap_ns(stamps: Ints) -> int:
+    return round(1e9 * _gap_s(median_interval_ns(stamps) / 1e9))
 
 
 def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding]:
@@ -176,11 +199,20 @@ def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding
             f'{in_gaps}; if there are many, look for a slow disk or network.',
         )
     if timing.backward:
+        parts = ''
+        if timing.apart:
+            parts = f', of which those with {timing.apart} messages are not measured here'
         yield warning(
             f'{code}_backward',
             f'{timing.backward} {word} stamps go back in time: late messages are left out, '
-            f'and a larger step back begins a new part; check that no clock was set and no '
-            f'bag looped while recording.',
+            f'and a larger step back begins a new part{parts}; check that no clock was set and '
+            f'no bag looped while recording.',
+        )
+    if timing.wild:
+        yield warning(
+            f'{code}_wild',
+            f'{timing.wild} {word} stamps jump alone, and the next one goes on as if they had '
+            f'not been: these messages are left out; check what stamps them if there are many.',
         )
     if timing.zero:
         yield warning(

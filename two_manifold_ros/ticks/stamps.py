@@ -184,12 +184,13 @@ class Stretches:
     wild: Ints
     counts: Counter[str]
 
-    def main_course(self) -> Bools:
+    def main_course(self, counted: Bools | None = None) -> Bools:
         """
         Return which of the (N,) stamps are in the stretches that follow each other and hold most.
 
         Where a clock was set back or a bag looped, several parts stand for the same time, and
         wrong stamps that continue each other interrupt it: no one course of time has them all.
+        Most is by the number of stamps that are ``counted`` (N,), by default all.
         """
         chosen = np.zeros(len(self.stamps), dtype=np.bool_)
         if not len(self.kept):
@@ -200,7 +201,9 @@ class Stretches:
             chosen[self.kept] = True
             return chosen
         # The best courses so far, by their last stamp: a later one is worth it if it holds more.
-        held, before = (ends - self.begins).tolist(), [-1] * len(ends)
+        each = np.ones(len(self.stamps), dtype=np.int64) if counted is None else counted
+        held = np.add.reduceat(each[self.kept].astype(np.int64), self.begins).tolist()
+        before = [-1] * len(held)
         tops: list[tuple[int, int]] = []
         for stretch, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
             place = bisect_left(tops, (start, 0))
