@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,3 +56,18 @@ def test_positions_are_made_earlier_and_it_is_remembered(drive: Callable[..., Re
     assert moved.imu is recording.imu
     none = replace(recording, positions=None)
     assert none.with_positions_earlier(1.0) == none
+
+
+@pytest.mark.parametrize('wild', [5 * 10**9, -86_400 * 10**9, 86_400 * 10**9, 50 * 10**7])
+@pytest.mark.parametrize('index', [0, -1])
+def test_seconds_are_not_counted_from_a_wild_stamp_nor_to_one(
+    drive: Callable[..., Recording], wild: int, index: int
+) -> None:
+    recording = drive()
+    stamps = recording.imu.stamps.copy()
+    stamps[index] = wild if wild == 5 * 10**9 else stamps[index] + wild
+    recording = replace(recording, imu=replace(recording.imu, stamps=stamps))
+    first, last = stamps[1 if index == 0 else 0], stamps[-2 if index else -1]
+    assert (recording.imu.first_stamp, recording.imu.last_stamp) == (first, last)
+    assert len(recording.between(None, 9.0).imu.stamps) in {900, 901}
+    assert len(recording.between(9.0, None).imu.stamps) in {3898, 3899, 3900}

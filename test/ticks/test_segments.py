@@ -346,3 +346,20 @@ def test_without_a_fix_there_is_nothing_to_forget(fixes: PositionStream | None) 
 def test_the_ends_keep_their_positions(margin: int, kept: Sequence[int]) -> None:
     found = only_near_fixes(SEGMENT, stream(50), 5, margin)
     assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == list(kept)
+
+
+@pytest.mark.parametrize('hz', [1, 5, 50])
+@pytest.mark.parametrize('wild_ns', [-86_400 * 10**9, -1_600_000_000, 3_600 * 10**9])
+def test_a_position_with_a_wild_stamp_is_none(hz: int, wild_ns: int) -> None:
+    stamps = START_NS + np.arange(20 * hz) * (10**9 // hz)
+    angle = np.arange(20 * hz) / hz
+    positions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    index = 10 * hz
+    stream = PositionStream('/pose', 'map', 'pose', stamps, positions)
+    without = stream.select(np.arange(len(stamps)) != index)
+    moved = stamps.copy()
+    moved[index] += wild_ns
+    at = START_NS + np.arange(0, 20 * 10**9, 37_000_000)
+    np.testing.assert_array_equal(
+        positions_at(replace(stream, stamps=moved), at), positions_at(without, at)
+    )

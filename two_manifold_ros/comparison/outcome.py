@@ -255,7 +255,7 @@ def grade(
         window=plan.train.dataset.window,
         horizons=plan.train.horizons,
         learned=tuple(
-            (name, int(imu.stamps.max() - imu.first_stamp) * 1e-9) for name, imu in imus
+            (name, (imu.last_stamp - imu.first_stamp) * 1e-9) for name, imu in imus
         ),
         followed=tuple(followed.items()),
         scored=tuple(wanted.sum(axis=0).tolist()),

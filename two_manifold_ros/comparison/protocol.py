@@ -233,11 +233,10 @@ def plan_share(recording: Recording, settings: TrainingSettings, share: float = 
     if not 0.0 < share < 1.0:
         msg = f'a share of {share:g} cannot be followed; give a number between 0 and 1'
         raise InputError(msg)
-    stamps = recording.imu.stamps
-    if len(stamps) < 2:
+    if len(recording.imu.stamps) < 2:
         msg = f'{recording.name}: there are no two IMU samples; record longer'
         raise InputError(msg)
-    cut_s = (1.0 - share) * (int(stamps[-1] - recording.imu.first_stamp) * 1e-9)
+    cut_s = (1.0 - share) * ((recording.imu.last_stamp - recording.imu.first_stamp) * 1e-9)
     first, last = recording.between(None, cut_s), recording.between(cut_s, None)
     return _plan('share', [first], [last], settings)
 

@@ -9,7 +9,7 @@ from typing import Literal, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.ticks.segments import median_interval_ns
+from two_manifold_ros.ticks.segments import usual_gap_ns
 from two_manifold_ros.ticks.stamps import judge_stamps
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
 
     Times are from the origin on, the first IMU stamp.
     """
-    judged = judge_stamps(stamps, _gap_ns(stamps))
+    judged = judge_stamps(stamps, usual_gap_ns(stamps))
     course = judged.main_course()
     # Late stamps and copies say how even the stream is, those of other times do not.
     present = stamps > 0
@@ -177,11 +177,7 @@ def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:
     Wild ones are left out first, and of parts that are at the same time those that hold fewer of
     what is ``counted`` (N,), by default all.
     """
-    return judge_stamps(stamps, _gap_ns(stamps)).main_course(counted)
-
-
-def _gap_ns(stamps: Ints) -> int:
-    return round(1e9 * _gap_s(median_interval_ns(stamps) / 1e9))
+    return judge_stamps(stamps, usual_gap_ns(stamps)).main_course(counted)
 
 
 def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding]:

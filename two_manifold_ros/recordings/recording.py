@@ -68,9 +68,13 @@ class ImuStream:
 
     @property
     def first_stamp(self) -> int:
-        """The first stamp that is not zero, from which seconds are counted; 0 if there is none."""
-        present = self.stamps[self.stamps != 0]
-        return int(present[0]) if len(present) else 0
+        """The first stamp that the next one goes on from, from which seconds are counted."""
+        return _first_that_goes_on(self.stamps)
+
+    @property
+    def last_stamp(self) -> int:
+        """The last stamp that goes on from the one before."""
+        return _first_that_goes_on(self.stamps[::-1])
 
     def select(self, mask: Bools) -> ImuStream:
         """Return the samples where the (N,) mask is true."""
@@ -80,6 +84,16 @@ class ImuStream:
             samples=self.samples[mask],
             receive_stamps=self.receive_stamps[mask],
         )
+
+
+def _first_that_goes_on(stamps: Ints) -> int:
+    """Return the first of (N,) stamps that no gap follows, else the first but zeros, or 0."""
+    present = stamps[stamps > 0]
+    steps = np.abs(np.diff(present))
+    # What ``inspect`` calls a gap; a wild stamp is off by more.
+    usual = float(np.median(steps[steps > 0])) if steps.any() else 0.0
+    goes_on = np.flatnonzero(steps <= max(250_000_000, 5 * usual))
+    return int(present[goes_on[0] if len(goes_on) else 0]) if len(present) else 0
 
 
 @dataclass(frozen=True)

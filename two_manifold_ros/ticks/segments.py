@@ -242,6 +242,11 @@ def median_interval_ns(stamps: Ints) -> int:
     return int(np.median(steps)) if len(steps) else 0
 
 
+def usual_gap_ns(stamps: Ints) -> int:
+    """Return what is a gap where no model says it: five median intervals, at least 0.25 s."""
+    return max(250_000_000, 5 * median_interval_ns(stamps))
+
+
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     """
     Interpolate positions linearly at (T,) stamps, later duplicates and unusable ones left out.
@@ -250,15 +255,17 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     -------
     (T, 2)
         NaN before the first, after the last, and inside holes of more than three median intervals
-        (at least 0.25 s). Where the clock jumped back, a stamp stands for two moments: NaN if
+        (at least 0.25 s). A position with a wild stamp is none. Where the clock jumped back, a stamp stands for two moments: NaN if
         the vehicle was then at two places.
 
     """
     result = np.full((len(stamps), 2), np.nan)
     if stream is None or not len(stamps):
         return result
-    jumps = np.flatnonzero(np.diff(stream.stamps) < -JUMP_BACK_NS) + 1
-    for part in np.split(np.arange(len(stream.stamps)), jumps):
+    judged = judge_stamps(stream.stamps, usual_gap_ns(stream.stamps))
+    known = np.delete(np.arange(len(stream.stamps)), judged.wild)
+    jumps = np.flatnonzero(np.diff(stream.stamps[known]) < -JUMP_BACK_NS) + 1
+    for part in np.split(known, jumps):
         found = _interpolated(stream.stamps[part], stream.positions[part], stamps)
         new = np.isfinite(found).all(axis=1)
         old = np.isfinite(result).all(axis=1)
