@@ -234,6 +234,73 @@ def test_a_bag_that_looped_is_inspected_up_to_the_loop(drive: Drive) -> None:
     assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.003)
 
 
+def with_changed_clock(recording: Recording, change: Callable[[np.ndarray], object]) -> Recording:
+    """Change seconds since the start, as stamps of IMU and positions alike are changed."""
+    streams = {}
+    for name in ('imu', 'positions'):
+        stream = getattr(recording, name)
+        stamps = stream.stamps.copy()
+        change(stamps)
+        streams[name] = replace(stream, stamps=stamps)
+    return replace(recording, **streams)
+
+
+def stepping(at_s: float, by_s: float) -> Callable[[np.ndarray], object]:
+    def change(stamps: np.ndarray) -> None:
+        stamps[stamps >= stamps[0] + round(at_s * 1e9)] += round(by_s * 1e9)
+
+    return change
+
+
+@pytest.mark.parametrize('by_s', [3600.0, 12 * 3600.0, 86_400.0, 50 * 365 * 86_400.0])
+def test_a_clock_that_is_set_ahead_is_a_gap(drive: Drive, by_s: float) -> None:
+    report = inspect_recording(with_changed_clock(drive(late_s=0.2), stepping(15.0, by_s)))
+    assert {each.code for each in report.findings} == {'imu_gaps', 'position_gaps', 'time_offset'}
+    assert report.positions.coverage == pytest.approx(1.0, abs=0.01)
+    assert report.positions.laps.count == pytest.approx(6.0, abs=0.2)
+    assert report.positions.laps.time_s == pytest.approx(8.0, rel=0.02)
+    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.parametrize('by_s', [-2.0, -10.0, -12 * 3600.0])
+@pytest.mark.parametrize('at_s', [12.0, 23.99, 36.0])
+def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(
+    drive: Drive, at_s: float, by_s: float
+) -> None:
+    recording = drive(late_s=0.2)
+    # Only some of the positions of the smaller part are there, and they do not decide.
+    few = recording.positions.select(np.arange(len(recording.positions.stamps)) % 2 == 0)
+    report = inspect_recording(
+        with_changed_clock(replace(recording, positions=few), stepping(at_s, by_s))
+    )
+    assert {'imu_backward', 'position_backward'} <= {each.code for each in report.findings}
+    larger_s = max(at_s, 48.0 - at_s)
+    assert report.positions.timing.duration_s == pytest.approx(larger_s, abs=0.2)
+    assert report.positions.laps.count == pytest.approx(larger_s / 8.0, abs=0.5)
+    assert report.positions.coverage == pytest.approx(1.0, abs=0.03)
+    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.parametrize('count', [1, 2, 5])
+@pytest.mark.parametrize('by_s', [-3600.0, 30.0, 600.0, 86_400.0])
+def test_wild_stamps_of_positions_leave_all_others_as_they_are(
+    drive: Drive, count: int, by_s: float
+) -> None:
+    recording = drive(late_s=0.2)
+    stamps = recording.positions.stamps.copy()
+    stamps[100 : 100 + count] += round(by_s * 1e9)
+    wild = replace(recording, positions=replace(recording.positions, stamps=stamps))
+    report = inspect_recording(wild)
+    assert {each.code for each in report.findings} == {
+        'time_offset', 'position_wild' if count == 1 else 'position_backward',
+    }  # fmt: skip
+    assert report.positions.coverage == pytest.approx(1.0, abs=0.01)
+    assert report.positions.timing.gaps == ()
+    assert report.positions.timing.duration_s == pytest.approx(47.96, abs=0.01)
+    assert report.positions.laps.count == pytest.approx(6.0, abs=0.1)
+    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.005)
+
+
 def test_no_positions(drive: Drive) -> None:
     recording = replace(drive(), positions=None)
     assert codes(recording) == {'no_positions'}

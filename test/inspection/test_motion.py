@@ -130,6 +130,26 @@ def test_laps_that_all_have_a_gap_are_counted_as_well() -> None:
     assert laps.count == pytest.approx(20 / 8, rel=0.1)
 
 
+def test_laps_of_more_than_a_day() -> None:
+    seconds = np.arange(0, 25 * 3600, 0.2)
+    laps = laps_of(seconds, ellipse(seconds))
+    assert laps.time_s == pytest.approx(8.0, rel=0.01)
+    assert laps.count == pytest.approx(25 * 3600 / 8.0, rel=0.01)
+
+
+@pytest.mark.parametrize('away_s', [500.0, 5_000.0, 1e8])
+def test_a_long_hole_is_none_of_the_laps(away_s: float) -> None:
+    driven = np.arange(0, 48, 0.04)
+    seconds = np.where(driven < 20, driven, driven + away_s)
+    motion = measure_motion(seconds, ellipse(driven), GAP_S)
+    assert motion.seconds[-1] == pytest.approx(48 + away_s, abs=0.1)
+    assert motion.known[(motion.seconds > 1) & (motion.seconds < 19)].all()
+    assert not motion.known[(motion.seconds > 21) & (motion.seconds < 19 + away_s)].any()
+    laps = count_laps(motion)
+    assert laps.time_s == pytest.approx(8.0, rel=0.02)
+    assert laps.count == pytest.approx(47 / 8, rel=0.03)
+
+
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
 def test_the_gyroscope_follows_the_course_whatever_the_lag(drive: Drive, late_s: float) -> None:
     yaw = measured(drive(late_s=late_s)).yaw
