@@ -348,3 +348,18 @@ def test_who_reads_the_old_file_reads_it_to_its_end(path: Path) -> None:
         write_container(path, {'other': 1}, {})
         assert old.read() == before
     assert path.read_bytes() != before
+
+
+@pytest.mark.parametrize('there', [True, False])
+def test_a_symbolic_link_is_written_through(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / 'store'
+    folder.mkdir()
+    link, real = tmp_path / 'model.npz', folder / 'model-7.npz'
+    if there:
+        write_container(real, {'old': 1}, {})
+    link.symlink_to('store/model-7.npz')
+    write_container(link, {'new': 1}, {})
+    assert link.is_symlink()
+    assert read_container(real)[0] == {'new': 1}
+    assert sorted(each.name for each in folder.iterdir()) == ['model-7.npz']
+    assert sorted(each.name for each in tmp_path.iterdir()) == ['model.npz', 'store']

@@ -310,8 +310,9 @@ def _check_output(path: Path) -> None:
     if path.is_dir():
         msg = f'{path} is a folder: name the model file to write, such as {path / "model.npz"}'
         raise InputError(msg)
-    if not path.parent.is_dir():
-        msg = f'The folder {path.parent} does not exist: make it before training a model.'
+    folder = path.resolve().parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        msg = f'The folder {folder} does not exist: make it before training a model.'
         raise InputError(msg)
     if path.is_file() and path.stat().st_size:
         with path.open('rb') as file:

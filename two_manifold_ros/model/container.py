@@ -95,8 +95,12 @@ def write_container(
 
 
 def replace_file(path: str | Path, write: Callable[[IO[bytes]], object], what: str) -> None:
-    """Write a file to a temporary one beside its path and rename it, as `write_container` does."""
-    target = Path(path)
+    """
+    Write a file to a temporary one beside its path and rename it, as `write_container` does.
+
+    Where the path is a symbolic link, the file that it leads to is written, and the link stays.
+    """
+    target = Path(os.path.realpath(path))
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
@@ -109,7 +113,7 @@ def replace_file(path: str | Path, write: Callable[[IO[bytes]], object], what: s
         temporary.replace(target)
         _sync_folder(target.parent)
     except OSError as error:
-        msg = f'{target}: the {what} cannot be written ({error.strerror}); choose another folder'
+        msg = f'{path}: the {what} cannot be written ({error.strerror}); choose another folder'
         raise InputError(msg) from error
     finally:
         if temporary is not None:
