@@ -15,6 +15,7 @@ from two_manifold_ros.comparison.protocol import cut_tests, plan_bags, plan_shar
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.dataset import build_dataset
@@ -112,6 +113,9 @@ def test_recordings_that_do_not_fit(train: TrainSplit, drive: Drive) -> None:
     elsewhere = replace(recording.positions, frame_id='odom')
     with pytest.raises(InputError, match=r'different frames \(map, odom\)'):
         list(cut_tests(replace(recording, positions=elsewhere), train))
+    earthly = replace(recording.positions, origin=GeodeticOrigin(48.0, 11.0, 0.0))
+    with pytest.raises(InputError, match=r'metres without a geodetic origin'):
+        list(cut_tests(replace(recording, positions=earthly), train))
 
 
 def named(recording: Recording, name: str) -> Recording:

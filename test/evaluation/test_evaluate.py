@@ -23,6 +23,7 @@ from two_manifold_ros.evaluation.evaluate import (
 from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import RouteTracker
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -282,6 +283,20 @@ def test_positions_in_another_frame_are_refused(
         check_fit(slot_car_model, moved)
     unnamed = replace(laps, positions=replace(laps.positions, frame_id=''))
     check_fit(slot_car_model, unnamed)
+
+
+def test_positions_from_another_origin_are_refused(
+    slot_car_model: RouteModel, laps: Recording
+) -> None:
+    assert laps.positions is not None
+    origin = GeodeticOrigin(48.0, 11.0, 0.0)
+    moved = replace(laps, positions=replace(laps.positions, origin=origin))
+    with pytest.raises(InputError, match=r'metres from 48\.0000000, 11\.0000000 deg, but the '):
+        evaluate(slot_car_model, [moved])
+    with pytest.raises(InputError, match='metres without a geodetic origin, but the model gives '):
+        check_fit(replace(slot_car_model, origin=origin), laps)
+    check_fit(replace(slot_car_model, origin=origin), moved)
+    check_fit(slot_car_model, replace(laps, positions=None))
 
 
 def silent(what: str, share: float) -> None:

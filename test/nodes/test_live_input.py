@@ -13,13 +13,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import numpy as np
 from rclpy.serialization import serialize_message
-from updater_feed import small_session
+from updater_feed import SMALL, small_session, tpsr_session
 
+from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.live_input import LiveRecording, ReferenceInput
 from two_manifold_ros.nodes.publishing import to_message
-from two_manifold_ros.recordings.decoding import east_north
 from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.satellite_fixes import east_north
 
 if TYPE_CHECKING:
     from two_manifold_ros.interface.messages import Message
@@ -69,6 +70,20 @@ def test_satellite_fixes_are_projected(live: LiveRecording) -> None:
     assert positions is not None
     assert positions.origin is not None
     assert positions.positions[1] == pytest.approx([0.0, 111.2], abs=0.2)
+
+
+def test_references_in_another_frame_than_most_are_left_out(live: LiveRecording) -> None:
+    msgtype = 'geometry_msgs/msg/PointStamped'
+    live.start_reference(msgtype)
+    for second, frame in enumerate(['odom', 'arena', 'arena'], start=1):
+        header = {'stamp': {'sec': second}, 'frame_id': frame}
+        message = to_message(msgtype, {'header': header, 'point': PLACE})
+        live.add_reference(second, serialize_message(message))
+    recording = live.recording(use_receive_time=False)
+    assert recording.positions is not None
+    assert recording.positions.frame_id == 'arena'
+    assert recording.positions.stamps.tolist() == [2 * 10**9, 3 * 10**9]
+    assert any("1 of 3 messages are not in 'arena'" in note for note in recording.notes)
 
 
 def test_receive_times_on_request(live: LiveRecording) -> None:
@@ -130,7 +145,8 @@ def test_fixes_are_positions_in_the_plane_of_the_first_one() -> None:
     positions.start(FIX)
     assert not positions.take(raw(FIX, fix(50.0, 10.0, 100.0, status=-1), 1))
     assert not positions.take(raw(FIX, fix(np.nan, 10.0, 100.0), 2))
-    assert positions.take(raw(FIX, fix(50.0, 10.0, 100.0), 3))
+    # It waits for one that agrees with it.
+    assert not positions.take(raw(FIX, fix(50.0, 10.0, 100.0), 3))
     assert positions.take(raw(FIX, fix(50.0001, 10.0002, np.nan), 4))
     origin = GeodeticOrigin(50.0, 10.0, 100.0)
     assert session.head.origin == origin
@@ -150,6 +166,50 @@ def test_an_origin_that_is_known_stays() -> None:
     positions.start(FIX)
     assert positions.take(raw(FIX, fix(50.001, 10.0, 0.0), 1))
     assert seen[0] == pytest.approx((0.0, 111.2), abs=0.5)
+
+
+def test_the_origin_is_the_first_fix_that_the_next_one_agrees_with() -> None:
+    session = small_session()
+    seen = []
+    session.on_position.append(lambda _, x, y: seen.append((x, y)))
+    positions = ReferenceInput(session)
+    positions.start(FIX)
+    places = [(0.0, 0.0), (0.0, 0.0), (123.0, 10.0), (50.0, 190.0), (7.0, 7.0), (50.0, 10.0)]
+    for second, place in enumerate(places, start=1):
+        assert not positions.take(raw(FIX, fix(*place, 100.0), second))
+    # A copy of a fix is no witness of it.
+    assert not positions.take(raw(FIX, fix(50.0, 10.0, 100.0), len(places)))
+    assert session.head.origin is None
+    assert positions.take(raw(FIX, fix(50.00001, 10.0, np.nan), 7))
+    assert session.head.origin == GeodeticOrigin(50.0, 10.0, 100.0)
+    assert seen == [(0.0, 0.0), pytest.approx((0.0, 1.112), abs=1e-3)]
+    assert not positions.take(raw(FIX, fix(123.0, 10.0, 100.0), 8))
+    assert positions.counts() == {'used': 2, 'no_fix': 6, 'duplicate_stamp': 1}
+
+
+def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival() -> None:
+    now = iter(range(10**18, 2 * 10**18, 10**8))
+    session = tpsr_session(make_head(SMALL.horizons), clock_ns=lambda: next(now))
+    positions = ReferenceInput(session)
+    positions.start(FIX)
+    used = [positions.take(raw(FIX, fix(50.0, 10.0, 0.0), second)) for second in (1, 2, 3)]
+    assert used == [False, True, True]
+    assert positions.counts()['used'] == 2
+
+
+@pytest.mark.parametrize('geodetic', [False, True])
+def test_positions_of_another_origin_are_not_used(geodetic: bool) -> None:
+    msgtype = 'geometry_msgs/msg/PointStamped'
+    point, here = raw(msgtype, REFERENCES[msgtype], 9), fix(50.0, 10.0, 100.0)
+    fixes = [raw(FIX, here, second) for second in (8, 9)]
+    session = small_session()
+    origin = None if geodetic else GeodeticOrigin(50.0, 10.0, 0.0)
+    session.head = replace(session.head, frame_id='map', origin=origin)
+    positions = ReferenceInput(session)
+    positions.start(FIX if geodetic else msgtype)
+    assert not any(positions.take(each) for each in (fixes if geodetic else [point]))
+    assert positions.counts() == {'other_origin': 2 if geodetic else 1}
+    assert session.head.origin == origin
 
 
 def test_it_knows_how_long_nothing_could_be_used() -> None:

@@ -103,3 +103,55 @@ def test_no_valid_fix_is_noted_where_no_positions_are_needed(tmp_path: Path) -> 
     assert len(recording.imu.stamps) == 1
     (note,) = recording.notes
     assert 'holds 3 messages but no valid fix' in note
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        [(0.0, 0.0, 0.0, 0)] * 3,
+        [(123.0, 11.0, 500.0, 0)],
+        [(-90.5, 11.0, 500.0, 2)],
+        [(48.0, 180.5, 500.0, 1)],
+    ],
+)
+def test_an_impossible_first_fix_is_left_out(
+    tmp_path: Path, wrong: list[tuple[float, float, float, int]]
+) -> None:
+    recording = read_recording(written(tmp_path / 'bag', [*wrong, HERE, HERE]))
+    assert recording.positions is not None
+    assert recording.positions.origin == GeodeticOrigin(*HERE[:3])
+    assert len(recording.positions.positions) == 2
+    assert f'{len(wrong)} of {len(wrong) + 2} messages' in recording.notes[0]
+
+
+@pytest.mark.parametrize('place', [(0.0, 1e-7), (1.0, 1.0), (48.0, 11.2), (-48.0, -169.0)])
+@pytest.mark.parametrize('count', [1, 4])
+def test_the_origin_is_the_first_fix_near_most_others(
+    tmp_path: Path, place: tuple[float, float], count: int
+) -> None:
+    path = [(48.0 + 1e-4 * step, 11.0, NAN if step % 2 else 500.0, 0) for step in range(10)]
+    wrong = [(*place, 0.0, 0)] * count
+    positions = read_recording(written(tmp_path / 'bag', [*wrong, *path])).positions
+    assert positions is not None
+    assert positions.origin == GeodeticOrigin(48.0, 11.0, 500.0)
+    north = positions.positions[count:, 1]
+    np.testing.assert_allclose(north, 11.119 * np.arange(10), atol=0.01)
+
+
+def test_a_route_across_the_date_line_and_one_of_many_kilometres(tmp_path: Path) -> None:
+    path = [(10.0, longitude, 0.0, 0) for longitude in (179.999, -179.999, -179.998)]
+    positions = read_recording(written(tmp_path / 'line', path)).positions
+    assert positions is not None
+    assert positions.origin == GeodeticOrigin(10.0, 179.999, 0.0)
+    # From 40 km south to 40 km north of the median: the plane is tangent near the middle.
+    long = [(48.0 + 0.04 * step, 11.0, 0.0, 0) for step in range(-9, 10)]
+    positions = read_recording(written(tmp_path / 'long', long)).positions
+    assert positions is not None
+    assert positions.origin is not None
+    assert abs(positions.origin.latitude_deg - 48.0) < 0.1
+    # A ring without a fix near its middle.
+    ring = [(48.0 + a, 11.0 + b, 0.0, 0) for a, b in ((0, 0), (0.4, 0), (0.4, 0.6), (0, 0.6))]
+    positions = read_recording(written(tmp_path / 'ring', ring)).positions
+    assert positions is not None
+    assert positions.origin is not None
+    assert positions.origin.latitude_deg in {48.0, 48.4}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.recordings.decoding import earth_centred, east_north
 from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.satellite_fixes import earth_centred, east_north
 
 RADIUS = 6_378_137.0
 POLAR_RADIUS = 6_356_752.314245

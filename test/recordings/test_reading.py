@@ -254,6 +254,26 @@ def test_a_frame_that_changes_is_said_aloud(tmp_path: Path) -> None:
     assert "('imu', 'imu_upside_down')" in note
 
 
+def test_positions_in_another_frame_than_most_are_left_out(tmp_path: Path) -> None:
+    frames = ['odom', 'map', 'map', '', 'map']
+    with BagWriter(tmp_path / 'bag') as bag:
+        for stamp, frame in enumerate(frames, start=1):
+            header = {'stamp': {'sec': stamp}, 'frame_id': frame}
+            bag.write('/imu', IMU, stamp, {'header': {'stamp': {'sec': stamp}}})
+            point = {'x': float(stamp)}
+            bag.write(
+                '/at', 'geometry_msgs/msg/PointStamped', stamp, {'header': header, 'point': point}
+            )
+    recording = read_recording(tmp_path / 'bag')
+    assert recording.positions is not None
+    assert recording.positions.frame_id == 'map'
+    assert recording.positions.positions[:, 0].tolist() == [2.0, 3.0, 5.0]
+    assert recording.positions.stamps.tolist() == [2 * 10**9, 3 * 10**9, 5 * 10**9]
+    (note,) = recording.notes
+    assert "/at changes its frame_id ('odom', 'map', '')" in note
+    assert "2 of 5 messages are not in 'map' and are left out" in note
+
+
 def test_messages_that_sqlite_never_merged_are_said_aloud(
     tmp_path: Path, recording: Recording, write_bag: Callable[..., Path]
 ) -> None:

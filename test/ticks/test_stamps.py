@@ -15,8 +15,8 @@ import pytest
 
 from two_manifold_ros.ticks.stamps import (
     average_ticks,
-    JUMP_BACK_NS,
     judge_stamps,
+    JUMP_BACK_NS,
     JumpGate,
     Reordering,
     StampRule,
@@ -399,7 +399,16 @@ def naive_judgement(stamps: list[int]) -> tuple[list[int], list[int], Counter[st
 
 
 STEPS_NS = st.sampled_from(
-    [*[MAX_GAP_NS // 5] * 8, 0, MAX_GAP_NS, MAX_GAP_NS + 1, -MAX_GAP_NS // 5, 50 * MAX_GAP_NS, -50 * MAX_GAP_NS, -MAX_GAP_NS]
+    [
+        *[MAX_GAP_NS // 5] * 8,
+        0,
+        MAX_GAP_NS,
+        MAX_GAP_NS + 1,
+        -MAX_GAP_NS // 5,
+        50 * MAX_GAP_NS,
+        -50 * MAX_GAP_NS,
+        -MAX_GAP_NS,
+    ]
 )
 
 

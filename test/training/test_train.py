@@ -17,6 +17,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import (
     choose_stretches,
@@ -168,6 +169,15 @@ def test_recordings_without_what_a_training_needs_are_refused(laps: Recording) -
     assert refusal([]) == 'there is no recording to train on'
     message = refusal([laps, with_positions(laps, frame_id='odom')])
     assert 'the positions are in different frames (map, odom)' in message
+    origin = GeodeticOrigin(48.0, 11.0, 0.0)
+    there = replace(with_positions(laps, origin=origin), name='there')
+    message = refusal([laps, there])
+    assert message.startswith('there: the positions on ')
+    assert 'metres from 48.0000000, 11.0000000 deg' in message
+    assert 'metres without a geodetic origin' in message
+    assert 'there: ' in refusal(
+        [with_positions(laps, origin=replace(origin, altitude_m=1)), there]
+    )
     bare = replace(laps, name='bare', positions=None)
     assert refusal([laps, bare]).startswith('bare: training needs positions, but there are none')
     assert 'no IMU sample in the part asked for; check --until' in refusal([laps.between(0, 0)])

@@ -99,6 +99,21 @@ class UpdaterSession:
         self._head = self.learner.head = head
 
     @property
+    def stamps_on_arrival(self) -> bool:
+        """Whether messages are stamped on arrival, whatever their headers say."""
+        return self._clock_ns is not None
+
+    def fits_origin(self, *, geodetic: bool) -> bool:
+        """
+        Return whether satellite fixes, or positions in metres, may be added to what is known.
+
+        Positions that are known already, of a given model, a checkpoint or this stream, are
+        either in the plane of a geodetic origin or have none.
+        """
+        known = self.head.frame_id or len(self.head.track)
+        return not known or (self.head.origin is not None) == geodetic
+
+    @property
     def filter(self) -> Filter:
         """What turns samples into estimates."""
         return self.learner.filter
@@ -352,6 +367,7 @@ def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) ->
         'non_finite',
         'out_of_range',
         'no_fix',
+        'other_origin',
         'zero_stamp',
         'out_of_order',
         'jumps_back',

@@ -28,6 +28,7 @@ from two_manifold_ros.evaluation.evaluate import evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def _check(recordings: Sequence[Recording]) -> None:
                 'part asked for; check --from and --until'
             )
             raise InputError(msg)
+    check_one_plane(recordings)
 
 
 def print_curve(curve: LearningCurve) -> None:

@@ -15,7 +15,7 @@ from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import directions_ahead
 from two_manifold_ros.inspection.positions import position_findings
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.recordings.recording import check_one_plane, IMU_CHANNELS
 from two_manifold_ros.ticks.segments import (
     cut_segments,
     largest_believable,
@@ -184,13 +184,7 @@ def _check_fit(train: TrainSplit, followed: Recording) -> None:
         names = ', '.join(np.array(IMU_CHANNELS)[missing])
         msg = f'{place} has no signal on {names}, which training uses; follow another recording'
         raise InputError(msg)
-    frames = [each.positions.frame_id for each in (learned, followed) if each.positions]
-    if len(set(frames)) > 1:
-        msg = (
-            f'the positions of {learned.name} and {followed.name} are in different frames '
-            f'({", ".join(frames)}); compare on recordings of one frame'
-        )
-        raise InputError(msg)
+    check_one_plane([learned, followed])
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from two_manifold_ros.interface.assessment import LEVELS
 from two_manifold_ros.interface.messages import choose_frames, messages_of, Topics
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.status import diagnostics_message
+from two_manifold_ros.recordings.recording import plane_of
 from two_manifold_ros.ticks.segments import (
     median_interval_ns,
     positions_at,
@@ -137,13 +138,13 @@ def run_filter(
 
 def check_fit(model: ModelHead, recording: Recording) -> None:
     """
-    Check rate, channels and the frame of the positions.
+    Check rate, channels, and frame and origin of the positions.
 
     Raises
     ------
     InputError
         If the IMU has other channels, or is slower than the ticks of the model, a channel that the
-        model uses is dead, or the positions are in another frame.
+        model uses is dead, or the positions are in another frame or have another origin.
 
     """
     imu = recording.imu
@@ -171,6 +172,13 @@ def check_fit(model: ModelHead, recording: Recording) -> None:
             f'{recording.name}: the positions on {positions.topic} are in the frame '
             f'{frame_id!r}, but the model gives them in {model.frame_id!r}; evaluate on '
             'positions in that frame'
+        )
+        raise InputError(msg)
+    if positions is not None and positions.origin != model.origin:
+        msg = (
+            f'{recording.name}: the positions on {positions.topic} are '
+            f'{plane_of(positions.origin)}, but the model gives {plane_of(model.origin)}; '
+            'evaluate on positions of the kind that it was trained on'
         )
         raise InputError(msg)
     usable, values = usable_samples(imu.samples)

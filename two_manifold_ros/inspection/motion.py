@@ -103,8 +103,8 @@ def measure_motion(
     intervals = np.diff(seconds)
     if len(intervals) < 2 * 5 - 1:
         return None
-    # Of a hole the grid has its first ten minutes, so that its size is bounded by the positions and
-    # not by a clock that was set: all that looks to both sides looks less far.
+    # Of a hole the grid has its first ten minutes, so that its size is bounded by the positions
+    # and not by a clock that was set; whatever looks to both sides of a point looks less far.
     left_out = np.maximum(intervals - max(600.0, 2.0 * gap_s), 0.0)
     leaps = np.concatenate([[0.0], np.cumsum(left_out)])
     seconds = seconds - leaps

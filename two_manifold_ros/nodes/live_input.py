@@ -20,20 +20,18 @@ from two_manifold_ros.nodes.publishing import message_class
 from two_manifold_ros.recordings.decoding import (
     Collected,
     decode_imu_cdr,
-    east_north,
     fix_decoder,
-    FRAME,
-    GEODETIC,
-    NO_FIX,
     position_decoder,
-    positions_of_fixes,
 )
 from two_manifold_ros.recordings.reading import time_base
-from two_manifold_ros.recordings.recording import (
-    GeodeticOrigin,
-    ImuStream,
-    PositionStream,
-    Recording,
+from two_manifold_ros.recordings.recording import ImuStream, Recording
+from two_manifold_ros.recordings.satellite_fixes import (
+    east_north,
+    fixes_agree,
+    FRAME,
+    GEODETIC,
+    origin_at,
+    valid_fixes,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.recordings.bag import Bag, Topic
     from two_manifold_ros.recordings.decoding import Decode
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
 @dataclass(frozen=True)
@@ -132,17 +131,8 @@ class LiveRecording:
             samples=imu.numbers,
             receive_stamps=imu.received,
         )
-        if reference.topic.msgtype == GEODETIC:
-            positions, more = positions_of_fixes(reference, stamps, None)
-            notes += more
-        else:
-            positions = PositionStream(
-                topic=reference.topic.name,
-                frame_id=reference.frames[0],
-                msgtype=reference.topic.msgtype,
-                stamps=stamps,
-                positions=reference.numbers,
-            )
+        positions, more = reference.positions(stamps, None)
+        notes += more
         return Recording('live topics', stream, positions, tuple(notes))
 
 
@@ -150,7 +140,8 @@ class ReferenceInput:
     """
     Decode positions; satellite fixes become positions in the plane of the session's origin.
 
-    Where the session has no origin yet, the first valid fix is it.
+    Where the session has no origin yet, the first valid fix that the next one agrees with is it.
+    Positions that cannot have the origin of those that the session knows are not used.
 
     Parameters
     ----------
@@ -167,11 +158,14 @@ class ReferenceInput:
         self._used_s = math.nan
         self._decode: Decode | None = None
         self._geodetic = False
+        # A fix until the next one agrees with it: its stamp, latitude, longitude and altitude.
+        self._waiting: tuple[int, tuple[float, ...]] | None = None
         self._refused: Counter[str] = Counter()
 
     def start(self, msgtype: str) -> None:
         """Take messages of a type from now on."""
         self._geodetic = msgtype == GEODETIC
+        self._waiting = None
         self._decode = LiveTopic('reference', msgtype).decoder()
 
     @property
@@ -193,33 +187,51 @@ class ReferenceInput:
         except Exception:  # noqa: BLE001 - counted, and reported in the diagnostics
             self._refused['malformed'] += 1
             return False
-        if self._geodetic:
-            found = self._project(*numbers)
-            if found is None:
-                self._refused['no_fix'] += 1
-                return False
-            # The header names the antenna; the positions are in a plane fixed to the earth.
-            frame_id, numbers = FRAME, found
-        x, y = numbers
+        if not self._session.fits_origin(geodetic=self._geodetic):
+            self._refused['other_origin'] += 1
+            return False
+        if not self._geodetic:
+            x, y = numbers
+            return self._use(stamp_ns, frame_id, x, y)
+        *fix, status = numbers
+        if not valid_fixes(*np.array([[fix[0]], [fix[1]], [status]])):
+            self._refused['no_fix'] += 1
+            return False
+        return self._take_fix(stamp_ns, tuple(fix))
+
+    def _use(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
         used = self._session.take_position(stamp_ns, frame_id, x, y)
         if used:
             self._used_s = self._clock()
         return used
 
-    def _project(
-        self, latitude: float, longitude: float, altitude: float, status: float
-    ) -> tuple[float, float] | None:
-        """Return metres east and north of the origin, ``None`` if the fix is not valid."""
-        session = self._session
-        if status == NO_FIX or not (math.isfinite(latitude) and math.isfinite(longitude)):
-            return None
-        origin = session.head.origin
-        if origin is None:
-            height = altitude if math.isfinite(altitude) else 0.0
-            origin = GeodeticOrigin(latitude, longitude, height)
-            session.head = replace(session.head, origin=origin)
+    def _take_fix(self, stamp_ns: int, fix: tuple[float, ...]) -> bool:
+        """Take a valid fix: latitude and longitude in degrees, altitude in metres."""
+        session, before = self._session, self._waiting
+        if session.head.origin is None:
+            if before is not None and stamp_ns == before[0]:
+                # A copy is no witness of what it was copied from.
+                self._refused['duplicate_stamp'] += 1
+                return False
+            self._waiting = stamp_ns, fix
+            if before is None:
+                return False
+            if not fixes_agree(before[1], fix):
+                self._refused['no_fix'] += 1
+                return False
+            session.head = replace(session.head, origin=origin_at(*before[1]))
+            if not session.stamps_on_arrival:
+                self._use(before[0], FRAME, *self._project(before[1]))
+        self._waiting = None
+        # The header names the antenna; the positions are in a plane fixed to the earth.
+        return self._use(stamp_ns, FRAME, *self._project(fix))
+
+    def _project(self, fix: tuple[float, ...]) -> tuple[float, float]:
+        """Return metres east and north of the session's origin."""
+        origin = cast('GeodeticOrigin', self._session.head.origin)
+        latitude, longitude, altitude = fix
         if not math.isfinite(altitude):
             altitude = origin.altitude_m
-        fix = np.array([latitude]), np.array([longitude]), np.array([altitude])
-        ((east, north),) = east_north(*fix, origin).tolist()
+        there = np.array([latitude]), np.array([longitude]), np.array([altitude])
+        ((east, north),) = east_north(*there, origin).tolist()
         return east, north

@@ -13,149 +13,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import GeodeticOrigin, PositionStream
+from two_manifold_ros.recordings.recording import PositionStream
+from two_manifold_ros.recordings.satellite_fixes import GEODETIC, positions_of_fixes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag import Bag, Topic
-    from two_manifold_ros.typing import Floats, Ints
-
-
-# WGS84: equatorial radius in metres, and first eccentricity squared from the flattening.
-_RADIUS_M = 6_378_137.0
-_FLATTENING = 1 / 298.257223563
-_ECCENTRICITY_2 = _FLATTENING * (2 - _FLATTENING)
-
-
-def earth_centred(latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats) -> Floats:
-    """
-    Return earth-centred, earth-fixed coordinates.
-
-    Parameters
-    ----------
-    latitude_deg, longitude_deg, altitude_m : (N,) float64
-        On and above the WGS84 ellipsoid.
-
-    Returns
-    -------
-    (N, 3) float64
-        Metres.
-
-    """
-    latitude, longitude = np.radians(latitude_deg), np.radians(longitude_deg)
-    normal = _RADIUS_M / np.sqrt(1 - _ECCENTRICITY_2 * np.sin(latitude) ** 2)
-    across = (normal + altitude_m) * np.cos(latitude)
-    up = (normal * (1 - _ECCENTRICITY_2) + altitude_m) * np.sin(latitude)
-    return np.stack([across * np.cos(longitude), across * np.sin(longitude), up], axis=-1)
-
-
-def east_north(
-    latitude_deg: Floats,
-    longitude_deg: Floats,
-    altitude_m: Floats,
-    origin: GeodeticOrigin,
-) -> Floats:
-    """
-    Return positions in the plane tangent to the ellipsoid at the origin.
-
-    Parameters
-    ----------
-    latitude_deg, longitude_deg, altitude_m : (N,) float64
-        On and above the WGS84 ellipsoid.
-    origin
-        Where both coordinates are zero.
-
-    Returns
-    -------
-    (N, 2) float64
-        Metres east and north.
-
-    """
-    centre = earth_centred(
-        np.array([origin.latitude_deg]),
-        np.array([origin.longitude_deg]),
-        np.array([origin.altitude_m]),
-    )
-    away = earth_centred(latitude_deg, longitude_deg, altitude_m) - centre
-    latitude, longitude = np.radians([origin.latitude_deg, origin.longitude_deg])
-    east = np.array([-np.sin(longitude), np.cos(longitude), 0.0])
-    north = np.array(
-        [
-            -np.sin(latitude) * np.cos(longitude),
-            -np.sin(latitude) * np.sin(longitude),
-            np.cos(latitude),
-        ]
-    )
-    projected: Floats = away @ np.stack([east, north], axis=1)
-    return projected
-
-
-GEODETIC = 'sensor_msgs/msg/NavSatFix'
-NO_FIX = -1
-# The header names the antenna; the positions are in a plane fixed to the earth.
-FRAME = 'map'
-
-
-class NoFixError(InputError):
-    """Not one message of a satellite receiver is a valid fix."""
-
-
-def positions_of_fixes(
-    collected: Collected,
-    stamps: Ints,
-    origin: GeodeticOrigin | None,
-) -> tuple[PositionStream, list[str]]:
-    """
-    Project the valid fixes to the tangent plane at the origin, by default the first valid fix.
-
-    A fix without altitude is taken at the height of the origin.
-
-    Parameters
-    ----------
-    collected
-        Latitude and longitude in degrees, altitude in metres and status of each fix, (M, 4).
-    stamps : (M,) int64
-        Nanoseconds.
-    origin
-        Origin of another recording of the same route.
-
-    Raises
-    ------
-    NoFixError
-        If no fix is valid.
-
-    """
-    latitude, longitude, altitude, status = collected.numbers.T
-    valid = np.isfinite(latitude) & np.isfinite(longitude) & (status != NO_FIX)
-    if not valid.any():
-        msg = (
-            f'{collected.topic.name} in {collected.path} holds {len(valid)} messages but no '
-            f'valid fix: choose another recording or another topic with --position-topic.'
-        )
-        raise NoFixError(msg)
-    if origin is None:
-        first = int(np.argmax(valid))
-        height = float(altitude[first]) if np.isfinite(altitude[first]) else 0.0
-        origin = GeodeticOrigin(float(latitude[first]), float(longitude[first]), height)
-    altitude = np.where(np.isfinite(altitude), altitude, origin.altitude_m)
-    stream = PositionStream(
-        topic=collected.topic.name,
-        frame_id=FRAME,
-        msgtype=collected.topic.msgtype,
-        stamps=stamps[valid],
-        positions=east_north(latitude[valid], longitude[valid], altitude[valid], origin),
-        origin=origin,
-    )
-    dropped = int((~valid).sum())
-    if not dropped:
-        return stream, []
-    note = (
-        f'{dropped} of {len(valid)} messages on {collected.topic.name} are no valid fix and are '
-        f'left out.'
-    )
-    return stream, [note]
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 # From serialised bytes to the stamp in ns, the frame_id and the numbers.
@@ -263,6 +130,7 @@ class Collected:
         self.frames: list[str] = []
         self.passed_over = 0
         self._decode = decode
+        self._frame_of = array('B')
         self._stamps = array('q')
         self._received = array('q')
         self._numbers = array('d')
@@ -288,6 +156,8 @@ class Collected:
         # A longer list would take time and say no more.
         if len(self.frames) < _MOST_FRAMES and frame_id not in self.frames:
             self.frames.append(frame_id)
+        named = frame_id in self.frames
+        self._frame_of.append(self.frames.index(frame_id) if named else _MOST_FRAMES)
 
     @property
     def stamps(self) -> Ints:
@@ -304,21 +174,65 @@ class Collected:
         """Decoded numbers (N, c)."""
         return np.array(self._numbers, dtype=np.float64).reshape(len(self._stamps), -1)
 
+    def in_main_frame(self) -> tuple[str, Bools]:
+        """Return the frame that most messages are in, the first of several, and which are (N,)."""
+        frame_of = np.array(self._frame_of, dtype=np.int64)
+        main = int(np.argmax(np.bincount(frame_of, minlength=_MOST_FRAMES)[:_MOST_FRAMES]))
+        return self.frames[main], frame_of == main
+
     @property
     def notes(self) -> list[str]:
-        """Sentences on what was passed over, and on frames that do not belong together."""
+        """Sentences on what was passed over, and on frames of an IMU that changed."""
         notes = []
         if self.passed_over:
             note = f'{self.passed_over} messages on {self.topic.name} are damaged and left out.'
             notes.append(note)
-        if len(self.frames) < 2:
+        if len(self.frames) < 2 or self.topic.msgtype in _POSITION_FIELD:
             return notes
-        names = ', '.join(repr(frame) for frame in self.frames)
         note = (
-            f'{self.topic.name} changes its frame_id ({names}): its messages are read as if '
-            f'they were all in the first.'
+            f'{self.topic.name} changes its frame_id ({self._listed_frames()}): its messages are '
+            f'read as if they were all in the first.'
         )
         return [*notes, note]
+
+    def _listed_frames(self) -> str:
+        return ', '.join(repr(frame) for frame in self.frames)
+
+    def positions(
+        self, stamps: Ints, origin: GeodeticOrigin | None
+    ) -> tuple[PositionStream, list[str]]:
+        """
+        Return messages with positions, of any type, as positions in one plane, and notes.
+
+        Those in another frame than most are left out, as bags in different frames are not mixed.
+
+        Parameters
+        ----------
+        stamps : (N,) int64
+            Nanoseconds.
+        origin
+            Origin of the plane of satellite fixes, if another recording of the route has one.
+
+        Raises
+        ------
+        NoFixError
+            If the messages are satellite fixes, and none is valid.
+
+        """
+        name, msgtype = self.topic.name, self.topic.msgtype
+        if msgtype == GEODETIC:
+            place = f'{name} in {self.path}'
+            return positions_of_fixes(self.numbers, name, place, stamps, origin)
+        frame, mask = self.in_main_frame()
+        stream = PositionStream(name, frame, msgtype, stamps, self.numbers)
+        if mask.all():
+            return stream, []
+        others = len(mask) - int(mask.sum())
+        note = (
+            f'{name} changes its frame_id ({self._listed_frames()}): {others} of {len(mask)} '
+            f'messages are not in {frame!r} and are left out; record positions in one frame.'
+        )
+        return stream.select(mask), [note]
 
 
 def collect(

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError, rosbags_wanted
 from two_manifold_ros.recordings.decoding import (
     fix_decoder,
-    GEODETIC,
     imu_decoder,
-    NoFixError,
     position_decoder,
-    positions_of_fixes,
 )
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import ImuStream, Recording
+from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.bag import Bag, Topic
     from two_manifold_ros.recordings.decoding import Collected
-    from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.recordings.recording import GeodeticOrigin, PositionStream
     from two_manifold_ros.typing import Ints
 
 
@@ -161,7 +159,8 @@ class ReadingOptions:
         Take the bag's receive times as time base. By default header stamps are taken, and
         receive times only if all stamps of a topic are zero, with a note.
     origin
-        Origin of the tangent plane of ``NavSatFix``; by default the first valid fix.
+        Origin of the tangent plane of ``NavSatFix``; by default the first valid fix that is near
+        most others.
     salvage
         Use what can be read of a damaged bag, with notes on what is lost. Without it such a bag
         is an error. Bags of ROS 1 cannot be salvaged.
@@ -282,18 +281,9 @@ def _imu_stream(collected: Collected, stamps: Ints) -> ImuStream:
 def _position_stream(
     collected: Collected, stamps: Ints, options: ReadingOptions
 ) -> tuple[PositionStream | None, list[str]]:
-    if collected.topic.msgtype == GEODETIC:
-        try:
-            return positions_of_fixes(collected, stamps, options.origin)
-        except NoFixError as error:
-            if options.need_positions:
-                raise
-            return None, [str(error)]
-    stream = PositionStream(
-        topic=collected.topic.name,
-        frame_id=collected.frames[0],
-        msgtype=collected.topic.msgtype,
-        stamps=stamps,
-        positions=collected.numbers,
-    )
-    return stream, []
+    try:
+        return collected.positions(stamps, options.origin)
+    except NoFixError as error:
+        if options.need_positions:
+            raise
+        return None, [str(error)]

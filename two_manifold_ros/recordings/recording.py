@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -186,3 +190,32 @@ class Recording:
             earlier_s=self.positions.earlier_s + seconds,
         )
         return replace(self, positions=moved)
+
+
+def plane_of(origin: GeodeticOrigin | None) -> str:
+    """Return in words which plane positions are in, as the end of a sentence."""
+    if origin is None:
+        return 'metres without a geodetic origin'
+    return f'metres from {origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'
+
+
+def check_one_plane(recordings: Sequence[Recording]) -> None:
+    """Refuse recordings whose positions are in several frames or from several origins."""
+    located = [(each.name, each.positions) for each in recordings if each.positions is not None]
+    frames = sorted({positions.frame_id for _, positions in located})
+    if len(frames) > 1:
+        names = ', '.join(name for name, _ in located)
+        msg = (
+            f'{names}: the positions are in different frames ({", ".join(frames)}); use '
+            'recordings of one frame'
+        )
+        raise InputError(msg)
+    for name, positions in located[1:]:
+        other, first = located[0]
+        if positions.origin != first.origin:
+            msg = (
+                f'{name}: the positions on {positions.topic} are {plane_of(positions.origin)}, '
+                f'but those of {other} on {first.topic} are {plane_of(first.origin)}; name one '
+                'kind with --position-topic, or use recordings of one kind'
+            )
+            raise InputError(msg)

@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
-from two_manifold_ros.ticks.stamps import average_ticks, JUMP_BACK_NS, judge_stamps
+from two_manifold_ros.ticks.stamps import average_ticks, judge_stamps, JUMP_BACK_NS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,8 +255,8 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     -------
     (T, 2)
         NaN before the first, after the last, and inside holes of more than three median intervals
-        (at least 0.25 s). A position with a wild stamp is none. Where the clock jumped back, a stamp stands for two moments: NaN if
-        the vehicle was then at two places.
+        (at least 0.25 s). A position with a wild stamp is none. Where the clock jumped back, a
+        stamp stands for two moments: NaN if the vehicle was then at two places.
 
     """
     result = np.full((len(stamps), 2), np.nan)

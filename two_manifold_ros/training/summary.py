@@ -12,6 +12,7 @@ from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.positions import measure_positions
 from two_manifold_ros.manifold.selection import has_neighbours
+from two_manifold_ros.recordings.recording import check_one_plane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +32,10 @@ FEWEST_LAPS = 3
 
 
 def check_streams(recordings: Sequence[Recording]) -> None:
-    """Refuse recordings without samples or positions, or with positions in several frames."""
+    """Refuse recordings without samples or positions, or whose positions are in several planes."""
     if not recordings:
         msg = 'there is no recording to train on'
         raise InputError(msg)
-    frames = set()
     for recording in recordings:
         if not len(recording.imu.stamps):
             msg = f'{recording.name}: there is no IMU sample in the part asked for; check --until'
@@ -46,13 +46,7 @@ def check_streams(recordings: Sequence[Recording]) -> None:
                 'asked for; name a --position-topic or check --until'
             )
             raise InputError(msg)
-        frames.add(recording.positions.frame_id)
-    if len(frames) > 1:
-        msg = (
-            f'the positions are in different frames ({", ".join(sorted(frames))}); '
-            'train on recordings of one frame'
-        )
-        raise InputError(msg)
+    check_one_plane(recordings)
 
 
 def check_horizons(targets: Floats, settings: TrainingSettings) -> None:

@@ -1,0 +1,196 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Fixes of a satellite receiver: which are valid, and where they are in a plane."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import GeodeticOrigin, PositionStream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+# WGS84: equatorial radius in metres, and first eccentricity squared from the flattening.
+_RADIUS_M = 6_378_137.0
+_FLATTENING = 1 / 298.257223563
+_ECCENTRICITY_2 = _FLATTENING * (2 - _FLATTENING)
+
+
+def earth_centred(latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats) -> Floats:
+    """
+    Return earth-centred, earth-fixed coordinates.
+
+    Parameters
+    ----------
+    latitude_deg, longitude_deg, altitude_m : (N,) float64
+        On and above the WGS84 ellipsoid.
+
+    Returns
+    -------
+    (N, 3) float64
+        Metres.
+
+    """
+    latitude, longitude = np.radians(latitude_deg), np.radians(longitude_deg)
+    normal = _RADIUS_M / np.sqrt(1 - _ECCENTRICITY_2 * np.sin(latitude) ** 2)
+    across = (normal + altitude_m) * np.cos(latitude)
+    up = (normal * (1 - _ECCENTRICITY_2) + altitude_m) * np.sin(latitude)
+    return np.stack([across * np.cos(longitude), across * np.sin(longitude), up], axis=-1)
+
+
+def east_north(
+    latitude_deg: Floats,
+    longitude_deg: Floats,
+    altitude_m: Floats,
+    origin: GeodeticOrigin,
+) -> Floats:
+    """
+    Return positions in the plane tangent to the ellipsoid at the origin.
+
+    Parameters
+    ----------
+    latitude_deg, longitude_deg, altitude_m : (N,) float64
+        On and above the WGS84 ellipsoid.
+    origin
+        Where both coordinates are zero.
+
+    Returns
+    -------
+    (N, 2) float64
+        Metres east and north.
+
+    """
+    centre = earth_centred(
+        np.array([origin.latitude_deg]),
+        np.array([origin.longitude_deg]),
+        np.array([origin.altitude_m]),
+    )
+    away = earth_centred(latitude_deg, longitude_deg, altitude_m) - centre
+    latitude, longitude = np.radians([origin.latitude_deg, origin.longitude_deg])
+    east = np.array([-np.sin(longitude), np.cos(longitude), 0.0])
+    north = np.array(
+        [
+            -np.sin(latitude) * np.cos(longitude),
+            -np.sin(latitude) * np.sin(longitude),
+            np.cos(latitude),
+        ]
+    )
+    projected: Floats = away @ np.stack([east, north], axis=1)
+    return projected
+
+
+ORIGIN_REACH_M = 10_000.0
+"""How far the origin of a plane may be from where the vehicle drives. So far from it the plane
+shortens distances by one millionth, 1 - cos(10 km / 6,400 km), and twice as far by five: a wrong
+fix that is believed to be the origin costs no more than that."""
+
+GEODETIC = 'sensor_msgs/msg/NavSatFix'
+NO_FIX = -1
+# The header names the antenna; the positions are in a plane fixed to the earth.
+FRAME = 'map'
+
+
+class NoFixError(InputError):
+    """Not one message of a satellite receiver is a valid fix."""
+
+
+def valid_fixes(latitude_deg: Floats, longitude_deg: Floats, status: Floats) -> Bools:
+    """
+    Return which fixes (N,) are valid: with a status of one, and somewhere on earth.
+
+    A latitude and longitude of exactly 0 is what a receiver without a fix fills in.
+    """
+    inside = (np.abs(latitude_deg) <= 90.0) & (np.abs(longitude_deg) <= 180.0)
+    nowhere = (latitude_deg == 0.0) & (longitude_deg == 0.0)
+    valid: Bools = inside & ~nowhere & (status != NO_FIX)
+    return valid
+
+
+def origin_at(latitude_deg: float, longitude_deg: float, altitude_m: float) -> GeodeticOrigin:
+    """Return a fix as the origin of a plane; without an altitude it is on the ellipsoid."""
+    return GeodeticOrigin(
+        latitude_deg, longitude_deg, altitude_m if math.isfinite(altitude_m) else 0.0
+    )
+
+
+def fixes_agree(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Return whether two fixes, latitude and longitude first, may share a plane's origin."""
+    latitude, longitude = np.array([one[:2], other[:2]], dtype=np.float64).T
+    before, after = earth_centred(latitude, longitude, np.zeros(2))
+    return bool(np.linalg.norm(after - before) <= ORIGIN_REACH_M)
+
+
+def choose_origin(
+    latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats
+) -> GeodeticOrigin:
+    """
+    Return the first of valid fixes (N,) near the median of all as the origin of a plane.
+
+    Receivers report wrong places before they know better, and the plane is tangent to the earth
+    near its origin only. Where no fix is near, the nearest is it.
+    """
+    points = earth_centred(latitude_deg, longitude_deg, np.zeros(len(latitude_deg)))
+    away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+    near = np.flatnonzero(away <= ORIGIN_REACH_M)
+    index = int(near[0] if len(near) else np.argmin(away))
+    fix = latitude_deg[index], longitude_deg[index], altitude_m[index]
+    return origin_at(*map(float, fix))
+
+
+def positions_of_fixes(
+    fixes: Floats, name: str, place: str, stamps: Ints, origin: GeodeticOrigin | None
+) -> tuple[PositionStream, list[str]]:
+    """
+    Project the valid fixes to the tangent plane at the origin, by default from `choose_origin`.
+
+    A fix without altitude is taken at the height of the origin.
+
+    Parameters
+    ----------
+    fixes : (N, 4)
+        Latitude and longitude in degrees, altitude in metres and status of each.
+    name, place
+        Of the topic, and where it is.
+    stamps : (N,) int64
+        Nanoseconds.
+    origin
+        Origin of another recording of the same route.
+
+    Raises
+    ------
+    NoFixError
+        If no fix is valid.
+
+    """
+    latitude, longitude, altitude, status = fixes.T
+    valid = valid_fixes(latitude, longitude, status)
+    if not valid.any():
+        msg = (
+            f'{place} holds {len(valid)} messages but no valid fix: choose another recording or '
+            f'another topic with --position-topic.'
+        )
+        raise NoFixError(msg)
+    if origin is None:
+        origin = choose_origin(latitude[valid], longitude[valid], altitude[valid])
+    altitude = np.where(np.isfinite(altitude), altitude, origin.altitude_m)
+    stream = PositionStream(
+        topic=name,
+        frame_id=FRAME,
+        msgtype=GEODETIC,
+        stamps=stamps[valid],
+        positions=east_north(latitude[valid], longitude[valid], altitude[valid], origin),
+        origin=origin,
+    )
+    dropped = int((~valid).sum())
+    if not dropped:
+        return stream, []
+    note = f'{dropped} of {len(valid)} messages on {name} are no valid fix and are left out.'
+    return stream, [note]
