@@ -192,6 +192,17 @@ def test_large_errors_count_up_to_a_share_of_the_mean_position() -> None:
     assert score.capped_mean_m(0.5, 1.0) == pytest.approx(np.mean(capped[1:]))
 
 
+@pytest.mark.parametrize('shift_ns', [0, 1, 255, 1_767_225_600 * 10**9 + 255])
+def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns: int) -> None:
+    score = Prequential(100.0)
+    for second in range(4):
+        shifted = estimate(second, float(second), 0.0)
+        shifted.stamp_ns += shift_ns
+        score.add(shifted)
+    score.settle(3 * SECOND_NS + shift_ns, lambda _: (0.0, 0.0))
+    assert score.capped_mean_m(math.inf, 1.0) == pytest.approx(2.5)
+
+
 def test_what_was_withheld_for_being_no_better_is_judged_as_told() -> None:
     score = Prequential(100.0)
     score.add(estimate(1, 3.0, 4.0, valid=False, cause='no_better'))

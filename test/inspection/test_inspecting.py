@@ -281,6 +281,24 @@ def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(
     assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.01)
 
 
+@pytest.mark.parametrize('index', [0, 100, -1])
+@pytest.mark.parametrize('by_s', [-3600.0, 86_400.0])
+def test_a_wild_stamp_of_the_imu_or_at_an_end(drive: Drive, index: int, by_s: float) -> None:
+    recording = drive(late_s=0.2)
+    usual = inspect_recording(recording).positions
+
+    def change(stamps: np.ndarray) -> None:
+        stamps[index] += round(by_s * 1e9)
+
+    report = inspect_recording(with_changed_clock(recording, change))
+    assert {each.code for each in report.findings} == {'imu_wild', 'position_wild', 'time_offset'}
+    for timing in (report.imu.timing, report.positions.timing):
+        assert (timing.wild, timing.apart, timing.backward, timing.gaps) == (1, 0, 0, ())
+    assert report.positions.timing.duration_s == pytest.approx(usual.timing.duration_s, abs=0.1)
+    assert report.positions.coverage == pytest.approx(usual.coverage, abs=0.01)
+    assert report.positions.laps.count == pytest.approx(usual.laps.count, abs=0.05)
+
+
 @pytest.mark.parametrize('count', [1, 2, 5])
 @pytest.mark.parametrize('by_s', [-3600.0, 30.0, 600.0, 86_400.0])
 def test_wild_stamps_of_positions_leave_all_others_as_they_are(

@@ -136,6 +136,22 @@ def test_ticks_with_a_position_are_counted(slot_car_laps: tuple[Recording, Recor
     whole = slot_car_laps[0].between(None, 20.0)
     assert whole.positions is not None
     assert share_seen([whole], 5.0) == pytest.approx(1.0, abs=0.03)
+    # Ticks begin with the recording, and not where stamps are whole seconds.
+    half = replace(whole, positions=whole.positions.select(np.arange(200) < 100))
+    shares = {
+        share_seen(
+            [
+                replace(
+                    half,
+                    imu=replace(half.imu, stamps=half.imu.stamps + shift_ns),
+                    positions=replace(half.positions, stamps=half.positions.stamps + shift_ns),
+                )
+            ],
+            0.7,
+        )
+        for shift_ns in range(0, 2 * 10**9, 123_456_789)
+    }
+    assert len(shares) == 1
     second = np.unique(whole.positions.stamps // 1_000_000_000, return_index=True)[1]
     rare = replace(
         whole,

@@ -168,6 +168,17 @@ def test_scales_follow_the_lap(drive: Callable[..., Recording]) -> None:
     assert (given.rate_hz, given.window) == (5.0, 20)
 
 
+@pytest.mark.parametrize('wild_ns', [86_400 * 10**9, -86_400 * 10**9])
+def test_scales_do_not_follow_a_wild_stamp(drive: Callable[..., Recording], wild_ns: int) -> None:
+    recording = drive(20.0)
+    usual = with_time_scales([recording], TPSR)
+    for index in (0, 1000, -1):
+        stamps = recording.imu.stamps.copy()
+        stamps[index] += wild_ns
+        wild = replace(recording, imu=replace(recording.imu, stamps=stamps))
+        assert with_time_scales([wild], TPSR) == usual
+
+
 def test_without_a_lap_there_are_no_scales(drive: Callable[..., Recording]) -> None:
     with pytest.raises(InputError, match='met twice'):
         with_time_scales([drive(seconds=5.0)], TPSR)

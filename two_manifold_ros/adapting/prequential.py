@@ -236,12 +236,12 @@ class Prequential:
         """
         if not self._scored:
             return math.nan
-        most_m, since_ns = share * self.mean_rmse_m, self._scored[-1].stamp_ns - 1e9 * newest_s
+        most_m, newest_ns = share * self.mean_rmse_m, self._scored[-1].stamp_ns
         return self._mean_of(
             [
                 min(math.sqrt(each.error), most_m)
                 for each in self._scored
-                if not each.stamp_ns < since_ns
+                if not newest_ns - each.stamp_ns > 1e9 * newest_s
             ]
         )
 

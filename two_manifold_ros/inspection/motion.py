@@ -60,6 +60,10 @@ SMOOTHING_S = 0.6
 """Seconds over which a cubic is fitted to positions; half as much lets centimetres of noise into
 the course, twice as much cuts the bends of small tracks."""
 
+LONGEST_HOLE_S = 600.0
+"""What counts of a hole, so that the number of messages bounds all work, and not a clock that was
+set. Whatever looks to both sides of a point looks less far; half as much would do as well."""
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -103,9 +107,7 @@ def measure_motion(
     intervals = np.diff(seconds)
     if len(intervals) < 2 * 5 - 1:
         return None
-    # Of a hole the grid has its first ten minutes, so that its size is bounded by the positions
-    # and not by a clock that was set; whatever looks to both sides of a point looks less far.
-    left_out = np.maximum(intervals - max(600.0, 2.0 * gap_s), 0.0)
+    left_out = np.maximum(intervals - max(LONGEST_HOLE_S, 2.0 * gap_s), 0.0)
     leaps = np.concatenate([[0.0], np.cumsum(left_out)])
     seconds = seconds - leaps
     joined = intervals[intervals <= gap_s]

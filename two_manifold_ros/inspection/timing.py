@@ -92,7 +92,7 @@ class Timing:
     duplicates, backward, zero
         Stamps equal to the one before, less than the one before, and zero; wild ones left out.
     wild
-        Stamps that jump alone: the next one goes on as if they had not been.
+        Stamps from which no other goes on, the first and the last among them.
     apart
         Stamps of parts that are at the same time as other parts, which hold more, or interrupt
         them. They count for nothing else here.
@@ -132,10 +132,11 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
     judged = judge_stamps(stamps, usual_gap_ns(stamps))
     course = judged.main_course()
     # Late stamps and copies say how even the stream is, those of other times do not.
+    wild = np.append(judged.kept[: judged.first_is_alone], judged.wild)
     present = stamps > 0
-    present[judged.wild] = False
+    present[wild] = False
     present[judged.kept] = course[judged.kept]
-    used, steps = stamps[present], np.diff(np.delete(stamps, judged.wild))
+    used, steps = stamps[present], np.diff(np.delete(stamps, wild))
     earliest, latest = (used.min(), used.max()) if len(used) else (origin_ns, origin_ns)
     intervals = np.diff(used)
     forward = intervals > 0
@@ -156,8 +157,8 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
         duplicates=int((steps == 0).sum()),
         backward=int((steps < 0).sum()),
         zero=int((stamps == 0).sum()),
-        wild=len(judged.wild),
-        apart=len(judged.kept) - int(course.sum()),
+        wild=len(wild),
+        apart=len(judged.kept) + len(judged.wild) - len(wild) - int(course.sum()),
     )
 
 
@@ -207,8 +208,8 @@ def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding
     if timing.wild:
         yield warning(
             f'{code}_wild',
-            f'{timing.wild} {word} stamps jump alone, and the next one goes on as if they had '
-            f'not been: these messages are left out; check what stamps them if there are many.',
+            f'{timing.wild} {word} stamps are off all others, and none goes on from them: these '
+            f'messages are left out; check what stamps them if there are many.',
         )
     if timing.zero:
         yield warning(

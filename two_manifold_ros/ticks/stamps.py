@@ -184,25 +184,32 @@ class Stretches:
     wild: Ints
     counts: Counter[str]
 
+    @property
+    def first_is_alone(self) -> bool:
+        """Whether no other stamp goes on from the first, as none does from a wild one later."""
+        return len(self.begins) > 1 and int(self.begins[1]) == 1
+
     def main_course(self, counted: Bools | None = None) -> Bools:
         """
         Return which of the (N,) stamps are in the stretches that follow each other and hold most.
 
         Where a clock was set back or a bag looped, several parts stand for the same time, and
         wrong stamps that continue each other interrupt it: no one course of time has them all.
-        Most is by the number of stamps that are ``counted`` (N,), by default all.
+        Most is by the number of stamps that are ``counted`` (N,), by default all. A first stamp
+        that is alone is left out.
         """
         chosen = np.zeros(len(self.stamps), dtype=np.bool_)
         if not len(self.kept):
             return chosen
-        ends = np.append(self.begins[1:], len(self.kept))
-        first, last = self.stamps[self.kept[self.begins]], self.stamps[self.kept[ends - 1]]
+        begins = self.begins[1:] if self.first_is_alone else self.begins
+        ends = np.append(begins[1:], len(self.kept))
+        first, last = self.stamps[self.kept[begins]], self.stamps[self.kept[ends - 1]]
         if (first[1:] > last[:-1]).all():
-            chosen[self.kept] = True
+            chosen[self.kept[begins[0] :]] = True
             return chosen
         # The best courses so far, by their last stamp: a later one is worth it if it holds more.
         each = np.ones(len(self.stamps), dtype=np.int64) if counted is None else counted
-        held = np.add.reduceat(each[self.kept].astype(np.int64), self.begins).tolist()
+        held = np.add.reduceat(each[self.kept].astype(np.int64), begins).tolist()
         before = [-1] * len(held)
         tops: list[tuple[int, int]] = []
         for stretch, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
@@ -219,7 +226,7 @@ class Stretches:
             tops[place:beyond] = [(stop, stretch)]
         stretch = tops[-1][1]
         while stretch >= 0:
-            chosen[self.kept[self.begins[stretch] : ends[stretch]]] = True
+            chosen[self.kept[begins[stretch] : ends[stretch]]] = True
             stretch = before[stretch]
         return chosen
 

@@ -218,8 +218,9 @@ def share_seen(recordings: Sequence[Recording], rate_hz: float | None = None) ->
     for recording in recordings:
         if recording.positions is not None:
             usable = usable_places(recording.positions.positions)
-            seen += len(np.unique(recording.positions.stamps[usable] // tick_ns))
-        count += len(np.unique(recording.imu.stamps // tick_ns))
+            since_ns = recording.positions.stamps[usable] - recording.imu.first_stamp
+            seen += len(np.unique(since_ns // tick_ns))
+        count += len(np.unique((recording.imu.stamps - recording.imu.first_stamp) // tick_ns))
     return seen / count if count else 0.0
 
 

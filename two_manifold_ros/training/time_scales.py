@@ -12,7 +12,8 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.motion import count_laps, put_together
+from two_manifold_ros.inspection.motion import count_laps, LONGEST_HOLE_S, put_together
+from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.route.visits import memory_of
 from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.cross_validation import (
@@ -78,8 +79,9 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     # A position each second is wanted at least, and 20 are enough anywhere; a sensor that is
     # slower gives the rate.
     rate_hz = settings.rate_hz or min(float(np.clip(80.0 / lap_s, 1.0, 20.0)), native_hz)
-    stamps = [each.imu.stamps[[0, -1]] for each in recordings]
-    driven_s = sum(int(last - first) for first, last in stamps) * 1e-9
+    steps = [np.diff(each.imu.stamps[advancing(each.imu.stamps)]) for each in recordings]
+    longest_ns = round(1e9 * LONGEST_HOLE_S)
+    driven_s = sum(int(np.minimum(each, longest_ns).sum()) for each in steps) * 1e-9
     # Eight windows in all drives, so that of two laps places are left that are met twice with
     # whole windows: learned live the slot car is then known after three laps instead of four.
     window_s = min(0.5 * lap_s, driven_s / 8.0)
