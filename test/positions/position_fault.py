@@ -1,0 +1,121 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""One row of the matrix of position faults: what is done to a drive, and what has to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from two_manifold_ros.recordings.recording import Recording
+
+    Change: TypeAlias = Callable[[Recording, np.random.Generator], Recording]
+
+ALIKE = 1.1
+"""Ratio to the clean drive up to which a size, a limit or an error counts as the same."""
+
+LEAST_ERROR_M = 0.05
+"""Errors are compared as if they were at least this: the car drives 0.2 m in a tick."""
+
+WRONG_M = 0.5
+"""Distance from the true position from which a position is wrong; rows move theirs by a metre."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """
+    How far a faulty drive may be from the clean one.
+
+    Parameters
+    ----------
+    places, ellipse
+        Ratio of the places of the route, and of the limits of the ellipse.
+    valid
+        Share of valid ticks that may be lost.
+    error
+        Ratio of the RMSE over all ticks, valid or not.
+
+    """
+
+    places: float = ALIKE
+    ellipse: float = ALIKE
+    valid: float = 0.02
+    error: float = ALIKE
+
+
+@dataclass(frozen=True)
+class PositionFault:
+    """
+    A fault of the positions of a drive, and what the page says of it.
+
+    Parameters
+    ----------
+    name
+        What goes wrong, as the page calls it.
+    rule
+        What is done about it, in words.
+    change
+        Makes the faulty drive of the clean one; the generator has a seed of its own.
+    says
+        Codes of findings of `inspect` that it has to give beside those of the clean drive; those
+        that are warnings are what `train` prints as well.
+    wrong
+        Largest number of wrong positions that may stay in the drive.
+    right
+        Largest share of right positions that may be left out.
+    trained, evaluated
+        Limits of a model that is trained on the faulty drive and scored on a clean one, and of the
+        scores of a clean model on a faulty drive; ``None`` where this is not tried.
+    updater
+        Largest number of wrong positions that an updater may use; ``None`` where not tried.
+    refused
+        Part of the sentence by which training refuses the drive; empty where it trains.
+
+    """
+
+    name: str
+    rule: str
+    change: Change
+    says: tuple[str, ...] = ()
+    wrong: int = 0
+    right: float = 0.0
+    trained: Limits | None = Limits()
+    evaluated: Limits | None = Limits()
+    updater: int | None = None
+    refused: str = ''
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a model or a score is, beside the same of the clean drive; as in `Limits`."""
+
+    places: float
+    ellipse: float
+    valid: float
+    error: float
+
+    def complaints(self, limits: Limits, of: str) -> list[str]:
+        """Return which limits do not hold."""
+        return [
+            f'{of}: {name} {getattr(self, name):.3g} exceeds {getattr(limits, name):.3g}'
+            for name in ('places', 'ellipse', 'valid', 'error')
+            if not getattr(self, name) <= getattr(limits, name)
+        ]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a row; ``None`` is what was not tried."""
+
+    fault: PositionFault
+    left_out: int
+    positions: int
+    trained: Measured | None
+    evaluated: Measured | None
+    updater: int | None
+    complaints: tuple[str, ...]

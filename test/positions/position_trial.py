@@ -1,0 +1,150 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Try a row: train, inspect, evaluate and update with a faulty drive beside the clean one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+from position_fault import LEAST_ERROR_M, Measured, Outcome, WRONG_M
+
+from two_manifold_ros.adapting.prequential import ReferenceMonitor
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
+
+if TYPE_CHECKING:
+    from position_fault import PositionFault
+
+    from two_manifold_ros.evaluation.evaluate import Evaluation
+    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.recordings.recording import PositionStream, Recording
+    from two_manifold_ros.typing import Bools
+
+# One car on one day, which is followed more sharply than another day's drive would allow.
+SETTINGS = TrainingSettings(
+    rate_hz=10.0, window=20, horizons=(0, 5), sharpness=0.4, persistence=0.5
+)
+LAPS, TRAINED_SHARE = 10, 0.75
+
+
+@dataclass(frozen=True)
+class CleanDrive:
+    """Seven laps to train on and two more to follow, and what comes of them without a fault."""
+
+    train: Recording
+    test: Recording
+    model: RouteModel
+    score: Evaluation
+    codes: frozenset[str]
+
+    def wrong(self, stream: PositionStream) -> Bools:
+        """Return which positions are not where the car was at their stamp."""
+        known = [each.positions for each in (self.train, self.test) if each.positions]
+        stamps = np.concatenate([each.stamps for each in known])
+        places = np.concatenate([each.positions for each in known])
+        elapsed = stream.stamps - stamps[0]
+        true = [np.interp(elapsed, stamps - stamps[0], axis) for axis in places.T]
+        away = np.linalg.norm(stream.positions - np.stack(true, axis=1), axis=1)
+        return np.asarray(~(away < WRONG_M))
+
+
+def drive_clean() -> CleanDrive:
+    """Simulate, train and evaluate without a fault."""
+    run = simulate(SlotCarSettings(seed=5, rate_hz=50.0), laps=LAPS)
+    recording = run_to_recording(run)
+    seconds = TRAINED_SHARE * float(np.ptp(run.stamps_ns)) / 1e9
+    train, test = recording.between(None, seconds), recording.between(seconds, None)
+    model = train_model([train], SETTINGS)
+    return CleanDrive(train, test, model, evaluate(model, [test]), codes_of(train))
+
+
+def codes_of(recording: Recording) -> frozenset[str]:
+    """Return the codes of what `inspect` finds."""
+    return frozenset(finding.code for finding in inspect_recording(recording).findings)
+
+
+def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
+    """Do to the clean drive what the row says, and judge what comes of it."""
+    faulty = _changed(fault, clean.train)
+    assert faulty.positions is not None
+    complaints: list[str] = []
+    missing = set(fault.says) - (codes_of(faulty) - clean.codes)
+    if missing:
+        complaints.append(f'inspect does not give {", ".join(sorted(missing))}')
+    trained = _train(fault, faulty, clean, complaints)
+    evaluated = None
+    if fault.evaluated is not None:
+        score = evaluate(clean.model, [_changed(fault, clean.test)])
+        evaluated = Measured(1.0, 1.0, *_beside(score, clean.score))
+        complaints += evaluated.complaints(fault.evaluated, 'evaluated')
+    updater = None
+    if fault.updater is not None:
+        updater = _wrong_used(faulty, clean)
+        if updater > fault.updater:
+            complaints.append(f'an updater uses {updater} wrong positions')
+    return Outcome(
+        fault=fault,
+        left_out=0,
+        positions=len(faulty.positions.stamps),
+        trained=trained,
+        evaluated=evaluated,
+        updater=updater,
+        complaints=tuple(complaints),
+    )
+
+
+def _train(
+    fault: PositionFault, faulty: Recording, clean: CleanDrive, complaints: list[str]
+) -> Measured | None:
+    """Train on a faulty drive; None where that is refused, or not tried."""
+    if fault.trained is None and not fault.refused:
+        return None
+    try:
+        trained = _measured(train_model([faulty], SETTINGS), clean)
+    except InputError as error:
+        if not (fault.refused and fault.refused in str(error)):
+            complaints.append(f'training is refused: {error}')
+        return None
+    if fault.refused:
+        complaints.append('training is not refused')
+    if fault.trained is not None:
+        complaints += trained.complaints(fault.trained, 'trained')
+    return trained
+
+
+def _changed(fault: PositionFault, recording: Recording) -> Recording:
+    return fault.change(recording, np.random.default_rng(crc32(fault.name.encode())))
+
+
+def _measured(model: RouteModel, clean: CleanDrive) -> Measured:
+    """Compare a model, and how it follows the clean drive, with the clean model."""
+    return Measured(
+        len(model.route.noise) / len(clean.model.route.noise),
+        limits_of(model).error_m / limits_of(clean.model).error_m,
+        *_beside(evaluate(model, [clean.test]), clean.score),
+    )
+
+
+def _beside(score: Evaluation, clean: Evaluation) -> tuple[float, float]:
+    """Return the share of valid ticks that is lost, and the ratio of the errors of all ticks."""
+    lost = clean.told / clean.ticks - score.told / score.ticks
+    errors = [max(each.scores[0].model.all.rmse_m, LEAST_ERROR_M) for each in (score, clean)]
+    return lost, errors[0] / errors[1]
+
+
+def _wrong_used(faulty: Recording, clean: CleanDrive) -> int:
+    """Return how many wrong positions the reference monitor of an updater lets pass."""
+    stream, monitor = faulty.positions, ReferenceMonitor()
+    assert stream is not None
+    rows = zip(stream.stamps.tolist(), stream.positions.tolist(), strict=True)
+    used = np.array([monitor.add(stamp, *position) for stamp, position in rows], dtype=np.bool_)
+    return int(np.count_nonzero(used & clean.wrong(stream)))
