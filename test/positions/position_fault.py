@@ -65,7 +65,8 @@ class PositionFault:
         Codes of findings of `inspect` that it has to give beside those of the clean drive; those
         that are warnings are what `train` prints as well.
     wrong
-        Largest number of wrong positions that may stay in the drive.
+        Largest number of wrong positions that may stay in the drive; infinite where all are by
+        their stamps.
     right
         Largest share of right positions that may be left out.
     trained, evaluated
@@ -75,6 +76,10 @@ class PositionFault:
         Largest number of wrong positions that an updater may use; ``None`` where not tried.
     refused
         Part of the sentence by which training refuses the drive; empty where it trains.
+    together
+        Whether training is given the clean drive as well, as the first recording.
+    unscored
+        Part of the sentence by which `evaluate` refuses the drive; empty where it does not.
 
     """
 
@@ -82,12 +87,14 @@ class PositionFault:
     rule: str
     change: Change
     says: tuple[str, ...] = ()
-    wrong: int = 0
+    wrong: float = 0
     right: float = 0.0
     trained: Limits | None = Limits()
     evaluated: Limits | None = Limits()
     updater: int | None = None
     refused: str = ''
+    together: bool = False
+    unscored: str = ''
 
 
 @dataclass(frozen=True)

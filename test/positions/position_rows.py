@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
+from wrong_clocks import CLOCKS, FRAMES
 from wrong_positions import PLACES
 
-POSITION_FAULTS = (*PLACES,)
+POSITION_FAULTS = (*PLACES, *CLOCKS, *FRAMES)
 """In the order of the page."""

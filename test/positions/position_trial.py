@@ -82,7 +82,9 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
         complaints.append(f'inspect does not give {", ".join(sorted(missing))}')
     trained = _train(fault, faulty, clean, complaints)
     evaluated = None
-    if fault.evaluated is not None:
+    if fault.unscored:
+        complaints += _scored(fault, clean)
+    elif fault.evaluated is not None:
         score = evaluate(clean.model, [_changed(fault, clean.test)])
         evaluated = Measured(1.0, 1.0, *_beside(score, clean.score))
         complaints += evaluated.complaints(fault.evaluated, 'evaluated')
@@ -109,7 +111,8 @@ def _train(
     if fault.trained is None and not fault.refused:
         return None
     try:
-        trained = _measured(train_model([faulty], SETTINGS), clean)
+        drives = [clean.train, faulty] if fault.together else [faulty]
+        trained = _measured(train_model(drives, SETTINGS), clean)
     except InputError as error:
         if not (fault.refused and fault.refused in str(error)):
             complaints.append(f'training is refused: {error}')
@@ -119,6 +122,15 @@ def _train(
     if fault.trained is not None:
         complaints += trained.complaints(fault.trained, 'trained')
     return trained
+
+
+def _scored(fault: PositionFault, clean: CleanDrive) -> list[str]:
+    """Return what is wrong about how `evaluate` refuses the drive."""
+    try:
+        evaluate(clean.model, [_changed(fault, clean.test)])
+    except InputError as error:
+        return [] if fault.unscored in str(error) else [f'evaluate is refused: {error}']
+    return ['evaluate is not refused']
 
 
 def _changed(fault: PositionFault, recording: Recording) -> Recording:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from position_fault import ALIKE, LEAST_ERROR_M, WRONG_M
@@ -50,7 +51,10 @@ def stated(fault: PositionFault) -> list[str]:
     trained = f'"{fault.refused}"' if fault.refused else _limits(fault.trained, all_four=True)
     updater = '-' if fault.updater is None else f'({fault.updater})'
     evaluated = _limits(fault.evaluated, all_four=False)
-    return [fault.name, fault.rule, says, f'({fault.wrong})', trained, evaluated, updater]
+    if fault.unscored:
+        evaluated = f'"{fault.unscored}"'
+    wrong = f'({fault.wrong})' if fault.wrong < math.inf else '(all)'
+    return [fault.name, fault.rule, says, wrong, trained, evaluated, updater]
 
 
 def cells_of(outcome: Outcome) -> list[str]:
