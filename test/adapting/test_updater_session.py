@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from multiprocessing import active_children
 import re
 from types import SimpleNamespace
@@ -38,11 +39,13 @@ from two_manifold_ros.interface.assessment import (
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 
@@ -323,3 +326,21 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -
     assert assess_checkpoints(well, 'disk full') == Assessment(
         Level.WARN, Status.TRACKING, 'checkpoint', 'tracking, but disk full'
     )
+
+
+def test_positions_of_one_origin_are_not_mixed_with_others(slot_car_model: RouteModel) -> None:
+    session = small_session()
+    assert session.fits_origin(geodetic=True)
+    assert session.fits_origin(geodetic=False)
+    origin = GeodeticOrigin(48.0, 11.0, 0.0)
+    # Of a given model whose positions are in no frame with a name, too.
+    for known in (
+        replace(session.head, frame_id='map'),
+        replace(slot_car_model, frame_id=''),
+    ):
+        session.head = known
+        assert not session.fits_origin(geodetic=True)
+        assert session.fits_origin(geodetic=False)
+        session.head = replace(known, origin=origin)
+        assert session.fits_origin(geodetic=True)
+        assert not session.fits_origin(geodetic=False)
