@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.ticks.segments import (
     absurd_values,
@@ -26,7 +27,6 @@ from two_manifold_ros.ticks.segments import (
     positions_at,
     Segment,
     unmeasured_axes,
-    usable_places,
     usable_samples,
 )
 from two_manifold_ros.ticks.stamps import average_ticks

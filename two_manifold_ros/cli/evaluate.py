@@ -27,6 +27,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
+from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.training.settings import TrainingSettings
@@ -291,7 +292,8 @@ def run(args: Namespace) -> int:
 
         draw_evaluation(evaluation, model, args.figure)
     content = {'model': args.model, 'bags': args.bags, **evaluation.to_json()}
-    for doubt in (*_doubts(args, model, evaluation), *_late(model, recordings)):
+    doubts = (*_left_out(recordings), *_doubts(args, model, evaluation), *_late(model, recordings))
+    for doubt in doubts:
         print(f'two-manifold: warning: {doubt}', file=sys.stderr)
     if args.json:
         print(json.dumps(content, indent=2, allow_nan=False))
@@ -357,6 +359,13 @@ def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterat
             f'the model is worse than always answering the mean position ({mean:.2f} m): it does '
             'not know this drive'
         )
+
+
+def _left_out(recordings: list[Recording]) -> Iterator[str]:
+    """Yield which positions are no truth, for each recording with some."""
+    for stream in (each.positions for each in recordings):
+        if stream is not None and stream.left_out.any():
+            yield left_out_sentence(int(stream.left_out.sum()), len(stream.stamps), stream.topic)
 
 
 def _late(model: ModelHead, recordings: list[Recording]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.evaluation.scores import score
-from two_manifold_ros.ticks.segments import usable_places
+from two_manifold_ros.recordings.excursions import usable_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -29,11 +29,11 @@ from two_manifold_ros.interface.assessment import LEVELS
 from two_manifold_ros.interface.messages import choose_frames, messages_of, Topics
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.status import diagnostics_message
+from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import plane_of
 from two_manifold_ros.ticks.segments import (
     median_interval_ns,
     positions_at,
-    usable_places,
     usable_samples,
 )
 
@@ -213,11 +213,13 @@ class Evaluation:
     What a model reached on recordings: a score for each horizon.
 
     For each recording there are its run and the true positions (T, H, 2), NaN where unknown.
+    Positions that no speed of the drive explains are ``left_out``: nothing is compared with them.
     """
 
     scores: tuple[HorizonScore, ...]
     runs: tuple[FilterRun, ...]
     truths: tuple[Floats, ...]
+    left_out: int = 0
 
     @property
     def ticks(self) -> int:
@@ -260,6 +262,7 @@ class Evaluation:
             'ticks_after_first_window': self.ticks,
             'valid_ticks': self.told,
             'withheld': dict(sorted(self.withheld.items())),
+            'positions_left_out': self.left_out,
             'seconds_per_tick_p50': float(np.quantile(seconds, 0.5)),
             'seconds_per_tick_p99': float(np.quantile(seconds, 0.99)),
             'samples': dict(sorted(counters.items())),
@@ -340,7 +343,9 @@ def compare(
                 score(every[:, 0] - truth, moved, told, ways),
             )
         )
-    return Evaluation(tuple(scores), tuple(runs), tuple(truths))
+    streams = [each.positions for each in recordings if each.positions is not None]
+    left_out = sum(int(each.left_out.sum()) for each in streams)
+    return Evaluation(tuple(scores), tuple(runs), tuple(truths), left_out)
 
 
 def replay(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.inspection.timing import advancing, measure_timing
-from two_manifold_ros.ticks.segments import absurd_values, usable_places, usable_samples
+from two_manifold_ros.recordings.excursions import unexplained_steps
+from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
@@ -27,7 +28,7 @@ class Jump:
 
 def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
     """
-    Return which steps (M - 1,) are faster than three times the fast driving.
+    Return which steps (M - 1,) no speed of the drive explains, see `unexplained_steps`.
 
     Parameters
     ----------
@@ -37,16 +38,7 @@ def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
         Steps longer than this are gaps, over which the vehicle may have gone anywhere.
 
     """
-    intervals = np.diff(seconds)
-    if not len(intervals):
-        return np.zeros(0, dtype=np.bool_)
-    distances = np.linalg.norm(np.diff(positions, axis=0), axis=1)
-    # Jitter makes some intervals tiny without the step being so.
-    speeds = distances / np.maximum(intervals, np.median(intervals))
-    inside = intervals <= gap_s
-    fast = np.quantile(speeds[inside], 0.95) if inside.any() else np.inf
-    jumps: Bools = inside & (speeds > 3.0 * fast)
-    return jumps
+    return unexplained_steps(seconds, positions) & (np.diff(seconds) <= gap_s)
 
 
 def find_jumps(seconds: Floats, positions: Floats, gap_s: float) -> tuple[Jump, ...]:
@@ -292,8 +284,8 @@ def usable_positions(positions: PositionStream, imu: ImuStream) -> tuple[Floats,
     Where parts of the positions stand for the same time, those count that the IMU has as well.
     """
     stamps = positions.stamps
-    usable = usable_places(positions.positions)
+    usable = positions.usable
     measured = imu.stamps[advancing(imu.stamps)]
     if len(measured):
-        usable &= advancing(stamps, (stamps >= measured[0]) & (stamps <= measured[-1]))
+        usable = usable & advancing(stamps, (stamps >= measured[0]) & (stamps <= measured[-1]))
     return (stamps[usable] - imu.first_stamp) / 1e9, positions.positions[usable]

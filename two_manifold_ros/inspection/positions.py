@@ -18,8 +18,8 @@ from two_manifold_ros.inspection.motion import (
     usable_positions,
 )
 from two_manifold_ros.inspection.timing import advancing, info, measure_timing, Stretch, warning
+from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
-from two_manifold_ros.ticks.segments import usable_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +71,9 @@ class PositionReport:
 
     Parameters
     ----------
-    not_finite, absurd
-        Positions with NaN or infinity, and those that are finite but nowhere on earth.
+    not_finite, absurd, left_out
+        Positions with NaN or infinity, those that are finite but nowhere on earth, and those that
+        no speed of the drive explains: all three are left out.
     coverage
         Share of the IMU's time for which there are positions, in [0, 1].
     longest_hole
@@ -96,6 +97,7 @@ class PositionReport:
     timing: Timing
     not_finite: int
     absurd: int
+    left_out: int
     coverage: float
     longest_hole: Stretch | None
     extent_m: tuple[float, float]
@@ -127,6 +129,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         longest_hole=_longest_hole(seconds, imu_seconds, timing.gap_s),
         extent_m=_extent(points),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
+        left_out=int(positions.left_out.sum()),
         jumps=find_jumps(seconds, points, timing.gap_s),
         laps=count_laps(motion) if motion else None,
         yaw=compare_yaw(both, gyroscope) if both and gyroscope else None,
@@ -192,6 +195,11 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
             f'earth: they are left out; check what publishes {positions.topic}, or copy the '
             f'recording again.',
         )
+    if positions.left_out:
+        yield warning(
+            'positions_left_out',
+            left_out_sentence(positions.left_out, positions.timing.count, positions.topic),
+        )
     jumps, most = positions.jumps, 5
     if jumps:
         named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
@@ -219,6 +227,14 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         )
     yield from lag_findings(positions.lag, half_tick_s)
     yield from yaw_findings(positions.yaw)
+
+
+def left_out_sentence(count: int, of: int, topic: str) -> str:
+    """Say that positions are left out since no speed of the drive explains them."""
+    return (
+        f'{count} of {of} positions on {topic} are left out, since no speed of the drive leads '
+        f'there and back: check the receiver or the localisation.'
+    )
 
 
 def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.excursions import explained, usable_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +133,16 @@ class PositionStream:
     origin: GeodeticOrigin | None = None
     earlier_s: float = 0.0
     estimated: bool = False
+
+    @cached_property
+    def usable(self) -> Bools:
+        """Which positions are finite, on earth, and explained by a speed of the drive: (M,)."""
+        return explained(self.stamps, self.positions)
+
+    @property
+    def left_out(self) -> Bools:
+        """Which positions no speed of the drive explains, see `explained`: (M,)."""
+        return usable_places(self.positions) & ~self.usable
 
     def select(self, mask: Bools) -> PositionStream:
         """Return the positions where the (M,) mask is true."""

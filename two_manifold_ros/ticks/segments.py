@@ -10,6 +10,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
@@ -157,11 +158,6 @@ def absurd_values(samples: Floats, usable: Bools) -> Bools:
     return np.asarray(usable[:, None] & (np.abs(samples) > limit))
 
 
-def usable_places(positions: Floats) -> Bools:
-    """Return which of (M, 2) positions, metres, are finite and somewhere on earth: (M,)."""
-    return np.asarray(possible(positions).all(axis=1))
-
-
 def believable(samples: Floats, largest: Floats) -> Bools:
     """Return where every channel of (N, 6) samples is within the range of ``Channels.limit``."""
     inside = np.abs(samples) <= LIMIT_FACTOR * largest + np.finfo(float).tiny
@@ -179,7 +175,7 @@ def only_near_fixes(
     """
     if stream is None:
         return segment
-    fixes = np.sort(stream.stamps[usable_places(stream.positions)])
+    fixes = np.sort(stream.stamps[stream.usable])
     if not len(fixes):
         return segment
     after = np.minimum(np.searchsorted(fixes, segment.stamps), len(fixes) - 1)
@@ -254,9 +250,9 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     Returns
     -------
     (T, 2)
-        NaN before the first, after the last, and inside holes of more than three median intervals
-        (at least 0.25 s). A position with a wild stamp is none. Where the clock jumped back, a
-        stamp stands for two moments: NaN if the vehicle was then at two places.
+        NaN before the first, after the last, and inside holes of more than three usual intervals
+        (at least 0.25 s), see `holes`. A position with a wild stamp is none. Where the clock jumped
+        back, a stamp stands for two moments: NaN if the vehicle was then at two places.
 
     """
     result = np.full((len(stamps), 2), np.nan)
@@ -266,7 +262,8 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     known = np.delete(np.arange(len(stream.stamps)), judged.wild)
     jumps = np.flatnonzero(np.diff(stream.stamps[known]) < -JUMP_BACK_NS) + 1
     for part in np.split(known, jumps):
-        found = _interpolated(stream.stamps[part], stream.positions[part], stamps)
+        usable = part[stream.usable[part]]
+        found = _interpolated(stream.stamps[usable], stream.positions[usable], stamps)
         new = np.isfinite(found).all(axis=1)
         old = np.isfinite(result).all(axis=1)
         # Positions nearer than 1 um are those of a bag recorded twice, not of two moments.
@@ -278,19 +275,30 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
 
 def _interpolated(known: Ints, places: Floats, stamps: Ints) -> Floats:
     result = np.full((len(stamps), 2), np.nan)
-    finite = usable_places(places)
-    known, first = np.unique(known[finite], return_index=True)
-    places = places[finite][first]
+    known, first = np.unique(known, return_index=True)
+    places = places[first]
     if len(known) < 2:
         return result
-    hole = max(250_000_000, 3 * median_interval_ns(known))
     after = np.clip(np.searchsorted(known, stamps), 1, len(known) - 1)
     step = known[after] - known[after - 1]
-    inside = (stamps >= known[0]) & (stamps <= known[-1]) & (step <= hole)
+    inside = (stamps >= known[0]) & (stamps <= known[-1]) & ~holes(np.diff(known))[after - 1]
     share = ((stamps - known[after - 1]) / step)[:, None]
     between = places[after - 1] * (1.0 - share) + places[after] * share
     result[inside] = between[inside]
     return result
+
+
+def holes(steps: Ints) -> Bools:
+    """
+    Return which positive steps (n,) between stamps, ns, are holes in a stream.
+
+    Those above three usual intervals and 0.25 s: the usual one is the median of all, or of four
+    before and four after where that is longer, as where a stream was slowed down half-way.
+    """
+    around = 4
+    nearby = sliding_window_view(np.pad(steps, around, mode='symmetric'), 2 * around + 1)
+    usual = np.maximum(np.median(nearby, axis=1).astype(np.int64), int(np.median(steps)))
+    return np.asarray(steps > np.maximum(250_000_000, 3 * usual))
 
 
 def cut_segments(

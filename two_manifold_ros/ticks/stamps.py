@@ -19,6 +19,7 @@ from typing import Generic, TYPE_CHECKING, TypeVar
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.recordings.excursions import LATE_NS
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Stamped = list[tuple[int, Floats]]
 
 
-JUMP_BACK_NS = 500_000_000
+JUMP_BACK_NS = LATE_NS
 """
 A stamp older than the newest by less than this is one message out of order; by more, the clock
 or the bag jumped back and everything restarts.

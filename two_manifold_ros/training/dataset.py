@@ -30,7 +30,6 @@ from two_manifold_ros.ticks.segments import (
     median_interval_ns,
     only_near_fixes,
     unmeasured_axes,
-    usable_places,
 )
 
 if TYPE_CHECKING:
@@ -216,11 +215,10 @@ def share_seen(recordings: Sequence[Recording], rate_hz: float | None = None) ->
     tick_ns = round(1e9 / (rate_hz or USUAL_RATE_HZ))
     seen, count = 0, 0
     for recording in recordings:
-        if recording.positions is not None:
-            usable = usable_places(recording.positions.positions)
-            since_ns = recording.positions.stamps[usable] - recording.imu.first_stamp
-            seen += len(np.unique(since_ns // tick_ns))
-        count += len(np.unique((recording.imu.stamps - recording.imu.first_stamp) // tick_ns))
+        stream, first = recording.positions, recording.imu.first_stamp
+        if stream is not None:
+            seen += len(np.unique((stream.stamps[stream.usable] - first) // tick_ns))
+        count += len(np.unique((recording.imu.stamps - first) // tick_ns))
     return seen / count if count else 0.0
 
 

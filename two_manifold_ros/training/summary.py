@@ -10,7 +10,7 @@ import numpy as np
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.positions import measure_positions
+from two_manifold_ros.inspection.positions import left_out_sentence, measure_positions
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.recordings.recording import check_one_plane
 
@@ -115,6 +115,11 @@ def summarise(
     lap_s = median_lap_s(drives)
     notes = [note for recording in recordings for note in recording.notes]
     notes += embeddings.notes
+    notes += [
+        left_out_sentence(each.left_out, each.timing.count, each.topic)
+        for each in drives
+        if each.left_out
+    ]
     frames = sorted({recording.imu.frame_id for recording in recordings})
     if len(frames) > 1:
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')

@@ -1,0 +1,208 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Positions that no speed of the drive explains, and those that one does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.recordings.excursions import explained, LATE_NS, unexplained_steps
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from two_manifold_ros.typing import Floats, Ints
+
+    Drive = tuple[Ints, Floats]
+
+START_NS = 1_700_000_000_000_000_000
+
+
+def drive(seconds: float = 60.0, rate_hz: float = 25.0, noise_m: float = 0.01) -> Drive:
+    """Drive laps of 8 s on an ellipse of 4 m by 2 m, at 1.2 m/s on average."""
+    times = np.arange(round(seconds * rate_hz)) / rate_hz
+    angle = 2.0 * np.pi * times / 8.0
+    places = np.stack([2.0 * np.cos(angle), np.sin(angle)], axis=1)
+    places += np.random.default_rng(1).normal(scale=noise_m, size=places.shape)
+    return stamps_of(times), places
+
+
+def stamps_of(times: Floats) -> Ints:
+    return START_NS + np.round(times * 1e9).astype(np.int64)
+
+
+def left_out(stamps: Ints, places: Floats) -> list[int]:
+    return np.flatnonzero(~explained(stamps, places)).tolist()
+
+
+@pytest.mark.parametrize('metres', [1.0, 50.0, 1e3, 1e5, 1e8])
+@pytest.mark.parametrize('row', [0, 700, 1499])
+def test_one_glitch_is_left_out_and_nothing_else(metres: float, row: int) -> None:
+    stamps, places = drive()
+    places[row, 0] += metres
+    assert left_out(stamps, places) == [row]
+
+
+@pytest.mark.parametrize('noise_m', [0.0, 0.01, 0.1])
+@pytest.mark.parametrize('rate_hz', [1.0, 5.0, 25.0, 100.0])
+def test_of_a_clean_drive_nothing_is_left_out(rate_hz: float, noise_m: float) -> None:
+    stamps, places = drive(120.0, rate_hz, noise_m)
+    assert left_out(stamps, places) == []
+    assert not unexplained_steps((stamps - stamps[0]) * 1e-9, places).any()
+
+
+def test_a_tenth_of_the_positions_are_glitches_of_any_size() -> None:
+    stamps, places = drive(120.0)
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.choice(len(places), len(places) // 10, replace=False))
+    metres = np.exp(rng.uniform(0.0, np.log(1e5), len(rows)))
+    places[rows] += metres[:, None] * np.where(rng.random((len(rows), 1)) < 0.5, [1, 0], [0, -1])
+    found = set(left_out(stamps, places))
+    assert found >= set(rows.tolist())
+    # A right one between two wrong ones may go with them.
+    assert len(found) < 1.05 * len(rows)
+
+
+@pytest.mark.parametrize(('seconds', 'metres'), [(0.5, 2.0), (1.0, 10.0), (10.0, 1e3)])
+def test_a_burst_is_left_out_if_it_is_shorter_than_the_way(seconds: float, metres: float) -> None:
+    stamps, places = drive()
+    burst = slice(500, 500 + round(25 * seconds))
+    places[burst] += [0.0, metres]
+    assert left_out(stamps, places) == list(range(burst.start, burst.stop))
+
+
+def test_a_burst_of_positions_anywhere() -> None:
+    stamps, places = drive()
+    places[500:550] = np.random.default_rng(0).normal(scale=30.0, size=(50, 2))
+    assert set(left_out(stamps, places)) == set(range(500, 550))
+
+
+def test_localisation_that_is_moved_for_good_is_a_jump_and_stays() -> None:
+    stamps, places = drive()
+    places[500:] += [0.0, 2.0]
+    assert left_out(stamps, places) == []
+    jumps = unexplained_steps((stamps - stamps[0]) * 1e-9, places)
+    assert np.flatnonzero(jumps).tolist() == [499]
+
+
+def test_what_is_another_place_by_far_is_left_out_where_it_is_the_shorter_part() -> None:
+    stamps, places = drive()
+    places[:400] += [8e5, 4e6]
+    assert left_out(stamps, places) == list(range(400))
+
+
+@pytest.mark.parametrize('parked_s', [60.0, 600.0])
+def test_a_vehicle_that_is_parked_first_may_drive(parked_s: float) -> None:
+    _, places = drive()
+    rng = np.random.default_rng(0)
+    parked = places[0] + rng.normal(scale=0.003, size=(round(25 * parked_s), 2))
+    times = np.arange(len(parked) + len(places)) / 25.0
+    places = np.concatenate([parked, places])
+    assert left_out(stamps_of(times), places) == []
+    places[100] += 5.0
+    places[-100] += 5.0
+    assert left_out(stamps_of(times), places) == [100, len(places) - 100]
+
+
+def test_a_slow_receiver_whose_positions_are_repeated() -> None:
+    _, slow = drive(300.0, 1.0)
+    times = np.arange(50 * len(slow)) / 50.0
+    assert left_out(stamps_of(times), np.repeat(slow, 50, axis=0)) == []
+    slow[100] += 100.0
+    assert left_out(stamps_of(times), np.repeat(slow, 50, axis=0)) == list(range(5000, 5050))
+
+
+def test_positions_that_are_throttled_half_way() -> None:
+    stamps, places = drive(120.0)
+    kept = (np.arange(len(places)) < 1500) | (np.arange(len(places)) % 12 == 0)
+    assert left_out(stamps[kept], places[kept]) == []
+
+
+def test_stamps_that_jitter_by_half_their_distance() -> None:
+    stamps, places = drive()
+    rng = np.random.default_rng(0)
+    late = np.maximum.accumulate(stamps + rng.integers(0, 20_000_000, len(stamps)))
+    assert left_out(late, places) == []
+
+
+def test_most_positions_are_missing() -> None:
+    stamps, places = drive(240.0, 50.0)
+    places[7_000] += 20.0
+    kept = np.random.default_rng(0).random(len(places)) < 0.05
+    kept[7_000] = True
+    assert left_out(stamps[kept], places[kept]) == [np.count_nonzero(kept[:7_000])]
+
+
+def test_straight_on_and_back_and_forth() -> None:
+    times = np.arange(1500) / 25.0
+    for x in (2.0 * times, np.abs((2.0 * times) % 16.0 - 8.0)):
+        places = np.stack([x, np.full(len(x), 3.0)], axis=1)
+        assert left_out(stamps_of(times), places) == []
+        places[700, 0] += 4.0
+        assert left_out(stamps_of(times), places) == [700]
+
+
+def test_what_is_given_twice_shares_its_fate() -> None:
+    stamps, places = drive()
+    places[700] += 9.0
+    twice = np.sort(np.tile(np.arange(len(places)), 2))
+    assert left_out(stamps[twice], places[twice]) == [1400, 1401]
+
+
+def test_late_positions_and_a_bag_that_is_recorded_twice() -> None:
+    stamps, places = drive()
+    order = np.arange(len(places))
+    order[[300, 301]] = order[[301, 300]]
+    places[700] += 9.0
+    again = np.concatenate([order, order])
+    assert left_out(stamps[again], places[again]) == [700, 2200]
+
+
+def test_what_is_not_finite_or_not_on_earth_is_not_usable() -> None:
+    stamps, places = drive()
+    places[5], places[6], places[7] = np.nan, np.inf, -1e300
+    assert left_out(stamps, places) == [5, 6, 7]
+
+
+def test_of_a_few_positions_nothing_is_known() -> None:
+    stamps, places = drive()
+    places[3] += 1e3
+    assert left_out(stamps[:10], places[:10]) == []
+
+
+def test_positions_that_are_anywhere_are_left_as_they_are_in_time() -> None:
+    rng = np.random.default_rng(0)
+    stamps = stamps_of(np.arange(20_000) / 25.0)
+    assert len(left_out(stamps, rng.normal(size=(20_000, 2)))) < 100
+
+
+def test_late_means_the_same_everywhere() -> None:
+    assert LATE_NS == JUMP_BACK_NS
+
+
+@pytest.mark.parametrize(
+    ('name', 'jumps'),
+    [
+        ('f1tenth_ipz10', 0),
+        ('f1tenth_frictionmaps_ds1', 1),
+        ('f1tenth_frictionmaps_ds2', 1),
+        ('f1tenth_ipz8/run_5', 1),
+        ('f1tenth_ipz20/run_1', 0),
+        ('ridge_car', 4),
+    ],
+)
+def test_of_real_drives_nothing_is_left_out_whatever_jumps(
+    recordings_folder: Path, name: str, jumps: int
+) -> None:
+    pytest.importorskip('rosbags')
+    stream = read_recording(recordings_folder / name).positions
+    assert stream is not None
+    assert not stream.left_out.any()
+    stamps, first = np.unique(stream.stamps, return_index=True)
+    steps = unexplained_steps((stamps - stamps[0]) * 1e-9, stream.positions[first])
+    assert np.count_nonzero(steps) == jumps

@@ -1,0 +1,281 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which positions of a drive no speed of it explains.
+
+A satellite receiver between houses or a localisation that takes one corner for another gives a
+position, or a few in a row, that are far from those before and after, which agree with each other.
+A map that learns them has roads that are not there. How fast the vehicle drives and how much its
+positions tremble is learned from the drive itself, from medians, which such positions do not move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+LATE_NS = 500_000_000
+"""By how much a message may be late: where stamps go back by more, the clock was set back."""
+
+SPEEDS = 2.0
+"""
+Times the fastest driving that a step may be fast.
+
+Stamps that are late by up to an interval double the speed of a step. On 21 recordings of others
+steps of clean positions reach 0.96 of what may be (with ``TREMBLES``), those that are none 1.08 to
+2.3; half as much would take driving for jumps, and twice as much would miss four of these seven.
+"""
+
+TREMBLES = 10.0
+"""
+Times the median tremble that a step may be long beside.
+
+The longest of 100,000 steps between positions with normal noise is six times as long.
+"""
+
+WINDOW = 5
+"""
+Steps whose median is a speed, and three windows in a row are driving.
+
+Two wrong steps, to one position and back, do not move the median of five.
+"""
+
+BELIEVED = 10
+"""
+Positions that have to agree to be believed after a jump, beside those of the time that it takes.
+
+With 20, the first 14 positions of one of 21 recordings of others would be left out, which are .3 m
+off; with 5, a second of wrong positions of a slow receiver would be learned.
+"""
+
+MOST_PIECES = 2_000
+"""
+Pieces back to which a piece is compared: more jumps in a row are not one fault.
+
+Where each position is anywhere, 100,000 of them take two seconds.
+"""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """
+    How far the positions of a drive may be apart, whatever the vehicle did in between.
+
+    Parameters
+    ----------
+    speed_mps
+        Fastest that a vehicle may be, ``SPEEDS`` times the fastest driving.
+    tremble_m
+        How far positions may be apart in no time, ``TREMBLES`` times the median tremble.
+    interval_s
+        Shortest time between two positions: where stamps jitter, the median interval.
+
+    """
+
+    speed_mps: float
+    tremble_m: float
+    interval_s: float
+
+    def metres(self, seconds: Floats) -> Floats:
+        """Return how far positions so many seconds apart may be from each other."""
+        within: Floats = self.speed_mps * np.maximum(seconds, self.interval_s) + self.tremble_m
+        return within
+
+    def positions(self, metres: Floats) -> Floats:
+        """Return how many positions come in the time that so many metres take."""
+        return metres / max(self.speed_mps * self.interval_s, np.finfo(float).tiny)
+
+
+def usable_places(positions: Floats) -> Bools:
+    """Return which of (M, 2) positions, metres, are finite and somewhere on earth: (M,)."""
+    return np.asarray((np.abs(positions) <= 1e9).all(axis=1))
+
+
+def explained(stamps: Ints, positions: Floats) -> Bools:
+    """
+    Return which positions are usable: finite, on earth, and where a speed of the drive leads.
+
+    The drive is cut where a step is longer than its `Reach`, and as few positions as possible are
+    left out so that as few jumps as possible are left. A jump costs as much as ``BELIEVED``
+    positions, and those of the time that the vehicle would take for it. So what is off for a
+    moment is left out, and so is what is off by far for longer; a jump after which all positions
+    agree stays: localisation was moved, or the vehicle.
+
+    Parameters
+    ----------
+    stamps : (M,) int64
+        Nanoseconds, in the order received.
+    positions : (M, 2)
+        Metres.
+
+    """
+    usable = usable_places(positions)
+    left = -1
+    # Many wrong positions spoil what is learned of speeds, and without the worst there are fewer.
+    while left != np.count_nonzero(usable):
+        left = int(np.count_nonzero(usable))
+        drives = _drives(stamps, positions, usable)
+        reach = _reach(drives)
+        if reach is None:
+            break
+        for drive in drives:
+            kept = _longest_chain(drive, reach)
+            usable[drive.rows] = kept[drive.places_of_rows]
+    return usable
+
+
+def unexplained_steps(seconds: Floats, places: Floats) -> Bools:
+    """Return which steps (m - 1,) between increasing seconds (m,) and places are out of reach."""
+    jumps = np.zeros(max(len(seconds) - 1, 0), dtype=np.bool_)
+    if not len(jumps):
+        return jumps
+    drive = _drive(seconds, places)
+    reach = _reach([drive])
+    if reach is not None:
+        began = np.searchsorted(drive.places_of_rows, np.arange(1, len(drive.places)))
+        jumps[began - 1] = drive.metres > reach.metres(drive.took)
+    return jumps
+
+
+@dataclass(frozen=True)
+class _Drive:
+    """
+    Places in the order of time; one that is given again says nothing new, and is there once.
+
+    Parameters
+    ----------
+    rows, places_of_rows : (r,)
+        Rows of the stream, and which place each gives.
+    places : (m, 2)
+        Metres.
+    began, ended, held : (m,)
+        When each was first and last given, seconds, and for how long it holds: a slow receiver is
+        repeated for as long as its next position takes, a parked vehicle longer.
+
+    """
+
+    rows: Ints
+    places_of_rows: Ints
+    places: Floats
+    began: Floats
+    ended: Floats
+    held: Floats
+
+    @property
+    def took(self) -> Floats:
+        """How long each step took, seconds: (m - 1,)."""
+        return self.began[1:] - self.ended[:-1] + self.held[:-1]
+
+    @property
+    def metres(self) -> Floats:
+        """How long each step is: (m - 1,)."""
+        lengths: Floats = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
+        return lengths
+
+
+def _drives(stamps: Ints, positions: Floats, usable: Bools) -> list[_Drive]:
+    """Return the parts in which the clock did not go back, sorted by stamps."""
+    rows = np.flatnonzero(usable & (stamps != 0))
+    parts = np.split(rows, np.flatnonzero(np.diff(stamps[rows]) < -LATE_NS) + 1)
+    drives = []
+    for part in parts:
+        # The first of those with the same stamp counts, and speaks for all.
+        known, first, which = np.unique(stamps[part], return_index=True, return_inverse=True)
+        if len(known) > 1:
+            drive = _drive((known - known[0]) * 1e-9, positions[part[first]])
+            drives.append(replace(drive, rows=part, places_of_rows=drive.places_of_rows[which]))
+    return drives
+
+
+def _drive(seconds: Floats, places: Floats) -> _Drive:
+    new = np.append(True, (np.diff(places, axis=0) != 0.0).any(axis=1))
+    first = np.flatnonzero(new)
+    began, ended = seconds[first], seconds[np.append(first[1:], len(seconds)) - 1]
+    held = np.minimum(ended - began, np.median(ended - began))
+    rows = np.arange(len(seconds))
+    return _Drive(rows, np.cumsum(new) - 1, places[first], began, ended, held)
+
+
+def _reach(drives: list[_Drive]) -> Reach | None:
+    """Learn how far positions may be apart; ``None`` if they are too few to know."""
+    took = np.concatenate([np.zeros(0), *[each.took for each in drives]])
+    if len(took) < 3 * WINDOW:
+        return None
+    interval_s = float(np.median(took))
+    fastest = max(_sustained(each, interval_s) for each in drives)
+    if not fastest:
+        # It drives nowhere for long: nothing but the speed of the tremble is known.
+        metres = np.concatenate([each.metres for each in drives])
+        fastest = float(np.quantile(metres / np.maximum(took, interval_s), 0.95))
+    trembles = np.concatenate([_trembles(each) for each in drives])
+    tremble_m = float(np.median(trembles)) if len(trembles) else 0.0
+    return Reach(SPEEDS * fastest, TREMBLES * tremble_m, interval_s)
+
+
+def _trembles(drive: _Drive) -> Floats:
+    """Return how far each place is from the line between its neighbours: (m - 2,)."""
+    places, took = drive.places, drive.took
+    share = (took[:-1] / (took[:-1] + took[1:]))[:, None]
+    between = places[:-2] * (1.0 - share) + places[2:] * share
+    apart: Floats = np.linalg.norm(places[1:-1] - between, axis=1)
+    return apart
+
+
+def _sustained(drive: _Drive, interval_s: float) -> float:
+    """
+    Return the highest speed that three windows in a row have; 0 if there is none.
+
+    In a window it is the median speed, if the vehicle gets half as far as its steps are long:
+    positions that are anywhere do not, nor do those of a parked vehicle.
+    """
+    metres, places = drive.metres, drive.places
+    if len(metres) < 3 * WINDOW:
+        return 0.0
+    lengths = np.median(sliding_window_view(metres, WINDOW), axis=1)
+    speeds = sliding_window_view(metres / np.maximum(drive.took, interval_s), WINDOW)
+    far = np.linalg.norm(places[WINDOW:] - places[:-WINDOW], axis=1)
+    driven = np.where(far >= 0.5 * WINDOW * lengths, np.median(speeds, axis=1), 0.0)
+    three = np.minimum(driven[: -2 * WINDOW], driven[WINDOW:-WINDOW])
+    return float(np.minimum(three, driven[2 * WINDOW :]).max())
+
+
+def _longest_chain(drive: _Drive, reach: Reach) -> Bools:
+    """Return which places (m,) stay, see `explained`."""
+    places, metres = drive.places, drive.metres
+    kept = np.ones(len(places), dtype=np.bool_)
+    cuts = np.flatnonzero(metres > reach.metres(drive.took)) + 1
+    if not len(cuts):
+        return kept
+    begins, ends = np.append(0, cuts), np.append(cuts, len(places))
+    # A place that is given for long counts for all of that time.
+    longer = (drive.ended - drive.began - drive.held) / reach.interval_s
+    before = np.append(0.0, np.cumsum(1.0 + longer))
+    jumps = BELIEVED + reach.positions(metres[cuts - 1])
+    # The least that it costs to come to a piece, and the piece before it that is not left out.
+    costs = before[begins]
+    previous = np.full(len(begins), -1)
+    for piece in range(1, len(begins)):
+        first = begins[piece]
+        others = np.arange(max(piece - MOST_PIECES, 0), piece)
+        last = ends[others] - 1
+        took = drive.began[first] - drive.ended[last] + drive.held[last]
+        apart = np.linalg.norm(places[first] - places[last], axis=1)
+        left = np.where(apart <= reach.metres(took), before[first] - before[ends[others]], np.inf)
+        ways = costs[others] + left
+        ways[-1] = costs[piece - 1] + jumps[piece - 1]
+        best = int(np.argmin(ways))
+        if ways[best] < costs[piece]:
+            costs[piece], previous[piece] = ways[best], others[best]
+    piece = int(np.argmin(costs + before[-1] - before[ends]))
+    kept[ends[piece] :] = False
+    while piece >= 0:
+        back = int(previous[piece])
+        kept[ends[back] if back >= 0 else 0 : begins[piece]] = False
+        piece = back
+    return kept
