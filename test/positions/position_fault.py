@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class Limits:
     error: float = ALIKE
 
 
+ANY = Limits(math.inf, math.inf, math.inf, math.inf)
+"""It trains, and that is all that can be asked for."""
+
+
 @dataclass(frozen=True)
 class PositionFault:
     """
@@ -74,6 +79,9 @@ class PositionFault:
         scores of a clean model on a faulty drive; ``None`` where this is not tried.
     updater
         Largest number of wrong positions that an updater may use; ``None`` where not tried.
+    of_route
+        Whether the route is odd and not its positions: all are right, and a model that is trained
+        on it follows the like.
     refused
         Part of the sentence by which training refuses the drive; empty where it trains.
     together
@@ -92,6 +100,7 @@ class PositionFault:
     trained: Limits | None = Limits()
     evaluated: Limits | None = Limits()
     updater: int | None = None
+    of_route: bool = False
     refused: str = ''
     together: bool = False
     unscored: str = ''

@@ -22,6 +22,8 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from position_fault import PositionFault
 
     from two_manifold_ros.evaluation.evaluate import Evaluation
@@ -80,6 +82,7 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
     missing = set(fault.says) - (codes_of(faulty) - clean.codes)
     if missing:
         complaints.append(f'inspect does not give {", ".join(sorted(missing))}')
+    complaints += _wrongly_left(fault, faulty.positions, clean)
     trained = _train(fault, faulty, clean, complaints)
     evaluated = None
     if fault.unscored:
@@ -95,13 +98,26 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
             complaints.append(f'an updater uses {updater} wrong positions')
     return Outcome(
         fault=fault,
-        left_out=0,
+        left_out=int(np.count_nonzero(faulty.positions.left_out)),
         positions=len(faulty.positions.stamps),
         trained=trained,
         evaluated=evaluated,
         updater=updater,
         complaints=tuple(complaints),
     )
+
+
+def _wrongly_left(
+    fault: PositionFault, stream: PositionStream, clean: CleanDrive
+) -> Iterator[str]:
+    """Yield whether too many wrong positions stay, or too many right ones are left out."""
+    left = stream.left_out
+    wrong = np.zeros_like(left) if fault.of_route else clean.wrong(stream)
+    stays, lost = np.count_nonzero(wrong & ~left), np.count_nonzero(left & ~wrong)
+    if stays > fault.wrong:
+        yield f'{stays} wrong positions stay'
+    if lost > fault.right * len(left):
+        yield f'{lost} right positions are left out'
 
 
 def _train(
@@ -112,7 +128,8 @@ def _train(
         return None
     try:
         drives = [clean.train, faulty] if fault.together else [faulty]
-        trained = _measured(train_model(drives, SETTINGS), clean)
+        followed = _changed(fault, clean.test) if fault.of_route else clean.test
+        trained = _measured(train_model(drives, SETTINGS), followed, clean)
     except InputError as error:
         if not (fault.refused and fault.refused in str(error)):
             complaints.append(f'training is refused: {error}')
@@ -137,12 +154,12 @@ def _changed(fault: PositionFault, recording: Recording) -> Recording:
     return fault.change(recording, np.random.default_rng(crc32(fault.name.encode())))
 
 
-def _measured(model: RouteModel, clean: CleanDrive) -> Measured:
-    """Compare a model, and how it follows the clean drive, with the clean model."""
+def _measured(model: RouteModel, followed: Recording, clean: CleanDrive) -> Measured:
+    """Compare a model, and how it follows a drive, with the clean model."""
     return Measured(
         len(model.route.noise) / len(clean.model.route.noise),
         limits_of(model).error_m / limits_of(clean.model).error_m,
-        *_beside(evaluate(model, [clean.test]), clean.score),
+        *_beside(evaluate(model, [followed]), clean.score),
     )
 
 

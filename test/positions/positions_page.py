@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from position_fault import ALIKE, LEAST_ERROR_M, WRONG_M
+from position_fault import ALIKE, ANY, LEAST_ERROR_M, WRONG_M
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +73,8 @@ def cells_of(outcome: Outcome) -> list[str]:
 def _limits(limits: Limits | None, *, all_four: bool) -> str:
     if limits is None:
         return '-'
+    if limits == ANY:
+        return ' (any)'
     usual = type(limits)()
     return '' if limits == usual else f' ({_numbers(limits, all_four=all_four)})'
 

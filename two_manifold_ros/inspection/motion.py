@@ -175,12 +175,15 @@ class Laps:
     The laps of a recording.
 
     The count is the distance driven divided by the length of a lap; time and length are medians
-    over the whole laps between gaps, or, where each has a gap, over those with short ones.
+    over the whole laps between gaps, or, where each has a gap, over those with short ones. So is
+    how far apart a lap and the next one pass by the same place: the driver's line, and the wander
+    of the receiver, which no position shows for itself.
     """
 
     count: float
     time_s: float
     length_m: float
+    apart_m: float
 
 
 def count_laps(motion: Motion, gates: int = 16, most_gap: float = 0.5) -> Laps | None:
@@ -208,15 +211,15 @@ def count_laps(motion: Motion, gates: int = 16, most_gap: float = 0.5) -> Laps |
     # A tenth of the route's extent.
     width = 0.1 * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
     found = [_laps_through(motion, way, int(gate), width) for gate in points]
-    laps, gaps = (np.concatenate(each) for each in zip(*found, strict=True))
+    laps, gaps, apart = (np.concatenate(each) for each in zip(*found, strict=True))
     # No way is counted over a gap, so the length is a bit short then, and the time is not.
-    chosen = laps[gaps == 0.0]
-    if not len(chosen):
-        chosen = laps[gaps < most_gap]
-    if not len(chosen):
+    chosen = gaps == 0.0
+    if not chosen.any():
+        chosen = gaps < most_gap
+    if not chosen.any():
         return None
-    time_s, length_m = np.median(chosen, axis=0).tolist()
-    return Laps(float(way[-1]) / length_m, time_s, length_m)
+    time_s, length_m = np.median(laps[chosen], axis=0).tolist()
+    return Laps(float(way[-1]) / length_m, time_s, length_m, float(np.median(apart[chosen])))
 
 
 def way_driven(motion: Motion) -> Floats:
@@ -228,15 +231,23 @@ def way_driven(motion: Motion) -> Floats:
     return way
 
 
-def _laps_through(motion: Motion, way: Floats, gate: int, width: float) -> tuple[Floats, Floats]:
-    """Return time and way (L, 2) between passages of the gate, and the share of gaps (L,)."""
+def _laps_through(
+    motion: Motion, way: Floats, gate: int, width: float
+) -> tuple[Floats, Floats, Floats]:
+    """
+    Return time and way (L, 2) between passages of the gate, and the share of gaps (L,).
+
+    And how far apart along the gate the two passages are (L,).
+    """
     passages = _passages(motion, way, gate, width)
     steps = np.rint(np.diff(motion.seconds, prepend=0.0) / motion.step_s)
     passed, unknown = np.cumsum(steps), np.cumsum(np.where(motion.known, 0.0, steps))
     first, last = passages[:-1], passages[1:]
     gaps = (unknown[last] - unknown[first]) / np.maximum(passed[last] - passed[first], 1)
     laps = np.stack([motion.seconds[last] - motion.seconds[first], way[last] - way[first]], axis=1)
-    return laps, gaps
+    left = np.array([-1.0, 1.0]) * motion.velocities[gate, ::-1]
+    along = motion.positions[passages] @ (left / np.linalg.norm(left))
+    return laps, gaps, np.abs(np.diff(along))
 
 
 def _passages(motion: Motion, way: Floats, gate: int, width: float) -> Ints:

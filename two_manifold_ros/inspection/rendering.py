@@ -127,7 +127,10 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
     ]
     if positions.laps is not None:
         laps = positions.laps
-        lines.append(f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m')
+        lines.append(
+            f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m, one '
+            f'{laps.apart_m:.2f} m beside the next'
+        )
     told = positions.lag.seconds is not None
     lines.append(
         f'time offset: position stamps {positions.lag}' if told else 'time offset: cannot tell'

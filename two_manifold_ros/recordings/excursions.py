@@ -130,6 +130,19 @@ def explained(stamps: Ints, positions: Floats) -> Bools:
     return usable
 
 
+def sustained_speed(seconds: Floats, places: Floats) -> float:
+    """
+    Return the fastest driving between increasing seconds (m,) and places (m, 2), m/s.
+
+    0 where the vehicle never drives for fifteen steps. Neither wrong places nor any time at which
+    it stands move it.
+    """
+    if len(seconds) <= 3 * WINDOW:
+        return 0.0
+    drive = _drive(seconds, places)
+    return _sustained(drive, float(np.median(drive.took))) if len(drive.places) > 1 else 0.0
+
+
 def unexplained_steps(seconds: Floats, places: Floats) -> Bools:
     """Return which steps (m - 1,) between increasing seconds (m,) and places are out of reach."""
     jumps = np.zeros(max(len(seconds) - 1, 0), dtype=np.bool_)

@@ -12,6 +12,7 @@ import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
+    FLOOR,
     segment_targets,
     squared_mahalanobis,
 )
@@ -36,6 +37,13 @@ two.
 
 MOST_TICKS = 8_000
 """Ticks that are followed, in all; longer drives are followed in stretches of each part."""
+
+MOST_DRIVEN = 1.5
+"""
+Times its share of the visits that a part may have.
+
+At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
+"""
 
 LEAST_DENSITY = 1e-2
 """
@@ -122,8 +130,11 @@ def parts_to_follow(
     total = sum(lengths)
     begins = np.concatenate([[0], np.cumsum(lengths)])
     folds = min(max(total // (2 * lead + 1), 2), FOLDS)
-    edges = np.linspace(0, total, folds + 1)
     when = begins[places.segments] + places.times
+    edges = np.linspace(0, total, folds + 1)
+    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
+        # It stands for most of the time: parts of equal time would leave out nearly all driving.
+        edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
     most = max(MOST_TICKS // FOLDS, 3 * lead)
     parts = []
     for low, high in itertools.pairwise(edges.tolist()):
@@ -169,7 +180,9 @@ def log_scores(errors: Floats, covariances: Floats, route: Route) -> Floats:
     known = np.isfinite(errors).all(axis=1)
     squares = squared_mahalanobis(errors[known], covariances[known])
     sizes = np.linalg.det(covariances[known])
-    whole = float(np.linalg.det(np.cov(route.targets[:, 0].T))) ** 0.5
+    spread = np.cov(route.targets[:, 0].T)
+    # Places on a line cover no area; estimates are no narrower than this either.
+    whole = max(float(np.linalg.det(spread)), FLOOR * float(np.trace(spread))) ** 0.5
     density = np.exp(-0.5 * squares) / np.sqrt(sizes)
     scores[known] = np.log(density + LEAST_DENSITY / whole)
     return scores

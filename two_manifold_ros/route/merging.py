@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.recordings.excursions import sustained_speed, unexplained_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -139,12 +140,30 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
 
 
 def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
-    """Return the median speed where the vehicle moves, m/s; 0 if it never does."""
-    moved = [np.linalg.norm(np.diff(track, axis=0), axis=1) for track in tracks]
-    speeds = np.concatenate([*moved, np.zeros(0)]) / period_s
-    speeds = speeds[np.isfinite(speeds)]
-    moving = speeds[speeds > SLOW_SHARE * speeds.mean()] if len(speeds) else speeds
+    """
+    Return the median speed where the vehicle moves, m/s; 0 if it never does.
+
+    However long it stands, and whatever the positions are of which no speed explains any.
+    """
+    speeds = [np.linalg.norm(np.diff(track, axis=0), axis=1) / period_s for track in tracks]
+    fastest = max((_fastest(track) for track in tracks), default=0.0) / period_s
+    if fastest > 0.0:
+        # One leap of 100 km is faster than all driving together.
+        speeds = [np.minimum(each, 2.0 * fastest) for each in speeds]
+        stands = standing(tracks, fastest, period_s)
+        if np.concatenate(stands).mean() > 0.5:
+            # The median would be that of noise.
+            speeds = [each[~still[1:]] for each, still in zip(speeds, stands, strict=True)]
+    every = np.concatenate([*speeds, np.zeros(0)])
+    every = every[np.isfinite(every)]
+    moving = every[every > SLOW_SHARE * every.mean()] if len(every) else every
     return float(np.median(moving)) if len(moving) else 0.0
+
+
+def _fastest(track: Floats) -> float:
+    """Return the highest speed that a track (T, 2) sustains, metres a tick; 0 if there is none."""
+    known = np.flatnonzero(np.isfinite(track).all(axis=1))
+    return sustained_speed(known.astype(np.float64), track[known])
 
 
 def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> list[Bools]:
@@ -206,12 +225,17 @@ def _held_still(track: Floats, still: Bools) -> Floats:
 
 
 def _walk(track: Floats, segment: int, spacing: Callable[[Floats], Floats]) -> list[_Run]:
-    """Return the stretches of known positions of a track, in steps of the local spacing."""
+    """
+    Return the stretches of known positions of a track, in steps of the local spacing.
+
+    A stretch ends where positions jump, too: nobody drove along the line from one to the other.
+    """
     # Ticks of the parabola that smooths positions: noise would turn the direction of short steps.
     smoothed = 5
     known = np.flatnonzero(np.isfinite(track).all(axis=1))
     runs = []
-    for part in np.split(known, np.flatnonzero(np.diff(known) > 1) + 1):
+    jumps = unexplained_steps(known.astype(np.float64), track[known])
+    for part in np.split(known, np.flatnonzero((np.diff(known) > 1) | jumps) + 1):
         if len(part) < 3:
             continue
         path = np.ascontiguousarray(track[part])

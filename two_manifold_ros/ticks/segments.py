@@ -251,8 +251,8 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     -------
     (T, 2)
         NaN before the first, after the last, and inside holes of more than three usual intervals
-        (at least 0.25 s), see `holes`. A position with a wild stamp is none. Where the clock jumped
-        back, a stamp stands for two moments: NaN if the vehicle was then at two places.
+        (at least 0.25 s), see `holes`. A position with a wild stamp is none. Where the clock
+        jumped back, a stamp stands for two moments: NaN if the vehicle was then at two places.
 
     """
     result = np.full((len(stamps), 2), np.nan)
