@@ -112,12 +112,26 @@ def test_a_cold_start_for_every_recording(slot_car_model: RouteModel, laps: Reco
         assert run.stamps[0] == part.imu.stamps[0] + warm
 
 
+def test_a_wrong_position_is_no_truth(
+    slot_car_model: RouteModel, laps: Recording, evaluation: Evaluation
+) -> None:
+    assert laps.positions is not None
+    places = laps.positions.positions.copy()
+    places[[40, 90]] += [[3.0, 0.0], [0.0, 4e4]]
+    faulty = replace(laps, positions=replace(laps.positions, positions=places))
+    found = evaluate(slot_car_model, [faulty])
+    assert found.left_out == found.to_json()['positions_left_out'] == 2
+    for before, after in zip(evaluation.scores, found.scores, strict=True):
+        assert after.model.all.rmse_m == pytest.approx(before.model.all.rmse_m, rel=0.01)
+        assert after.previous.all.rmse_m == pytest.approx(before.previous.all.rmse_m, rel=0.01)
+
+
 def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
     content = evaluation.to_json()
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert set(content) == {
         'horizons', 'ticks', 'ticks_after_first_window', 'valid_ticks', 'withheld',
-        'seconds_per_tick_p50', 'seconds_per_tick_p99', 'samples',
+        'positions_left_out', 'seconds_per_tick_p50', 'seconds_per_tick_p99', 'samples',
     }  # fmt: skip
     assert list(content['horizons']) == ['0', '5', '20']
     for each in content['horizons'].values():
@@ -128,6 +142,7 @@ def test_the_keys_of_the_json(evaluation: Evaluation, laps: Recording) -> None:
     assert content['ticks_after_first_window'] == content['ticks'] - 19
     assert content['valid_ticks'] == content['ticks'] - 19
     assert content['withheld'] == {}
+    assert content['positions_left_out'] == 0
     assert evaluation.describe_withheld() == ''
     assert 0.0 < content['seconds_per_tick_p50'] <= content['seconds_per_tick_p99']
     assert content['samples']['received'] == len(laps.imu.stamps)

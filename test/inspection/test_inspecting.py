@@ -148,6 +148,7 @@ def test_a_gap_is_placed(drive: Drive) -> None:
         (put((slice(500, 510), 0), np.nan), {'positions_not_finite'}),
         (put((slice(500, 510), 1), -1e300), {'positions_absurd'}),
         (lambda positions: np.add(positions[600:], 3.0, out=positions[600:]), {'position_jumps'}),
+        (put((slice(500, 510), 1), 40.0), {'positions_left_out'}),
         (put(slice(300, None), [0.0, 0.0]), {'standing', 'few_laps'}),
         (put(slice(None), [1.0, 1.0]), {'no_laps', 'standing', 'offset_unknown'}),
     ],
@@ -156,6 +157,20 @@ def test_faults_of_the_positions(
     drive: Drive, change: Callable[[np.ndarray], object], expected: set[str]
 ) -> None:
     assert codes(with_positions(drive(), change)) >= expected
+
+
+def test_positions_that_are_left_out_distort_nothing(drive: Drive) -> None:
+    clean, faulty = drive(), with_positions(drive(), put((slice(500, 510), 1), 4e4))
+    before, after = (inspect_recording(each).positions for each in (clean, faulty))
+    assert before is not None
+    assert after is not None
+    assert (before.left_out, after.left_out) == (0, 10)
+    assert after.extent_m == pytest.approx(before.extent_m)
+    assert after.jumps == ()
+    assert after.laps is not None
+    assert before.laps is not None
+    assert after.laps.time_s == pytest.approx(before.laps.time_s, rel=0.01)
+    assert any('10 of 1200 positions on /pose' in each for each in training_warnings([faulty]))
 
 
 @pytest.mark.parametrize(('late_s', 'side'), [(0.2, 'behind'), (-0.2, 'ahead of')])

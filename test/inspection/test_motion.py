@@ -96,6 +96,14 @@ def test_laps_are_counted_and_measured(lap_s: float) -> None:
     assert laps.length_m == pytest.approx(9.69, rel=0.03)
 
 
+def test_how_far_apart_laps_are_driven() -> None:
+    seconds = np.arange(0, 80, 0.04)
+    # From one lap of 8 s to the next the ellipse is wider by 4 cm.
+    wider = 1.0 + 0.02 * np.round(seconds / 8.0)[:, None]
+    assert laps_of(seconds, ellipse(seconds, 8.0)).apart_m == pytest.approx(0.0, abs=0.005)
+    assert laps_of(seconds, wider * ellipse(seconds, 8.0)).apart_m == pytest.approx(0.03, abs=0.01)
+
+
 def test_a_crossing_is_not_a_lap() -> None:
     seconds = np.arange(0, 60, 0.04)
     angle = 2 * np.pi * seconds / 12

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from circuit import Circuit, Drive, LAP_TICKS
+from circuit import AT_REST, Circuit, Drive, LAP_TICKS
 import numpy as np
 import pytest
 
@@ -208,3 +209,26 @@ def test_the_score_is_the_log_density_of_the_truth(passes: Passes) -> None:
     assert scores[0] == pytest.approx(np.log(density + least))
     assert np.isnan(scores[1])
     assert scores[2] == pytest.approx(np.log(least))
+
+
+def test_places_on_a_line_have_finite_scores(laps: Drive, laid_out: Callable[..., Passes]) -> None:
+    flat = replace(laps, track=laps.track * [1.0, 0.0] + [0.0, 3.0])
+    fitted = fit(laid_out(flat), [flat.observations], [flat.track], LEAD, Tuning())
+    assert fitted is not None
+    assert np.isfinite([fitted.log_score, fitted.score_m, *fitted.factors]).all()
+
+
+def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(
+    laps: Drive, laid_out: Callable[..., Passes]
+) -> None:
+    ticks = 4 * len(laps.track)
+    parked = replace(
+        laps,
+        observations=np.concatenate([np.repeat(AT_REST[None], ticks, 0), laps.observations]),
+        track=np.concatenate([np.repeat(laps.track[:1], ticks, 0), laps.track]),
+    )
+    passes = laid_out(parked)
+    parts = fitting.parts_to_follow(passes, [parked.observations], [parked.track], LEAD)
+    assert len(parts) == FOLDS
+    for _, _, kept in parts:
+        assert 0.5 < kept.mean() < 0.9

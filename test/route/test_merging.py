@@ -226,6 +226,28 @@ def test_the_usual_speed_is_that_of_driving() -> None:
     assert usual_speed([np.concatenate([moving, parked])], 0.5) == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize('parked', [0, 2_000, 20_000])
+@pytest.mark.parametrize('leap_m', [0.0, 1e5])
+def test_the_usual_speed_however_long_it_is_parked(parked: int, leap_m: float) -> None:
+    """With noise that is a tenth of the usual step; and whatever a wrong position says."""
+    laps = circle(5)
+    noise = np.random.default_rng(3).normal(size=(parked, 2))
+    track = np.concatenate([laps[0] + 0.1 * STEP_M * noise, laps])
+    track[-200] += leap_m
+    assert usual_speed([track], PERIOD_S) == pytest.approx(STEP_M / PERIOD_S, rel=0.03)
+
+
+@pytest.mark.parametrize('metres', [60.0, 6e4])
+def test_no_places_lie_where_positions_jump(metres: float) -> None:
+    """Localisation is moved half-way: there are two circles and nothing in between."""
+    track = circle(10)
+    track[5 * LAP_TICKS :] += metres
+    places = places_of(track)
+    assert len(places) == pytest.approx(2 * FINENESS * LAP_TICKS, rel=0.06)
+    centre = np.where(places.positions[:, :1] > metres / 2.0, metres, 0.0)
+    assert np.linalg.norm(places.positions - centre, axis=1) == pytest.approx(RADIUS_M, rel=0.1)
+
+
 def test_shifted_and_turned_the_places_are_the_same() -> None:
     track = circle(3)
     turn = np.array([[0.0, -1.0], [1.0, 0.0]])

@@ -257,6 +257,34 @@ def test_absurd_values_are_told_by_sample_and_channel() -> None:
     assert np.argwhere(absurd_values(cleaned, usable)).tolist() == [[1, 3], [2, 4]]
 
 
+def test_a_stream_that_is_throttled_half_way_has_no_holes() -> None:
+    quick, slow = np.arange(0, 20_000, 20), np.arange(20_000, 40_000, 500)
+    stamps = START_NS + 1_000_000 * np.concatenate([quick, slow])
+    elapsed = (stamps - START_NS) * 1e-9
+    stream = PositionStream('/pose', 'map', '', stamps, np.stack([elapsed, elapsed], axis=1))
+    asked = START_NS + 1_000_000 * np.arange(0, 39_500, 50)
+    np.testing.assert_allclose(positions_at(stream, asked)[:, 0], (asked - START_NS) * 1e-9)
+    # Three slow intervals without a position are a hole, and so is half a second of quick ones.
+    for missing in ((10_000, 10_500), (30_000, 31_600)):
+        elapsed_ms = np.concatenate([quick, slow])
+        seen = stream.select((elapsed_ms <= missing[0]) | (elapsed_ms >= missing[1]))
+        unknown = np.isnan(positions_at(seen, asked)[:, 0])
+        assert unknown.any()
+        inside = (asked > START_NS + missing[0] * 10**6) & (asked < START_NS + missing[1] * 10**6)
+        assert unknown[inside].all()
+
+
+def test_what_no_speed_explains_is_not_interpolated() -> None:
+    stamps = START_NS + 40_000_000 * np.arange(200)
+    elapsed = (stamps - START_NS) * 1e-9
+    places = np.stack([elapsed, np.zeros(200)], axis=1)
+    places[100, 1] = 1e5
+    asked = START_NS + PERIOD_NS * np.arange(150)
+    found = positions_at(PositionStream('/pose', 'map', '', stamps, places), asked)
+    np.testing.assert_allclose(found[:, 0], (asked - START_NS) * 1e-9)
+    np.testing.assert_allclose(found[:, 1], 0.0)
+
+
 def test_places_are_on_earth() -> None:
     places = np.array([[0.0, 6.4e6], [1e300, 0.0], [0.0, -np.inf], [np.nan, 0.0], [-1e7, 1e7]])
     assert usable_places(places).tolist() == [True, False, False, False, True]

@@ -358,12 +358,32 @@ def merge_steps(
 
     """
     reach = max(1.5 * radius, float(lengths.max()))
-    cells = np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64) + 1
-    columns, rows = (int(each) + 2 for each in cells.max(axis=0))
-    visited, opened = _merge_loop(
-        nodes, headings, lengths, first, cells, rows, columns, radius, same_pass
-    )
+    near = _nearby_cells(np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64))
+    visited, opened = _merge_loop(nodes, headings, lengths, first, near, radius, same_pass)
     return visited, opened
+
+
+def _nearby_cells(cells: Ints) -> Ints:
+    """
+    Return the cell of each (n, 2) column and row, and those around it, as numbers: (n, 9).
+
+    Only cells that something is in have one, -1 else: however far a route goes, they are no more
+    than its steps. The cell itself is the fifth.
+    """
+    # A gap is as good as one empty column or row, and keys stay small.
+    close = np.empty_like(cells)
+    for axis in range(2):
+        there, which = np.unique(cells[:, axis], return_inverse=True)
+        close[:, axis] = np.cumsum(np.minimum(np.diff(there, prepend=there[0] - 1), 2))[which]
+    width = int(close[:, 1].max()) + 3
+    keys = close[:, 0] * width + close[:, 1]
+    known = np.unique(keys)
+    near = np.full((len(cells), 9), -1, dtype=np.int64)
+    for cell in range(9):
+        wanted = keys + (cell // 3 - 1) * width + cell % 3 - 1
+        found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        near[:, cell] = np.where(known[found] == wanted, found, -1)
+    return near
 
 
 @compiled
@@ -414,12 +434,12 @@ def _find_ahead(
 
 @compiled
 def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
-    nodes: Floats, headings: Floats, lengths: Floats, first: Bools, cells: Ints, rows: int,
-    columns: int, radius: float, same_pass: int,
+    nodes: Floats, headings: Floats, lengths: Floats, first: Bools, near: Ints, radius: float,
+    same_pass: int,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     count = len(nodes)
     # Places of each cell of a grid as linked lists.
-    heads = np.full(rows * columns, -1, dtype=np.int64)
+    heads = np.full(near.max() + 1, -1, dtype=np.int64)
     after = np.full(count, -1, dtype=np.int64)
     opened = np.empty(count, dtype=np.int64)
     visited = np.empty(count, dtype=np.int64)
@@ -437,8 +457,7 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
             best = _find_ahead(nodes, headings, lengths, i, current, ways, opened, front, radius)
         if best < 0:
             for cell in range(9):
-                row = (cells[i, 0] + cell // 3 - 1) * rows
-                k = heads[row + cells[i, 1] + cell % 3 - 1]
+                k = -1 if near[i, cell] < 0 else heads[near[i, cell]]
                 while k >= 0:
                     if i - opened[k] > same_pass:
                         value = _misfit(nodes, headings, lengths, i, opened[k], radius)
@@ -448,7 +467,7 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
             if best < 0:
                 best = places
                 opened[places] = i
-                cell = cells[i, 0] * rows + cells[i, 1]
+                cell = near[i, 4]
                 after[places] = heads[cell]
                 heads[cell] = places
                 places += 1
