@@ -104,10 +104,11 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     stands = standing(tracks, usual, period_s)
     tracks = [_held_still(track, still) for track, still in zip(tracks, stands, strict=True)]
     step_m = usual * period_s
+    farthest_m = SAME_PASS_STEPS * step_m
     runs = [
         run
         for index, track in enumerate(tracks)
-        for run in _walk(track, index, lambda path: np.full(len(path), step_m))
+        for run in _walk(track, index, lambda path: np.full(len(path), step_m), farthest_m)
     ]
     if not runs:
         return None
@@ -115,7 +116,11 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     radius_m = _radius(_some(runs, 12_000), step_m)
     positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS)
     spacing = _local_spacing(runs, positions, visited, step_m)
-    fine = [run for index, track in enumerate(tracks) for run in _walk(track, index, spacing)]
+    fine = [
+        run
+        for index, track in enumerate(tracks)
+        for run in _walk(track, index, spacing, farthest_m)
+    ]
     positions, headings, visited = _merge(fine, radius_m, FINENESS * SAME_PASS_STEPS)
     times = np.concatenate([run.times for run in fine])
     nodes = np.concatenate([run.nodes for run in fine])
@@ -224,18 +229,22 @@ def _held_still(track: Floats, still: Bools) -> Floats:
     return track
 
 
-def _walk(track: Floats, segment: int, spacing: Callable[[Floats], Floats]) -> list[_Run]:
+def _walk(
+    track: Floats, segment: int, spacing: Callable[[Floats], Floats], farthest_m: float
+) -> list[_Run]:
     """
     Return the stretches of known positions of a track, in steps of the local spacing.
 
-    A stretch ends where positions jump, too: nobody drove along the line from one to the other.
+    A stretch ends where positions leap, too: nobody drove along the line from one to the other. A
+    short leap may be a bend that was seen late, and makes few places.
     """
     # Ticks of the parabola that smooths positions: noise would turn the direction of short steps.
     smoothed = 5
     known = np.flatnonzero(np.isfinite(track).all(axis=1))
     runs = []
-    jumps = unexplained_steps(known.astype(np.float64), track[known])
-    for part in np.split(known, np.flatnonzero((np.diff(known) > 1) | jumps) + 1):
+    leaps = unexplained_steps(known.astype(np.float64), track[known])
+    leaps &= np.linalg.norm(np.diff(track[known], axis=0), axis=1) > farthest_m
+    for part in np.split(known, np.flatnonzero((np.diff(known) > 1) | leaps) + 1):
         if len(part) < 3:
             continue
         path = np.ascontiguousarray(track[part])
