@@ -18,7 +18,7 @@ import pytest
 NOTE = 'mathematics.md'
 
 # Pages of measurements: a decimal in brackets is a value there.
-MEASURED = {'results.md', 'experiments.md', 'faults.md'}
+MEASURED = {'results.md', 'experiments.md', 'faults.md', 'position_faults.md'}
 
 _TAG = r'\(\d{1,2}\.\d{1,2}\)'
 _NUMBER = r'\d{1,2}(?:\.\d{1,2})*[a-f]?(?:-[a-f])?'

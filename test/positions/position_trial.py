@@ -93,9 +93,11 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
         complaints += evaluated.complaints(fault.evaluated, 'evaluated')
     updater = None
     if fault.updater is not None:
-        updater = _wrong_used(faulty, clean)
+        updater, refused = _given_to_updater(faulty.positions, clean)
         if updater > fault.updater:
             complaints.append(f'an updater uses {updater} wrong positions')
+        if refused > fault.right * len(faulty.positions.stamps):
+            complaints.append(f'an updater refuses {refused} right positions')
     return Outcome(
         fault=fault,
         left_out=int(np.count_nonzero(faulty.positions.left_out)),
@@ -170,10 +172,10 @@ def _beside(score: Evaluation, clean: Evaluation) -> tuple[float, float]:
     return lost, errors[0] / errors[1]
 
 
-def _wrong_used(faulty: Recording, clean: CleanDrive) -> int:
-    """Return how many wrong positions the reference monitor of an updater lets pass."""
-    stream, monitor = faulty.positions, ReferenceMonitor()
-    assert stream is not None
+def _given_to_updater(stream: PositionStream, clean: CleanDrive) -> tuple[int, int]:
+    """Return how many wrong positions an updater uses, and how many right ones it refuses."""
+    monitor = ReferenceMonitor()
     rows = zip(stream.stamps.tolist(), stream.positions.tolist(), strict=True)
     used = np.array([monitor.add(stamp, *position) for stamp, position in rows], dtype=np.bool_)
-    return int(np.count_nonzero(used & clean.wrong(stream)))
+    wrong = clean.wrong(stream)
+    return int(np.count_nonzero(used & wrong)), int(np.count_nonzero(~used & ~wrong))

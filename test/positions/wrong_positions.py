@@ -34,6 +34,7 @@ PLACES = (
             rule=LEFT_OUT,
             change=glitch(metres),
             says=LEFT,
+            updater=0,
         )
         for metres in (1.0, 50.0, 1e3, 1e5)
     ),
@@ -42,6 +43,7 @@ PLACES = (
         rule=LEFT_OUT,
         change=glitches(24, 1.0, 1e5),
         says=LEFT,
+        updater=0,
     ),
     PositionFault(
         name='the first and the last five positions off by 100 m',
@@ -66,6 +68,7 @@ PLACES = (
         rule=LEFT_OUT,
         change=scattered(1, 1.0, 30.0),
         says=LEFT,
+        updater=0,
     ),
     PositionFault(
         name='localisation moved for good by 1 m',
@@ -104,6 +107,7 @@ PLACES = (
         rule=HOLES,
         change=missing(0.33),
         says=('position_uneven',),
+        updater=0,
     ),
     PositionFault(
         name='95 % of the positions missing',
@@ -112,6 +116,7 @@ PLACES = (
         says=('position_gaps', 'positions_missing'),
         trained=Limits(ellipse=1.3, error=2.5),
         evaluated=Limits(error=3.0),
+        updater=0,
     ),
     PositionFault(
         name='positions at 1 Hz',
@@ -119,17 +124,20 @@ PLACES = (
         change=at_rate(1.0),
         trained=Limits(places=1.2, ellipse=1.3, error=5.0),
         evaluated=Limits(error=5.0),
+        updater=0,
     ),
     PositionFault(
         name='positions at 5 Hz',
         rule='interpolated',
         change=at_rate(5.0),
         trained=Limits(ellipse=1.3),
+        updater=0,
     ),
     PositionFault(
         name='positions at 100 Hz, with noise',
         rule='interpolated',
         change=at_rate(100.0, 0.005),
+        updater=0,
     ),
     PositionFault(
         name='throttled half-way, from 50 Hz to 2 Hz',
@@ -137,11 +145,13 @@ PLACES = (
         change=throttled(25),
         trained=Limits(ellipse=1.3),
         evaluated=Limits(error=1.3),
+        updater=0,
     ),
     PositionFault(
         name='positions at 10 Hz, each given five times',
         rule='what is given again is no position of its own, nor a stop',
         change=repeated(5),
+        updater=0,
     ),
     PositionFault(
         name='parked for five minutes first',
@@ -149,6 +159,7 @@ PLACES = (
         change=parked_first(300.0, 0.005),
         says=('standing',),
         evaluated=None,
+        updater=0,
     ),
     PositionFault(
         name='a route on a line, back and forth',

@@ -29,7 +29,7 @@ Times the fastest driving that a step may be fast.
 
 Stamps that are late by up to an interval double the speed of a step. On 21 recordings of others
 steps of clean positions reach 0.96 of what may be (with ``TREMBLES``), those that are none 1.08 to
-2.3; half as much would take driving for jumps, and twice as much would miss four of these seven.
+2.3; half as much would take driving for jumps, and twice as much would miss most of these seven.
 """
 
 TREMBLES = 10.0
