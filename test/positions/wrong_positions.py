@@ -72,7 +72,7 @@ PLACES = (
     ),
     PositionFault(
         name='localisation moved for good by 1 m',
-        rule='used, and reported: nobody knows which part is right; nothing joins them on the map',
+        rule='used, and reported: nobody knows which part is right',
         change=moved_for_good(1.0),
         says=('position_jumps',),
         wrong=1419,
@@ -163,7 +163,8 @@ PLACES = (
     ),
     PositionFault(
         name='a route on a line, back and forth',
-        rule='learned as any other; covariances across it are those of a centimetre',
+        rule='learned, with covariances of a centimetre across; near its ends, where the car'
+        ' seems to stand, estimates are withheld',
         change=on_a_line,
         of_route=True,
         # A projection of the track, at whose ends the car seems to stand.

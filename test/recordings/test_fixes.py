@@ -155,3 +155,16 @@ def test_a_route_across_the_date_line_and_one_of_many_kilometres(tmp_path: Path)
     assert positions is not None
     assert positions.origin is not None
     assert positions.origin.latitude_deg in {48.0, 48.4}
+
+
+@pytest.mark.parametrize('altitude', [NAN, -300.0, 9_000.0, 1e6])
+def test_heights_do_not_matter(tmp_path: Path, altitude: float) -> None:
+    there = (48.03, 11.04)
+    read = [
+        read_recording(written(tmp_path / name, [HERE, (*there, height, 0)])).positions
+        for name, height in (('right', 500.0), ('wrong', altitude))
+    ]
+    assert read[0] is not None
+    assert read[1] is not None
+    assert np.linalg.norm(read[0].positions[1]) > 4e3
+    np.testing.assert_array_equal(read[0].positions, read[1].positions)

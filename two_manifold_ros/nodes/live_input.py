@@ -229,9 +229,8 @@ class ReferenceInput:
     def _project(self, fix: tuple[float, ...]) -> tuple[float, float]:
         """Return metres east and north of the session's origin."""
         origin = cast('GeodeticOrigin', self._session.head.origin)
-        latitude, longitude, altitude = fix
-        if not math.isfinite(altitude):
-            altitude = origin.altitude_m
-        there = np.array([latitude]), np.array([longitude]), np.array([altitude])
+        # At the height of the origin, as `positions_of_fixes` does.
+        latitude, longitude, _ = fix
+        there = np.array([latitude]), np.array([longitude]), np.array([origin.altitude_m])
         ((east, north),) = east_north(*there, origin).tolist()
         return east, north

@@ -151,7 +151,8 @@ def positions_of_fixes(
     """
     Project the valid fixes to the tangent plane at the origin, by default from `choose_origin`.
 
-    A fix without altitude is taken at the height of the origin.
+    Each is taken at the height of the origin: heights of a receiver jump, and one that is wrong by
+    10 km would move a fix 4 km away by 6 m. Hills of 100 m move it by 6 cm, the same on each lap.
 
     Parameters
     ----------
@@ -180,13 +181,13 @@ def positions_of_fixes(
         raise NoFixError(msg)
     if origin is None:
         origin = choose_origin(latitude[valid], longitude[valid], altitude[valid])
-    altitude = np.where(np.isfinite(altitude), altitude, origin.altitude_m)
+    heights = np.full(np.count_nonzero(valid), origin.altitude_m)
     stream = PositionStream(
         topic=name,
         frame_id=FRAME,
         msgtype=GEODETIC,
         stamps=stamps[valid],
-        positions=east_north(latitude[valid], longitude[valid], altitude[valid], origin),
+        positions=east_north(latitude[valid], longitude[valid], heights, origin),
         origin=origin,
     )
     dropped = int((~valid).sum())

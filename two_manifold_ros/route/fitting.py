@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import (
     calibration_factors,
-    FLOOR,
+    floors,
     segment_targets,
     squared_mahalanobis,
 )
@@ -182,7 +182,8 @@ def log_scores(errors: Floats, covariances: Floats, route: Route) -> Floats:
     sizes = np.linalg.det(covariances[known])
     spread = np.cov(route.targets[:, 0].T)
     # Places on a line cover no area; estimates are no narrower than this either.
-    whole = max(float(np.linalg.det(spread)), FLOOR * float(np.trace(spread))) ** 0.5
+    least = float(floors(route.targets)[0])
+    whole = max(float(np.linalg.det(spread)), least * float(np.trace(spread))) ** 0.5
     density = np.exp(-0.5 * squares) / np.sqrt(sizes)
     scores[known] = np.log(density + LEAST_DENSITY / whole)
     return scores
