@@ -25,6 +25,8 @@ case $* in
 "-m ruff"*) exit "${BAD_STYLE:-0}" ;;
 "-m pytest"*) exit "${FAILING:-0}" ;;
 "-m pip"*)
+    [ "$*" != "-m pip check" ] || exit "${BROKEN:-0}"
+    echo 'Collecting one==1.0 (from -r requirements/build.txt (line 1))'
     echo '  Downloading one.whl.metadata (1 kB)'
     [ -z "${NO_NETWORK-}" ] || { echo 'ERROR: no such host' >&2 && exit 1; }
     echo '  Downloading one.whl (1 MB)'
@@ -85,12 +87,21 @@ def machine(tmp_path: Path, checkout: Path) -> Machine:
     return Machine(tmp_path, checkout)
 
 
-def test_help_names_the_seven_verbs(machine: Machine) -> None:
+def test_help_names_the_verbs(machine: Machine) -> None:
     for arguments in ([], ['help'], ['--help']):
         done = machine.run(*arguments)
         assert done.returncode == 0
-        verbs = re.findall(r'^  (\w+)  ', done.stdout, re.MULTILINE)
-        assert verbs == ['demo', 'test', 'oldest', 'lint', 'format', 'faults', 'bench']
+        verbs = re.findall(r'^  ([\w-]+)  ', done.stdout, re.MULTILINE)
+        assert verbs == [
+            'demo',
+            'test',
+            'oldest',
+            'lint',
+            'format',
+            'faults',
+            'bench',
+            'check-release',
+        ]
 
 
 def test_an_unknown_verb_is_an_error(machine: Machine) -> None:
@@ -207,9 +218,20 @@ def test_an_interrupted_install_is_taken_up_again(machine: Machine) -> None:
     done = machine.run('demo', NO_NETWORK='1')
     assert done.returncode == 2
     assert 'ERROR: no such host' in done.stderr
+    assert 'It stopped at one==1.0.' in done.stderr
     assert 'pip could not install requirements/build.txt' in done.stderr
     assert machine.run('demo').returncode == 0
     assert machine.steps() == ['build', 'runtime', 'source']
+
+
+def test_packages_that_do_not_go_with_each_other_are_refused(machine: Machine) -> None:
+    done = machine.run('demo', BROKEN='1')
+    assert done.returncode == 2
+    assert 'do not go with each other' in done.stderr
+    assert machine.run('demo').returncode == 0
+    assert '-m pip check' in machine.notes.read_text()
+    machine.run('demo')
+    assert '-m pip check' not in machine.notes.read_text()
 
 
 def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine: Machine) -> None:
