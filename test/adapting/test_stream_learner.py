@@ -531,3 +531,44 @@ def test_a_tpsr_is_learned_and_restored_in_the_same_way() -> None:
 def test_a_wrong_lag_is_refused_at_once() -> None:
     with pytest.raises(InputError, match='position lag'):
         new_learner(position_lag='late')
+
+
+def test_positions_of_another_clock_are_counted_and_not_learned() -> None:
+    learner = new_learner()
+    feed(learner, 0, 100)
+    far = 12 * 3600 * 10**9
+    for index in range(100, 110):
+        learner.push(int(run().stamps_ns[index]), run().imu[index])
+        assert not learner.add_reference(int(run().stamps_ns[index]) + far, 0.0, 0.0)
+    assert learner.reference.counters['far_from_samples'] == 10
+    known_s = learner.known_s
+    feed(learner, 110, 150)
+    assert learner.known_s > known_s
+
+
+def test_an_imu_with_an_axis_of_nan_is_learned_from() -> None:
+    drive, learner, told = run(), new_learner(), []
+    for index in range(1000):
+        stamp, sample = int(drive.stamps_ns[index]), drive.imu[index].copy()
+        sample[3] = np.nan
+        told += learner.push(stamp, sample)
+        if index % 2 == 0:
+            learner.add_reference(stamp, *drive.positions[index, :2].tolist())
+    assert learner.models
+    assert learner.filter.counters['non_finite'] == 0
+    late = [each for each in told if each.stamp_ns > drive.stamps_ns[LEARNED]]
+    assert np.mean([each.valid for each in late]) > 0.9
+    assert np.sqrt(np.mean(errors(late) ** 2)) < 0.1
+
+
+def test_a_clock_that_goes_back_brings_back_nothing_that_was_forgotten(kept: Saved) -> None:
+    """What is learned alone since a change stays alone, whatever stamps say after a restart."""
+    numbers, arrays = kept
+    stamps = arrays['stamps']
+    numbers = {**numbers, 'epoch_ns': int(stamps[400]), 'since_ns': int(stamps[400])}
+    learner = new_learner()
+    learner.restore(numbers, arrays)
+    feed(learner, 0, 40, later_ns=-3600 * 10**9)
+    first, *_ = learner.memory.recordings(HEAD)
+    assert first.imu.stamps[0] == stamps[400]
+    assert learner.schedule.epoch_ns == 0

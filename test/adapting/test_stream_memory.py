@@ -223,3 +223,58 @@ def test_it_knows_how_long_the_drives_lasted() -> None:
     memory.add(STEP * 102 + 2 * SEAM_NS, sample(0.0))
     assert memory.seconds == pytest.approx(1.01)
     assert StreamMemory().seconds == 0.0
+
+
+def test_an_axis_that_is_never_measured_keeps_no_sample_out() -> None:
+    memory = StreamMemory()
+    for index in range(1, 30):
+        memory.add(STEP * index, [index, 1.0, np.nan, 3.0, 4.0, 5.0])
+    memory.add(STEP * 30, [np.nan, 1.0, np.nan, 3.0, 4.0, 5.0])
+    memory.add(STEP * 30, np.full(6, np.nan))
+    memory.add(STEP * 30, [1e308, 1e308, np.nan, 3.0, 4.0, 5.0])
+    assert len(memory) == 29
+    given = np.array([1.0, 1.0, np.nan, np.inf, 4.0, 5.0])
+    assert memory.filled(given).tolist()[:3] == [1.0, 1.0, 0.0]
+    assert not np.isfinite(memory.filled(given)[3])
+    again = StreamMemory()
+    again.restore(*memory.saved())
+    again.add(STEP * 31, [np.nan, 1.0, np.nan, 3.0, 4.0, 5.0])
+    again.add(STEP * 31, [31.0, 1.0, np.nan, 3.0, 4.0, 5.0])
+    again.add_position(STEP, 0.0, 0.0)
+    again.add_position(STEP * 20, 0.0, 0.0)
+    (recording,) = again.recordings(HEAD)
+    assert recording.imu.samples[:, 0].tolist() == [*range(1, 30), 31]
+    assert np.isnan(recording.imu.samples[:, 2]).all()
+    # From the first number on it is measured.
+    again.add(STEP * 32, sample(32.0))
+    again.add(STEP * 33, [33.0, 1.0, np.nan, 3.0, 4.0, 5.0])
+    assert len(again) == 31
+
+
+def test_what_comes_right_after_a_restart_joins_the_last_mean() -> None:
+    memory = filled(60)
+    again = StreamMemory()
+    again.restore(*memory.saved())
+    again.add(STEP * 60 + STEP_NS // 2, sample(61.0))
+    (recording,) = again.recordings(HEAD)
+    assert recording.imu.samples[-1].tolist() == sample(60.0)
+
+
+@pytest.mark.parametrize('epoch', [0, 45, 65, 200])
+def test_what_is_older_than_a_stamp_is_forgotten_whatever_the_clock_said_then(epoch: int) -> None:
+    memory, before, later = StreamMemory(), 5 * SEAM_NS, 2 * SEAM_NS
+    for index in range(160):
+        memory.add((later if index >= 80 else before) + STEP * index, sample(index))
+        memory.add_position((later if index >= 80 else before) + STEP * index, 0.0, index)
+    later += 60 * STEP
+    # The second drive is of later, though its stamps are of earlier.
+    memory.forget_before(later + STEP * epoch if epoch else 0)
+    found = memory.recordings(HEAD)
+    if not epoch:
+        assert len(found) == 2
+    elif epoch < 100:
+        (recording,) = found
+        assert recording.imu.stamps[0] == later + STEP * epoch
+        assert len(memory) == 100 - epoch
+    else:
+        assert len(memory) == 0

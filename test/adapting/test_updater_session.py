@@ -165,6 +165,38 @@ def test_a_reference_that_jumps_is_refused_and_told(
     assert causes == {'jumped': 'Positions on /reference jumped and are not used'}
 
 
+def test_positions_in_another_frame_are_refused_and_named(
+    drive: SlotCarRun, learned: UpdaterSession
+) -> None:
+    before, models = learned.learner.reference.counters.copy(), learned.learner.models
+    for index in range(LEARNED, LEARNED + 400):
+        learned.take(raw_imu(int(drive.stamps_ns[index]), drive.imu[index]))
+        x, y = (drive.positions[index, :2] + 100.0).tolist()
+        assert not learned.take_position(int(drive.stamps_ns[index]), 'odom', x, y)
+    fresh = learned.learner.reference.counters - before
+    assert fresh == {'other_frame': 400}
+    events = learning_events(Counter({'reference_other_frame': 400}), learned, '/fix')
+    assert set(events) == {'other_frame'}
+    assert "'odom'" in events['other_frame']
+    assert "'map'" in events['other_frame']
+    assert learned.learner.models == models
+    # Whoever asks to forget may go on in another frame.
+    learned.forget()
+    feed(learned, drive, slice(LEARNED + 400, LEARNED + 450), positions=False)
+    assert learned.take_position(int(drive.stamps_ns[LEARNED + 449]), 'odom', 0.0, 0.0)
+    assert learned.head.frame_id == 'odom'
+
+
+def test_positions_in_another_frame_than_the_given_model_are_refused(
+    drive: SlotCarRun, model_path: Path
+) -> None:
+    session = tpsr_session(load_model(model_path))
+    feed(session, drive, slice(0, 10), positions=False)
+    stamp = int(drive.stamps_ns[9])
+    assert not session.take_position(stamp, 'odom', 0.0, 0.0)
+    assert session.take_position(stamp, session.head.frame_id, 0.0, 0.0)
+
+
 def test_listeners_get_every_sample_and_position(drive: SlotCarRun) -> None:
     session = small_session()
     samples, positions = [], []
@@ -304,6 +336,9 @@ def stand_in(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
         ('reference_non_finite', 'Positions not used on /fix: non_finite (3)'),
         ('reference_no_fix', 'no_fix (3)'),
         ('reference_malformed', 'malformed (3)'),
+        ('reference_wild_stamp', 'wild_stamp (3)'),
+        ('reference_not_learned', 'not_learned (3)'),
+        ('reference_far_from_samples', 'set the clocks'),
     ],
 )
 def test_what_happened_lately_is_said_once(counter: str, words: str) -> None:

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 from position_fault import LEAST_ERROR_M, Measured, Outcome, WRONG_M
 
-from two_manifold_ros.adapting.prequential import ReferenceMonitor
+from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.estimate import limits_of

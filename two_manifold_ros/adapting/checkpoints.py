@@ -392,8 +392,14 @@ class Checkpointing:
         return f'checkpoint {kept.path} at {kept.samples} samples'
 
     def resume(self, session: UpdaterSession) -> list[str]:
-        """Resume from the newest checkpoint that can be used; return a sentence per newer one."""
+        """
+        Resume from the newest checkpoint that can be used; return a sentence per newer one.
+
+        Raises `InputError` if its positions are in another frame, or about another origin, than
+        those of the given model: side by side they would be of two places.
+        """
         for checkpoint in self._checkpoints.readable():
+            _refuse_other_plane(session.head, checkpoint)
             why = _resume(session, checkpoint)
             if not why:
                 self.resumed, self.resumed_samples = checkpoint, session.learned()['learned']
@@ -457,6 +463,22 @@ class Checkpointing:
             self._kept = _Kept(path, samples, self._clock())
             self._written += 1
             self.trouble = ''
+
+
+def _refuse_other_plane(head: ModelHead, checkpoint: Checkpoint) -> None:
+    """Refuse a checkpoint in another plane than that of a given model."""
+    stream = checkpoint.numbers.get('stream')
+    if not len(head.track) or not isinstance(stream, dict) or not stream.get('frame_id'):
+        return
+    origin = None if head.origin is None else asdict(head.origin)
+    if (stream['frame_id'], stream.get('origin')) == (head.frame_id, origin):
+        return
+    msg = (
+        f'{checkpoint.path}: its positions are in frame {stream["frame_id"]} with origin '
+        f'{stream.get("origin")}, those of the given model in frame {head.frame_id} with origin '
+        f'{origin}; choose another checkpoint_folder, or the model that was given before'
+    )
+    raise InputError(msg)
 
 
 def _resume(session: UpdaterSession, checkpoint: Checkpoint) -> str:

@@ -1,193 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Reference positions that can be trusted, and prequential errors against them."""
+"""Prequential errors: of estimates, by the reference positions that come after them."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 import math
-from statistics import median
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampRule, Verdict
+from two_manifold_ros.adapting.references import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-
-
-class Fix(NamedTuple):
-    """A reference position, metres."""
-
-    stamp_ns: int
-    x: float
-    y: float
-
-    def distance(self, other: Fix) -> float:
-        """Return the distance to another one, metres."""
-        return math.dist(self[1:], other[1:])
-
-    def speed(self, later: Fix) -> float:
-        """Return the speed on the way to a later one, m/s."""
-        return self.distance(later) * 1e9 / (later.stamp_ns - self.stamp_ns)
-
-
-class ReferenceBuffer:
-    """
-    The newest reference positions, interpolated across steps of ``max_gap_ns`` at most.
-
-    Kept for the two seconds in which predictions may still come, and 4096 at any rate.
-    """
-
-    def __init__(self, max_gap_ns: int) -> None:
-        self._max_gap_ns = max_gap_ns
-        self._fixes: deque[Fix] = deque(maxlen=4096)
-
-    @property
-    def newest_ns(self) -> int | None:
-        """Stamp of the newest position."""
-        return self._fixes[-1].stamp_ns if self._fixes else None
-
-    def add(self, stamp_ns: int, x: float, y: float) -> None:
-        """Take a position that is newer than the ones before."""
-        fixes, kept_ns = self._fixes, 2_000_000_000
-        fixes.append(Fix(stamp_ns, x, y))
-        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - kept_ns:
-            fixes.popleft()
-
-    def at(self, stamp_ns: int) -> tuple[float, float] | None:
-        """Return x and y at a time not after the newest position; ``None`` where unknown."""
-        later = None
-        for fix in reversed(self._fixes):
-            if fix.stamp_ns == stamp_ns:
-                return fix.x, fix.y
-            if fix.stamp_ns < stamp_ns:
-                break
-            later = fix
-        else:
-            return None
-        if later is None or later.stamp_ns - fix.stamp_ns > self._max_gap_ns:
-            return None
-        share = (stamp_ns - fix.stamp_ns) / (later.stamp_ns - fix.stamp_ns)
-        return fix.x + share * (later.x - fix.x), fix.y + share * (later.y - fix.y)
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._fixes.clear()
-
-
-class ReferenceMonitor:
-    """
-    Refuse reference positions that cannot be right.
-
-    Refused are stamps that are zero, double or late, and positions that are not finite, farther
-    away than the earth is large, or jumped: only reachable at more than four times the highest
-    speed seen. All that follow a jump are refused until they have agreed among themselves for a
-    second; then the reference was moved, and positions are used from there. A stamp that goes back
-    by more than those of samples may restarts the monitor.
-
-    Attributes
-    ----------
-    counters
-        Positions ``used``, and refused by cause: ``non_finite``, ``out_of_range``, ``jumped``, and
-        the names of `Verdict`; ``moved`` counts how often the reference was moved.
-    gap_ns
-        Step between two positions above which nothing is known between them; of a slow reference
-        three usual steps are.
-
-    """
-
-    def __init__(self) -> None:
-        self.counters: Counter[str] = Counter()
-        self.gap_ns = 250_000_000
-        # Steps that have to be seen before the next one may be too fast, and how fast that is.
-        self._least_speeds, self._too_fast = 20, 4.0
-        self._rule = StampRule(JUMP_BACK_NS)
-        self._buffer = ReferenceBuffer(self.gap_ns)
-        self._last: Fix | None = None
-        self._jumped: list[Fix] = []
-        self._fastest = 0.0
-        self._steps: list[int] = []
-
-    @property
-    def newest_ns(self) -> int:
-        """Up to when positions are known; 0 before the first."""
-        return self._buffer.newest_ns or 0
-
-    def add(self, stamp_ns: int, x: float, y: float) -> bool:
-        """Take a position in metres; return whether it is used."""
-        farthest_m = 1e8
-        if not (math.isfinite(x) and math.isfinite(y)):
-            self.counters['non_finite'] += 1
-            return False
-        if max(abs(x), abs(y)) > farthest_m:
-            self.counters['out_of_range'] += 1
-            return False
-        verdict = self._rule.judge(stamp_ns)
-        if verdict in {Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}:
-            self.counters[verdict.value] += 1
-            return False
-        fix = Fix(stamp_ns, x, y)
-        if verdict is Verdict.JUMP_BACK:
-            self.counters[verdict.value] += 1
-            self._restart(fix)
-        elif verdict is Verdict.ACCEPT and not self._reachable(fix):
-            self.counters['jumped'] += 1
-            if not self._persists(fix):
-                return False
-            self.counters['moved'] += 1
-            self._restart(fix)
-        self._use(fix)
-        return True
-
-    def at(self, stamp_ns: int) -> tuple[float, float] | None:
-        """Return x and y at a time not after the newest position; ``None`` where unknown."""
-        return self._buffer.at(stamp_ns)
-
-    def _use(self, fix: Fix) -> None:
-        self.counters['used'] += 1
-        last, fading = self._last, 0.999
-        if last is not None and fix.stamp_ns > last.stamp_ns:
-            self._fastest = max(fading * self._fastest, last.speed(fix))
-            self._learn_gap(fix.stamp_ns - last.stamp_ns)
-        self._last = fix
-        self._jumped.clear()
-        self._buffer.add(*fix)
-
-    def _learn_gap(self, step_ns: int) -> None:
-        """Learn from the first steps how far apart positions usually are."""
-        if len(self._steps) < self._least_speeds:
-            self._steps.append(step_ns)
-            if len(self._steps) == self._least_speeds:
-                self.gap_ns = max(self.gap_ns, 3 * int(median(self._steps)))
-                self._buffer = ReferenceBuffer(self.gap_ns)
-
-    def _reachable(self, fix: Fix) -> bool:
-        last, tremble_m = self._last, 0.05
-        if last is None or len(self._steps) < self._least_speeds:
-            return True
-        distance = last.distance(fix)
-        if distance <= tremble_m:
-            return True
-        # Capped: the longer a way could have taken, the more wrong positions would pass.
-        seconds = min(fix.stamp_ns - last.stamp_ns, self.gap_ns) * 1e-9
-        return distance <= self._too_fast * self._fastest * seconds
-
-    def _persists(self, fix: Fix) -> bool:
-        """Return whether positions after a jump have agreed for long enough."""
-        jumped = self._jumped
-        if jumped and jumped[-1].speed(fix) > self._too_fast * self._fastest:
-            jumped.clear()
-        jumped.append(fix)
-        return fix.stamp_ns - jumped[0].stamp_ns >= 1_000_000_000
-
-    def _restart(self, fix: Fix) -> None:
-        self._buffer.clear()
-        self._last = fix
-        self._jumped = []
 
 
 class _Scored(NamedTuple):

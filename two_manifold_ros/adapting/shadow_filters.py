@@ -21,7 +21,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
-from two_manifold_ros.adapting.prequential import ReferenceBuffer
+from two_manifold_ros.adapting.references import ReferenceBuffer
 from two_manifold_ros.filtering.filter import Filter
 
 if TYPE_CHECKING:

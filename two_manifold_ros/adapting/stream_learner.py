@@ -11,7 +11,8 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.prequential import Prequential, ReferenceMonitor
+from two_manifold_ros.adapting.prequential import Prequential
+from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.adapting.schedule import Schedule
 from two_manifold_ros.adapting.stream_memory import (
     make_head,
@@ -243,11 +244,15 @@ class StreamLearner:
         # As the filter judges stamps: a wild one neither ends a drive nor positions.
         for _, used_ns, used in self._gate.push(stamp_ns, values, Counter()):
             if used_ns <= self.memory.newest_ns - SEAM_NS:
+                # Later no stamp would say any more that this is no longer true.
+                self.memory.forget_before(self.schedule.epoch_ns)
                 self.schedule.set_back()
             self.memory.add(used_ns, used.tolist())
             self._look_for_end(used_ns)
         self._look_for_model()
-        estimates = self.filter.push(stamp_ns, sample)
+        # A model knows which axes are not measured.
+        known = values if self.has_model else self.memory.filled(values)
+        estimates = self.filter.push(stamp_ns, known)
         for estimate in estimates:
             # Before the window is full there is no estimate, however good a model is.
             if estimate.status is not Status.FILLING:
@@ -264,17 +269,23 @@ class StreamLearner:
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a reference position in metres; return whether it is used."""
         reference, lag_ns = self.reference, self._lag_ns
+        if not self.memory.is_near(stamp_ns):
+            # A clock that was not set, as of another machine, or there is no sensor.
+            reference.counters['far_from_samples'] += 1
+            return False
         if not reference.add(stamp_ns, x, y):
             return False
-        is_kept = self.memory.add_position(stamp_ns, x, y)
+        kept = [fix for fix in reference.taken if self.memory.add_position(*fix)]
+        reference.counters['not_learned'] += len(reference.taken) - len(kept)
         for score in self._scores():
             score.settle(
                 reference.newest_ns - lag_ns, lambda tick_ns: reference.at(tick_ns + lag_ns)
             )
-        if is_kept:
+        if kept:
             self.memory.forget_followed()
             self._followed = FollowedLaps()
-            self.schedule.count(stamp_ns, self._longest_step_ns)
+        for fix in kept:
+            self.schedule.count(fix.stamp_ns, self._longest_step_ns)
         if self._part.seconds >= self.schedule.settings.part_laps * self.lap_s:
             self._end_part()
         if self.schedule.is_due:

@@ -197,6 +197,8 @@ class StreamMemory:
         # Samples in the mean that is kept last, and in all drives.
         self._joined = self._count = 0
         self._drives: deque[_Drive] = deque()
+        # Axes of which any sample was finite.
+        self._measured, self._all_measured = np.zeros(width, dtype=np.bool_), False
 
     @property
     def seconds(self) -> float:
@@ -216,11 +218,15 @@ class StreamMemory:
         """
         Keep a sample, or make it part of the mean of those that came just before.
 
-        One that is not finite, or no newer than the last one and not far older, is left out.
+        One that is not finite, or no newer than the last one and not far older, is left out. An
+        axis that was never finite is not measured, and kept as it is: training leaves it out.
         """
         # A sum is not finite if anything in it is not, or if it is too large to be used.
         if not math.isfinite(sum(sample)):
-            return
+            if not self._is_usable(np.asarray(sample)):
+                return
+        elif not self._all_measured:
+            self._measured[:] = self._all_measured = True
         drives, step = self._drives, stamp_ns - self.newest_ns
         if drives and -SEAM_NS < step <= 0:
             return
@@ -238,6 +244,17 @@ class StreamMemory:
         if self._count > self._most:
             self._forget(self._most // 8)
 
+    def filled(self, sample: Floats) -> Floats:
+        """Return a sample (c,) with zeros for the axes that are not measured, if any is."""
+        finite = np.isfinite(sample)
+        if finite.all() or not finite.any():
+            return sample
+        return np.where(finite | self._measured, sample, 0.0)
+
+    def is_near(self, stamp_ns: int) -> bool:
+        """Return whether a stamp is less than a seam from that of the sample that came last."""
+        return bool(self._drives) and abs(stamp_ns - self.newest_ns) <= SEAM_NS
+
     def add_position(self, stamp_ns: int, x: float, y: float) -> bool:
         """
         Keep a reference position of the newest drive; return whether a training could use it.
@@ -245,11 +262,9 @@ class StreamMemory:
         One before the first sample, far from the newest one, or not well after the position before
         is of no use.
         """
-        if not self._drives:
+        if not self.is_near(stamp_ns):
             return False
         drive = self._drives[-1]
-        if abs(stamp_ns - drive.newest) > SEAM_NS:
-            return False
         if not drive.fixes or stamp_ns - drive.fixes[-1] >= STEP_NS:
             drive.fixes.append(stamp_ns)
             drive.places.extend((x, y))
@@ -271,6 +286,18 @@ class StreamMemory:
         """Forget all positions that the filter estimated."""
         for each in self._drives:
             del each.followed[:], each.told[:]
+
+    def forget_before(self, stamp_ns: int) -> None:
+        """Forget what came before the newest sample that is older than a stamp."""
+        for drive in reversed(self._drives):
+            if drive.stamps[0] < stamp_ns:
+                break
+        else:
+            return
+        while self._drives[0] is not drive:
+            self._forget(len(self._drives[0].stamps))
+        gone = bisect_left(drive.stamps, stamp_ns)
+        self._forget(gone)
 
     def recordings(self, head: ModelHead) -> list[Recording]:
         """
@@ -330,9 +357,22 @@ class StreamMemory:
             self._drives.append(drive)
             begins = ends
         self._count = int(begins[0])
+        # How many samples the last mean is of is not kept.
+        self._joined = min(self._count, 1)
+        self._measured = np.isfinite(arrays['samples']).any(axis=0)
+        self._all_measured = bool(self._measured.all())
 
     def _arrays(self) -> list[_Arrays]:
         return [each.arrays(self._width) for each in self._drives]
+
+    def _is_usable(self, sample: Floats) -> bool:
+        """Return whether a sample (c,) is finite but for axes that are not measured."""
+        finite = np.isfinite(sample)
+        usable = finite.any() and (finite | ~self._measured).all()
+        if not usable or not math.isfinite(sum(sample[finite].tolist())):
+            return False
+        self._measured |= finite
+        return True
 
     def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
         """Make a sample part of the mean that is kept last."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.adapting.outlier_laps import without_outliers
-from two_manifold_ros.adapting.prequential import Fix, Prequential
+from two_manifold_ros.adapting.prequential import Prequential
+from two_manifold_ros.adapting.references import Fix
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.lag import put_in_step

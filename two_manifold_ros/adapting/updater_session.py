@@ -63,6 +63,8 @@ class UpdaterSession:
         When messages came and what their headers say; the newest message of the sensor.
     fault
         Why the newest message that could not be used was none, where its decoder says so.
+    other_frame
+        Frame of the newest position that was refused because of it.
     durations
         Times to take one sample, learning included.
     on_sample, on_position
@@ -78,12 +80,13 @@ class UpdaterSession:
         decode: Decode,
         clock_ns: Callable[[], int] | None = None,
     ) -> None:
-        self._head = head
+        self._head = self._given = head
         self._make, self._decode, self._clock_ns = make, decode, clock_ns
         self.learner = make()
         self.arrivals = Arrivals()
         self.last_raw = b''
         self.fault = ''
+        self.other_frame = ''
         self.durations = Durations()
         self.on_sample: list[Callable[[int, Values], object]] = []
         self.on_position: list[Callable[[int, float, float], object]] = []
@@ -131,15 +134,26 @@ class UpdaterSession:
         return estimates
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
-        """Take one reference position in metres; return whether it is used."""
+        """
+        Take one reference position in metres; return whether it, or one that waited, is used.
+
+        It is refused in another frame than the positions before it, those of a checkpoint or those
+        of the given model: there the same numbers stand for another place.
+        """
+        head = self.head
+        if head.frame_id not in {'', frame_id}:
+            self.learner.reference.counters['other_frame'] += 1
+            self.other_frame = frame_id
+            return False
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         if not self.learner.add_reference(stamp_ns, x, y):
             return False
-        if not self.head.frame_id:
-            self.head = replace(self.head, frame_id=frame_id)
-        for listener in self.on_position:
-            listener(stamp_ns, x, y)
+        if not head.frame_id:
+            self.head = replace(head, frame_id=frame_id)
+        for fix in self.learner.reference.taken:
+            for listener in self.on_position:
+                listener(*fix)
         return True
 
     def reset(self, cause: str) -> None:
@@ -148,7 +162,8 @@ class UpdaterSession:
         self.arrivals.reset()
 
     def forget(self) -> None:
-        """Forget everything that was learned and restart with the next sample."""
+        """Forget everything that was learned, frames too; restart with the next sample."""
+        self._head = self._given
         self._replace_learner(self._make())
 
     def resume(
@@ -362,6 +377,17 @@ def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) ->
         events['jumped'] = f'Positions on {topic} jumped and are not used'
     if fresh['reference_moved']:
         events['moved'] = f'Positions on {topic} stay where they jumped to, and are used again'
+    if fresh['reference_other_frame']:
+        events['other_frame'] = (
+            f'Positions on {topic} are in frame {session.other_frame!r} and not used, because '
+            f'what was learned, or the given model, is in {session.head.frame_id!r}: publish them '
+            'in that frame, or call the service forget'
+        )
+    if fresh['reference_far_from_samples']:
+        events['far_from_samples'] = (
+            f'Positions on {topic} are not used, because no sample of the sensor has a stamp '
+            'within 10 s of theirs: set the clocks of both machines, or look at the sensor'
+        )
     for cause in (
         'malformed',
         'non_finite',
@@ -369,8 +395,10 @@ def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) ->
         'no_fix',
         'other_origin',
         'zero_stamp',
+        'wild_stamp',
         'out_of_order',
         'jumps_back',
+        'not_learned',
     ):
         if count := fresh[f'reference_{cause}']:
             events[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'

@@ -143,6 +143,11 @@ def sustained_speed(seconds: Floats, places: Floats) -> float:
     return _sustained(drive, float(np.median(drive.took))) if len(drive.places) > 1 else 0.0
 
 
+def measure_reach(seconds: Floats, places: Floats) -> Reach | None:
+    """Learn how far from increasing seconds (m,) and places (m, 2); ``None`` if too few."""
+    return _reach([_drive(seconds, places)])
+
+
 def unexplained_steps(seconds: Floats, places: Floats) -> Bools:
     """Return which steps (m - 1,) between increasing seconds (m,) and places are out of reach."""
     jumps = np.zeros(max(len(seconds) - 1, 0), dtype=np.bool_)

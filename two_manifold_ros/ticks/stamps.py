@@ -104,10 +104,11 @@ class JumpGate(Generic[Item]):
     flipped bit in a stamp would otherwise cost two resets. If the next sample continues what was
     before the jump, the one held back was *wild*: it is dropped and counted. If not, the jump is
     believed, and the one held back passes first. Samples that do not jump pass at once.
+    ``max_gap_ns`` may change on the way.
     """
 
     def __init__(self, max_gap_ns: int) -> None:
-        self._max_gap = max_gap_ns
+        self.max_gap_ns = max_gap_ns
         self._newest: int | None = None
         self._waiting: tuple[int, Item] | None = None
 
@@ -127,7 +128,7 @@ class JumpGate(Generic[Item]):
         if self._waiting is not None:
             return self._settle(stamp, item, self._waiting, counters)
         step = stamp - self._newest
-        if -JUMP_BACK_NS < step <= self._max_gap:
+        if -JUMP_BACK_NS < step <= self.max_gap_ns:
             self._newest = max(self._newest, stamp)
             return [(stamp, item)]
         self._waiting = (stamp, item)
@@ -148,11 +149,12 @@ class JumpGate(Generic[Item]):
             # A copy is no witness of what it was copied from.
             counters[Verdict.DUPLICATE.value] += 1
             return []
-        if 0 < step <= self._max_gap:
+        # One between the two is in order: the longest gap has become longer.
+        if 0 < step <= self.max_gap_ns and not newest < waiting[0] < stamp:
             counters[Verdict.WILD.value] += 1
             self._newest, self._waiting = stamp, None
             return [(stamp, item)]
-        if -JUMP_BACK_NS < step <= 0 and not 0 < onward <= self._max_gap:
+        if -JUMP_BACK_NS < step <= 0 and not 0 < onward <= self.max_gap_ns:
             # A late one or a copy from before the jump may still be on its way in either case.
             return [(stamp, item)]
         self._newest, self._waiting = waiting[0], None

@@ -1,0 +1,268 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which reference positions are used, and what is known between them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from two_manifold_ros.adapting.references import ReferenceBuffer, ReferenceMonitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MS = 10**6
+
+
+@pytest.fixture
+def truth() -> ReferenceBuffer:
+    truth = ReferenceBuffer(200 * MS)
+    for stamp_ms, x in ((1000, 1.0), (1100, 2.0), (1400, 5.0)):
+        truth.add(stamp_ms * MS, x, -x)
+    return truth
+
+
+@pytest.mark.parametrize(
+    ('stamp_ms', 'place'),
+    [
+        (999, None),
+        (1000, (1.0, -1.0)),
+        (1025, (1.25, -1.25)),
+        (1100, (2.0, -2.0)),
+        (1250, None),
+        (1400, (5.0, -5.0)),
+        (1401, None),
+    ],
+)
+def test_between_two_positions(
+    stamp_ms: int, place: tuple[float, float] | None, truth: ReferenceBuffer
+) -> None:
+    assert truth.at(stamp_ms * MS) == place
+
+
+def test_the_old_is_forgotten_but_for_what_reaches_into_the_time_kept() -> None:
+    truth = ReferenceBuffer(200 * MS)
+    for step in range(100):
+        truth.add(step * 100 * MS, float(step), 0.0)
+    oldest = 7900 * MS
+    assert truth.at(oldest + MS) == pytest.approx((79.01, 0.0))
+    assert truth.at(oldest - 200 * MS) is None
+
+
+def test_memory_is_bounded_at_any_rate() -> None:
+    truth = ReferenceBuffer(200 * MS)
+    for step in range(10_000):
+        truth.add(step, 0.0, 0.0)
+    assert truth.at(1) is None
+    assert truth.at(9_000) == (0.0, 0.0)
+
+
+START = 10**18
+STEP = 20_000_000
+
+
+def follow(gate: ReferenceMonitor, first: int, count: int, *, shift: float = 0.0) -> list[bool]:
+    """Drive along x at 1 m/s, a position every 20 ms."""
+    return [
+        gate.add(START + tick * STEP, 0.02 * tick + shift, shift)
+        for tick in range(first, first + count)
+    ]
+
+
+def test_positions_are_interpolated_but_not_across_a_gap() -> None:
+    gate = ReferenceMonitor()
+    assert all(follow(gate, 0, 50))
+    assert gate.newest_ns == START + 49 * STEP
+    x, y = gate.at(START + 30 * STEP + STEP // 2) or (math.nan, math.nan)
+    assert math.isclose(x, 0.61)
+    assert y == 0.0
+    follow(gate, 70, 5)
+    assert gate.at(START + 60 * STEP) is None
+    assert gate.at(START + 72 * STEP) is not None
+
+
+def test_what_cannot_be_used_is_counted_under_its_cause() -> None:
+    gate = ReferenceMonitor()
+    follow(gate, 0, 30)
+    assert not gate.add(START + 30 * STEP, math.nan, 0.0)
+    assert not gate.add(START + 29 * STEP, 0.0, 0.0)
+    assert not gate.add(START + 28 * STEP, 0.0, 0.0)
+    assert not gate.add(0, 0.0, 0.0)
+    assert gate.counters == {
+        'used': 30,
+        'non_finite': 1,
+        'duplicate_stamp': 1,
+        'out_of_order': 1,
+        'zero_stamp': 1,
+    }
+
+
+def test_a_jump_is_refused() -> None:
+    gate = ReferenceMonitor()
+    follow(gate, 0, 60)
+    assert follow(gate, 60, 5, shift=3.0) == [False] * 5
+    assert all(follow(gate, 65, 10))
+    assert gate.counters['jumped'] == 5
+    assert gate.at(START + 62 * STEP) is not None  # from the positions before and after
+
+
+def test_a_reference_that_was_moved_for_good_is_followed() -> None:
+    gate = ReferenceMonitor()
+    follow(gate, 0, 60)
+    used = follow(gate, 60, 100, shift=3.0)
+    assert used == [False] * 50 + [True] * 50
+    assert gate.counters['moved'] == 1
+    assert gate.at(START + 80 * STEP) is None  # never between the old place and the new
+
+
+def test_positions_that_do_not_agree_are_never_followed() -> None:
+    gate = ReferenceMonitor()
+    follow(gate, 0, 60)
+    for tick in range(60, 200):
+        assert not gate.add(START + tick * STEP, 3.0 + 2.0 * (tick % 2), 0.0)
+
+
+def test_a_clock_that_goes_back_begins_anew() -> None:
+    gate = ReferenceMonitor()
+    follow(gate, 0, 60)
+    # One alone is wild, whatever it says.
+    assert not gate.add(START - 10**10, 50.0, 50.0)
+    assert gate.add(START - 10**10 + STEP, 50.0, 50.0)
+    assert [fix.stamp_ns for fix in gate.taken] == [START - 10**10, START - 10**10 + STEP]
+    assert gate.newest_ns == START - 10**10 + STEP
+    assert gate.at(START) is None
+
+
+class Receiver:
+    """Positions of a vehicle on a circle, and which of them a monitor uses."""
+
+    def __init__(self, noise_m: float = 0.0, radius_m: float = 20.0) -> None:
+        self.monitor = ReferenceMonitor()
+        self.used: list[int] = []
+        self._rng = np.random.default_rng(7)
+        self._noise_m, self._radius_m = noise_m, radius_m
+        self._ns, self._driven_m = START, 0.0
+
+    def drive(
+        self,
+        seconds: float,
+        rate_hz: float,
+        speed: float = 0.0,
+        *,
+        acceleration: float = 0.0,
+        noise_m: float | None = None,
+        moved: Callable[[int], tuple[float, float]] = lambda _: (0.0, 0.0),
+    ) -> list[int]:
+        """Drive on from ``speed`` or up to it, and return the stamps of the positions."""
+        noise_m = self._noise_m if noise_m is None else noise_m
+        stamps, now, step_s = [], 0.0 if acceleration else speed, 1.0 / rate_hz
+        for index in range(round(seconds * rate_hz)):
+            self._ns += round(1e9 * step_s)
+            before, now = now, min(now + acceleration * step_s, speed)
+            self._driven_m += 0.5 * (before + now) * step_s
+            angle = self._driven_m / self._radius_m
+            x, y = self._radius_m * np.array([np.cos(angle), np.sin(angle)]) + moved(index)
+            noise_x, noise_y = self._rng.normal(0.0, noise_m, 2).tolist()
+            if self.monitor.add(self._ns, float(x) + noise_x, float(y) + noise_y):
+                self.used += [fix.stamp_ns for fix in self.monitor.taken]
+            stamps.append(self._ns)
+        return stamps
+
+    def share(self, stamps: list[int]) -> float:
+        """Return which share of positions is used."""
+        return len({*stamps} & {*self.used}) / len(stamps)
+
+
+@pytest.mark.parametrize('rate_hz', [1.0, 3.0, 5.0, 10.0, 50.0, 100.0])
+@pytest.mark.parametrize('acceleration', [0.5, 3.0, 20.0])
+@pytest.mark.parametrize('noise_m', [0.0, 0.003, 0.5])
+def test_whoever_was_parked_may_drive_off(
+    rate_hz: float, acceleration: float, noise_m: float
+) -> None:
+    receiver = Receiver(noise_m)
+    for _ in range(2):
+        receiver.drive(320.0 / rate_hz, rate_hz)
+        off = receiver.drive(max(10.0, 40.0 / rate_hz), rate_hz, 8.0, acceleration=acceleration)
+        # Of noise one in a while is large.
+        assert receiver.share(off) >= 0.95
+        assert receiver.monitor.counters['moved'] == 0
+    assert receiver.used == sorted({*receiver.used})
+
+
+@pytest.mark.parametrize('far_m', [100.0, 5000.0, 1e5])
+@pytest.mark.parametrize('rate_hz', [1.0, 2.0, 10.0, 50.0])
+def test_a_glitch_is_refused_at_any_rate_and_no_other_position(
+    far_m: float, rate_hz: float
+) -> None:
+    receiver = Receiver(0.02)
+    receiver.drive(40.0, rate_hz, 10.0)
+    glitches = {5: 1, 6: 1, 20: -1, 30: 1}
+    stamps = receiver.drive(
+        40.0, rate_hz, 10.0, moved=lambda index: (0.0, far_m * glitches.get(index, 0))
+    )
+    wrong = {stamps[index] for index in glitches}
+    assert {*stamps} - {*receiver.used} == wrong
+    assert receiver.monitor.counters['jumped'] == len(wrong)
+
+
+def test_a_first_position_that_is_wrong_makes_no_later_one_useless() -> None:
+    receiver = Receiver(0.02)
+    stamps = receiver.drive(
+        30.0, 1.0, 10.0, moved=lambda index: (1e5, 0.0) if not index else (0.0, 0.0)
+    )
+    assert receiver.share(stamps[1:]) == 1.0
+
+
+def test_the_rate_is_followed_both_ways() -> None:
+    receiver = Receiver()
+    receiver.drive(20.0, 50.0, 5.0)
+    monitor = receiver.monitor
+    assert monitor.gap_ns == 250_000_000
+    stamps = receiver.drive(20.0, 1.0, 5.0)
+    assert receiver.share(stamps) == 1.0
+    assert monitor.at(stamps[-1] - 400_000_000) is not None
+    stamps = receiver.drive(5.0, 100.0, 5.0)
+    assert receiver.share(stamps) == 1.0
+    assert monitor.gap_ns == 250_000_000
+
+
+@pytest.mark.parametrize('repeats', [5, 20])
+def test_a_slow_receiver_that_is_repeated_fast_is_used(repeats: int) -> None:
+    monitor = ReferenceMonitor()
+    used = 0
+    for index in range(1500):
+        angle = 0.05 * (index // repeats)
+        used += monitor.add(START + index * STEP, 20.0 * math.cos(angle), 20.0 * math.sin(angle))
+    assert used > 0.97 * 1500
+
+
+@pytest.mark.parametrize('worse_m', [0.3, 3.0])
+def test_a_receiver_that_becomes_worse_is_used_again(worse_m: float) -> None:
+    receiver = Receiver(0.005)
+    receiver.drive(60.0, 10.0, 3.0)
+    receiver.drive(60.0, 10.0, 3.0, noise_m=worse_m)
+    assert receiver.share(receiver.drive(30.0, 10.0, 3.0, noise_m=worse_m)) > 0.9
+
+
+@pytest.mark.parametrize('off_s', [-3600, -3, 3, 86400])
+def test_a_wild_stamp_is_counted_and_costs_nothing_else(off_s: int) -> None:
+    monitor = ReferenceMonitor()
+    follow(monitor, 0, 60)
+    assert not monitor.add(START + 60 * STEP + off_s * 10**9, 1.2, 0.0)
+    assert all(follow(monitor, 61, 30))
+    assert monitor.counters == {'used': 90, 'wild_stamp': 1}
+
+
+def test_a_wandering_receiver_is_used() -> None:
+    monitor, rng = ReferenceMonitor(), np.random.default_rng(1)
+    places = np.cumsum(rng.normal(0.0, 0.02, (3000, 2)), axis=0)
+    used = [
+        monitor.add(START + 5 * index * STEP, *place)
+        for index, place in enumerate(places.tolist())
+    ]
+    assert np.mean(used) > 0.99
+    assert monitor.counters['moved'] == 0

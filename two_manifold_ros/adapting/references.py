@@ -1,0 +1,293 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Reference positions that can be trusted: where the vehicle can have driven since the last."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import replace
+import math
+from statistics import median
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.recordings.excursions import measure_reach, SPEEDS
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, JumpGate, StampRule, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.recordings.excursions import Reach
+
+LARGEST_ACCELERATION = 50.0
+"""
+Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with 30.
+
+It decides only while a vehicle drives faster than it ever did, after three positions at the
+earliest. With half of it slot cars may be believed a second late at a start; with twice as much
+three wrong positions of a 1 Hz receiver that agree pass up to 100 m away instead of 50.
+"""
+
+LEAST_GAP_NS = 250_000_000
+"""Step between two positions across which they are interpolated at any rate, as in training."""
+
+RELEARNED = 20
+"""Positions after which the reach is learned again; the rate is that of as many steps."""
+
+LEAST_STEPS = 5
+"""Steps from which a rate is learned: two odd ones do not change their median."""
+
+NEWEST = 300
+"""
+Newest positions that the reach is learned from.
+
+Most have to be right, and a reference that has become worse is used again after half of them: with
+a third of it wrong ones would be after a second at 50 Hz, with thrice as much a receiver of 1 Hz
+that has become worse would be refused for seven minutes.
+"""
+
+
+class Fix(NamedTuple):
+    """A reference position, metres."""
+
+    stamp_ns: int
+    x: float
+    y: float
+
+    def distance(self, other: Fix) -> float:
+        """Return the distance to another one, metres."""
+        return math.dist(self[1:], other[1:])
+
+
+class ReferenceBuffer:
+    """
+    The newest reference positions, interpolated across steps of ``max_gap_ns`` at most.
+
+    Kept for the two seconds in which predictions may still come, and 4096 at any rate.
+    """
+
+    def __init__(self, max_gap_ns: int) -> None:
+        self.max_gap_ns = max_gap_ns
+        self._fixes: deque[Fix] = deque(maxlen=4096)
+
+    @property
+    def newest_ns(self) -> int | None:
+        """Stamp of the newest position."""
+        return self._fixes[-1].stamp_ns if self._fixes else None
+
+    def add(self, stamp_ns: int, x: float, y: float) -> None:
+        """Take a position that is newer than the ones before."""
+        fixes, kept_ns = self._fixes, 2_000_000_000
+        fixes.append(Fix(stamp_ns, x, y))
+        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - kept_ns:
+            fixes.popleft()
+
+    def at(self, stamp_ns: int) -> tuple[float, float] | None:
+        """Return x and y at a time not after the newest position; ``None`` where unknown."""
+        later = None
+        for fix in reversed(self._fixes):
+            if fix.stamp_ns == stamp_ns:
+                return fix.x, fix.y
+            if fix.stamp_ns < stamp_ns:
+                break
+            later = fix
+        else:
+            return None
+        if later is None or later.stamp_ns - fix.stamp_ns > self.max_gap_ns:
+            return None
+        share = (stamp_ns - fix.stamp_ns) / (later.stamp_ns - fix.stamp_ns)
+        return fix.x + share * (later.x - fix.x), fix.y + share * (later.y - fix.y)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._fixes.clear()
+
+
+class ReferenceMonitor:
+    """
+    Use reference positions where the vehicle can have driven since the last one that was used.
+
+    What a vehicle can is learned from the newest positions by the rule that training leaves
+    positions out by (`Reach`), over and over, also from those that are refused: so whatever a
+    reference becomes, it is known after a while. A position that is farther away waits. If one
+    after it can be reached again, those that waited were wrong. If three or more that wait
+    follow each other, as fast as the drive or by an acceleration that a vehicle can have, they are
+    believed: at once, and all of them, if such an acceleration leads to them, because the vehicle
+    drives faster than it ever did; and else after a second, as from then on the reference was
+    moved, or the vehicle was. Nothing is interpolated between the old place and the new.
+
+    Refused are, too, stamps that are zero, double, late or wild, and positions that are not finite
+    or farther away than the earth is large. A stamp that goes back by more than those of samples
+    may, which the next one goes on from, restarts the monitor.
+
+    Attributes
+    ----------
+    counters
+        Positions ``used``, and refused by cause: ``non_finite``, ``out_of_range``, ``jumped``, and
+        the names of `Verdict`; ``moved`` counts how often the reference was moved.
+    gap_ns
+        Step between two positions above which nothing is known between them; of a slow reference
+        three usual steps are. Follows the rate.
+    taken
+        The positions that the newest call made usable, oldest first.
+
+    """
+
+    def __init__(self) -> None:
+        self.counters: Counter[str] = Counter()
+        self.taken: list[Fix] = []
+        self._buffer = ReferenceBuffer(LEAST_GAP_NS)
+        self._steps: deque[int] = deque(maxlen=RELEARNED)
+        self._newest: deque[Fix] = deque(maxlen=NEWEST)
+        self._unlearned = 0
+        self._reach: Reach | None = None
+        self._gate: JumpGate[Fix] = JumpGate(LEAST_GAP_NS)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._rule = StampRule(JUMP_BACK_NS)
+        self._buffer.clear()
+        self._newest.clear()
+        # How many were used since.
+        self._known = 0
+        self._track: deque[Fix] = deque(maxlen=64)
+        self._waiting: list[Fix] = []
+
+    @property
+    def gap_ns(self) -> int:
+        """Longest step between two positions that is interpolated."""
+        return self._buffer.max_gap_ns
+
+    @property
+    def newest_ns(self) -> int:
+        """Up to when positions are known; 0 before the first."""
+        return self._buffer.newest_ns or 0
+
+    def add(self, stamp_ns: int, x: float, y: float) -> bool:
+        """Take a position in metres; return whether it, or one that waited, is used: ``taken``."""
+        farthest_m = 1e8
+        self.taken = []
+        if not (math.isfinite(x) and math.isfinite(y)):
+            self.counters['non_finite'] += 1
+        elif max(abs(x), abs(y)) > farthest_m:
+            self.counters['out_of_range'] += 1
+        else:
+            for _, fix in self._gate.push(stamp_ns, Fix(stamp_ns, x, y), self.counters):
+                self._take(fix)
+        return bool(self.taken)
+
+    def at(self, stamp_ns: int) -> tuple[float, float] | None:
+        """Return x and y at a time not after the newest position; ``None`` where unknown."""
+        return self._buffer.at(stamp_ns)
+
+    def _take(self, fix: Fix) -> None:
+        """Judge the stamp of a position, then its place."""
+        verdict = self._rule.judge(fix.stamp_ns)
+        if verdict in {Verdict.ZERO, Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}:
+            self.counters[verdict.value] += 1
+            return
+        if verdict is Verdict.JUMP_BACK:
+            self.counters[verdict.value] += 1
+            self._restart()
+            self._rule.judge(fix.stamp_ns)
+        self._learn(fix)
+        if self._reach is None or not self._track or self._is_near(self._track[-1], fix):
+            self._use(fix)
+            return
+        self.counters['jumped'] += 1
+        self._wait(fix)
+        first, lasts_ns = self._waiting[0], fix.stamp_ns - self._waiting[0].stamp_ns
+        if len(self._waiting) < 3:
+            return
+        if _is_driven(self._track, first, self._reach):
+            believed, self._waiting = self._waiting, []
+            self.counters['jumped'] -= len(believed)
+            # The drive is faster than it ever was.
+            speed = believed[0].distance(fix) * 1e9 / lasts_ns
+            self._reach = replace(
+                self._reach, speed_mps=max(self._reach.speed_mps, SPEEDS * speed)
+            )
+            for each in believed:
+                self._use(each)
+        elif lasts_ns >= max(1_000_000_000, self.gap_ns):
+            self.counters['jumped'] -= 1
+            self.counters['moved'] += 1
+            self._buffer.clear()
+            self._track.clear()
+            self._track.extend(self._waiting[:-1])
+            self._use(fix)
+
+    def _use(self, fix: Fix) -> None:
+        self.counters['used'] += 1
+        self._known += 1
+        self.taken.append(fix)
+        self._buffer.add(*fix)
+        self._waiting = []
+        track = self._track
+        # A slow receiver is repeated until its next position; a vehicle that stands is for longer.
+        repeats = bool(track) and track[-1][1:] == fix[1:]
+        if not repeats or fix.stamp_ns - track[-1].stamp_ns > self.gap_ns:
+            track.append(fix)
+
+    def _wait(self, fix: Fix) -> None:
+        """Keep a position with those before it that it follows."""
+        waiting, reach = self._waiting, self._reach
+        follows = reach is None or _is_driven(waiting, fix, reach)
+        if len(waiting) > 1 and not follows and not self._is_near(waiting[-1], fix):
+            del waiting[:-1]
+        waiting.append(fix)
+
+    def _is_near(self, before: Fix, fix: Fix) -> bool:
+        """Return whether a speed of the drive leads from one position to another."""
+        if self._reach is None:
+            return True
+        # While positions came that were refused, a way could lead to more and more of them.
+        silent_ns = fix.stamp_ns - self._newest[-2].stamp_ns
+        step_ns = min(fix.stamp_ns - before.stamp_ns, self.gap_ns + silent_ns)
+        return bool(before.distance(fix) <= self._reach.metres(np.array(step_ns * 1e-9)))
+
+    def _learn(self, fix: Fix) -> None:
+        """Learn rate and reach from the newest positions, wrong ones too."""
+        newest, steps = self._newest, self._steps
+        if newest:
+            steps.append(fix.stamp_ns - newest[-1].stamp_ns)
+            # One by itself, before all others, says nothing of how they follow.
+            if len(steps) >= LEAST_STEPS:
+                gap_ns = max(LEAST_GAP_NS, 3 * int(median(steps)))
+                self._buffer.max_gap_ns = self._gate.max_gap_ns = gap_ns
+        newest.append(fix)
+        self._unlearned += 1
+        if self._unlearned < RELEARNED:
+            return
+        self._unlearned = 0
+        if len(newest) < NEWEST and 2 * self._known <= len(newest):
+            # Too few to say that it was not those that are wrong.
+            return
+        stamps, *places = zip(*newest, strict=True)
+        seconds = np.array([(each - stamps[0]) * 1e-9 for each in stamps])
+        reach = measure_reach(seconds, np.stack(places, axis=1))
+        if reach is not None:
+            # Who stands can drive as fast as before.
+            before = 0.0 if self._reach is None else self._reach.speed_mps
+            self._reach = replace(reach, speed_mps=max(before, reach.speed_mps))
+
+
+def _is_driven(track: Sequence[Fix], fix: Fix, reach: Reach) -> bool:
+    """Return whether an acceleration that a vehicle can have leads from positions to another."""
+    if len(track) < 2:
+        return False
+    last = track[-1]
+    step_ns = fix.stamp_ns - last.stamp_ns
+    # A velocity over half the time that it is held for, or its noise would count too much.
+    before = track[0]
+    for each in reversed(track):
+        if 2 * (last.stamp_ns - each.stamp_ns) >= step_ns and each is not last:
+            before = each
+            break
+    base_ns = last.stamp_ns - before.stamp_ns
+    share = step_ns / base_ns
+    ahead = last.x + share * (last.x - before.x), last.y + share * (last.y - before.y)
+    # Since the middle of the time over which the velocity is the mean.
+    far = 0.5e-18 * LARGEST_ACCELERATION * step_ns * (step_ns + base_ns)
+    return math.dist(ahead, fix[1:]) <= far + max(share, 1.0) * reach.tremble_m
