@@ -16,12 +16,13 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
-from updater_feed import feed, LEARNED, SMALL, small_session
+from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.checkpoints import (
     Checkpointing,
     Checkpoints,
     FORMAT,
+    name_of_files,
     open_checkpoints,
     SnapshotFiles,
 )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import Model
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
@@ -441,7 +443,8 @@ def test_what_is_told_of_is_on_the_disk_already(
 
 
 def numbered(*numbers: int) -> list[str]:
-    return [f'robot.model.{number:06d}.npz' for number in numbers]
+    """Return the files of such models, after the lock."""
+    return ['.robot.model.lock', *(f'robot.model.{number:06d}.npz' for number in numbers)]
 
 
 def test_what_is_written_can_be_loaded(tmp_path: Path, tpsr_model: Model) -> None:
@@ -466,7 +469,7 @@ def test_numbers_go_on_after_a_restart_and_others_files_stay(
     tmp_path: Path, tpsr_model: Model
 ) -> None:
     others = ['robot.000001.npz', 'robot2.model.000007.npz', 'robot.model.x.npz', '.robot.lock']
-    for name in (*others, *numbered(12), '.robot.model.000013.npz.x7'):
+    for name in (*others, *numbered(12)[1:], '.robot.model.000013.npz.x7'):
         (tmp_path / name).write_bytes(b'')
     SnapshotFiles(tmp_path, 'robot').write(tpsr_model)
     assert names_in(tmp_path) == sorted([*others, *numbered(12, 13)])
@@ -500,7 +503,56 @@ def test_a_folder_is_made_and_one_that_cannot_be_is_told_before_there_is_a_model
     tmp_path: Path,
 ) -> None:
     assert SnapshotFiles(tmp_path / 'a' / 'b', 'robot').obstacle() == ''
-    assert names_in(tmp_path / 'a' / 'b') == []
+    assert names_in(tmp_path / 'a' / 'b') == numbered()
     (tmp_path / 'file').touch()
     told = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
     assert told.startswith(f'{tmp_path}/file/b: no model can be written here (Not a directory)')
+
+
+def test_two_robots_do_not_share_a_name_in_a_folder(tmp_path: Path, tpsr_model: Model) -> None:
+    first = SnapshotFiles(tmp_path, 'robot')
+    path = first.write(tpsr_model)
+    with pytest.raises(InputError, match=r'another process writes models named robot\.model'):
+        SnapshotFiles(tmp_path, 'robot')
+    # The checkpoints of the same robot are of another name, and so is another robot.
+    Checkpoints(tmp_path, 'robot', IDENTITY).close()
+    other = SnapshotFiles(tmp_path, 'robot2')
+    for _ in range(4):
+        other.write(tpsr_model)
+    assert path.exists()
+    first.close()
+    SnapshotFiles(tmp_path, 'robot').close()
+
+
+@pytest.mark.parametrize(
+    ('chosen', 'namespace', 'name'),
+    [
+        ('', '/', 'updater'),
+        ('', '/fleet/robot1', 'fleet_robot1_updater'),
+        ('mine', '/fleet/robot1', 'mine'),
+    ],
+)
+def test_files_are_named_after_the_robot(chosen: str, namespace: str, name: str) -> None:
+    assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
+
+
+def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(
+    tmp_path: Path, learned: UpdaterSession
+) -> None:
+    keeper(tmp_path).end(learned)
+    model = learned.learner.model()
+    assert model is not None
+    origin = GeodeticOrigin(48.0, 11.0, 3.0)
+    for plane in (('odom', None), ('map', origin)):
+        back, session = keeper(tmp_path), tpsr_session(_in_plane(model, *plane))
+        with pytest.raises(InputError, match='of the given model in frame'):
+            back.resume(session)
+        assert (session.head.frame_id, session.head.origin) == plane
+        back.end(session)
+    back, session = keeper(tmp_path), tpsr_session(_in_plane(model, 'map', None))
+    assert back.resume(session) == []
+    back.end(session)
+
+
+def _in_plane(model: ModelHead, frame_id: str, origin: GeodeticOrigin | None) -> ModelHead:
+    return replace(model, frame_id=frame_id, origin=origin)

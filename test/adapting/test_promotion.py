@@ -411,7 +411,7 @@ def test_the_file_that_runs_outlives_those_that_were_refused(bench: Bench, tmp_p
     for _ in range(4):
         bench.seconds(4)
         bench.blocks(BETTER)
-    numbers = [int(path.name.split('.')[-2]) for path in sorted(tmp_path.iterdir())]
+    numbers = [int(path.name.split('.')[-2]) for path in sorted(tmp_path.glob('*.npz'))]
     assert numbers == [1, 2, 3, 4]
     assert bench.far.path.endswith('000001.npz')
 

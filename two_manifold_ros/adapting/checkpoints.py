@@ -8,6 +8,7 @@ The number counts up; the oldest file is removed only after the newest is on the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 import fcntl
 import json
@@ -39,7 +40,12 @@ FORMAT = f'{CHECKPOINT_FORMAT} 2'
 
 
 class _NumberedFiles:
-    """Files ``<name><suffix>.<number>.npz`` of one writer in a folder."""
+    """
+    Files ``<name><suffix>.<number>.npz`` of one writer in a folder.
+
+    A lock file keeps every other writer from this name in this folder until `unlock`; half-written
+    files are therefore of a dead writer and are removed.
+    """
 
     def __init__(self, folder: Path, name: str, kind: str, suffix: str = '') -> None:
         if not re.fullmatch(r'[A-Za-z0-9_-]+', name):
@@ -48,6 +54,41 @@ class _NumberedFiles:
         self.folder, self._stem, self._kind = folder, name + suffix, kind
         self._pattern = rf'{name}{re.escape(suffix)}\.\d+\.npz'
         self._last = 0
+        self._lock: IO[bytes] | None = None
+
+    def lock(self) -> None:
+        """
+        Make the folder, and keep other writers out of the name.
+
+        Raises
+        ------
+        InputError
+            If another process has the name.
+        OSError
+            If nothing can be written in the folder.
+
+        """
+        if self._lock is not None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = (self.folder / f'.{self._stem}.lock').open('ab')
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            lock.close()
+            msg = (
+                f'{self.folder}: another process writes {self._kind}s named {self._stem} here; '
+                'end that process or choose another name or folder'
+            )
+            raise InputError(msg) from error
+        self._lock = lock
+        self._clear_half_written()
+
+    def unlock(self) -> None:
+        """Leave the name to others."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def paths(self) -> list[Path]:
         """Return the files there are, the oldest first; none where the folder is missing."""
@@ -58,7 +99,7 @@ class _NumberedFiles:
         self._last = max([self._last, *(self._number(path) for path in self.paths())]) + 1
         return self.folder / f'{self._stem}.{self._last:06d}.npz'
 
-    def clear_half_written(self) -> None:
+    def _clear_half_written(self) -> None:
         """Remove what the previous writer was writing when it died."""
         for path in self._matching(rf'\.{self._pattern}\..+'):
             path.unlink(missing_ok=True)
@@ -95,20 +136,31 @@ class SnapshotFiles:
     """
     Models that are handed over, the newest few as files ``<name>.model.<number>.npz`` in a folder.
 
-    Raises `InputError` for a name with other than letters, digits, ``_`` and ``-``.
+    The name in the folder is of one process until `close`: a second one would overwrite and remove
+    what filter nodes run. A folder that cannot be made or written is reported by `obstacle`.
+
+    Raises `InputError` for a name that is in use, or has other than letters, digits, ``_`` and
+    ``-``.
     """
 
     def __init__(self, folder: str | Path, name: str, keep: int = 3) -> None:
         self._files = _NumberedFiles(Path(folder).absolute(), name, 'model', '.model')
         self._keep = keep
+        with suppress(OSError):
+            self._files.lock()
+
+    def close(self) -> None:
+        """Leave the name to others."""
+        self._files.unlock()
 
     def obstacle(self) -> str:
         """Make the folder if it is missing; return why nothing can be written, if so."""
-        folder = self._files.folder
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=folder):
+            self._files.lock()
+            with TemporaryFile(dir=self._files.folder):
                 return ''
+        except InputError as error:
+            return str(error)
         except OSError as error:
             return self._files.obstacle(error)
 
@@ -122,12 +174,12 @@ class SnapshotFiles:
         Raises
         ------
         InputError
-            If the folder is missing, full or cannot be written, or if the model could not be
+            If the folder is full or cannot be made or written, or if the model could not be
             loaded again; the older files are all there.
 
         """
         try:
-            self._files.clear_half_written()
+            self._files.lock()
         except OSError as error:
             raise InputError(self._files.obstacle(error)) from error
         paths, target = self._files.paths(), self._files.next_path()
@@ -150,9 +202,9 @@ class Checkpoints:
     """
     The last few checkpoints under one name, as files ``<name>.<number>.npz``.
 
-    A lock file keeps every other process from this name in this folder until `close`; half-written
-    files are therefore of a dead writer and are removed. A missing folder is made. One that cannot
-    be made or written is no reason to stop: ``trouble`` says so at once, and `write` tries again.
+    The name in the folder is of one process until `close`. A missing folder is made. One that
+    cannot be made or written is no reason to stop: ``trouble`` says so at once, and `write` tries
+    again.
 
     Parameters
     ----------
@@ -190,25 +242,21 @@ class Checkpoints:
         words: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._files = _NumberedFiles(Path(folder), name, 'checkpoint')
-        self._name = name
         self._identity = json.loads(json.dumps(dict(identity), allow_nan=False))
         self._keep = keep
         self._words = words
         self._damaged: set[Path] = set()
-        self._lock: IO[bytes] | None = None
         self.skipped: list[str] = []
         self.trouble = ''
         self._refuse_other_identities()
         try:
-            self._take_lock()
+            self._files.lock()
         except OSError as error:
             self.trouble = self._files.obstacle(error)
 
     def close(self) -> None:
         """Leave the name to others."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._files.unlock()
 
     def readable(self) -> Iterator[Checkpoint]:
         """Yield each checkpoint that can be read, the newest first; fills ``skipped``."""
@@ -241,7 +289,7 @@ class Checkpoints:
 
         """
         try:
-            self._take_lock()
+            self._files.lock()
         except OSError as error:
             raise InputError(self._files.obstacle(error)) from error
         paths, target = self._files.paths(), self._files.next_path()
@@ -252,24 +300,6 @@ class Checkpoints:
         oldest = readable[-self._keep] if len(readable) >= self._keep else paths[0]
         self._files.remove(paths[: paths.index(oldest)])
         return target
-
-    def _take_lock(self) -> None:
-        if self._lock is not None:
-            return
-        folder = self._files.folder
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / f'.{self._name}.lock').open('ab')
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            lock.close()
-            msg = (
-                f'{folder}: another process writes checkpoints named {self._name} here; end '
-                'that process or choose another name or folder'
-            )
-            raise InputError(msg) from error
-        self._lock = lock
-        self._files.clear_half_written()
 
     def _refuse_other_identities(self) -> None:
         for path in self._files.paths():
@@ -307,6 +337,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
+def name_of_files(chosen: UpdaterParameters, namespace: str = '') -> str:
+    """Return the beginning of file names: that of a robot's namespace, where none is chosen."""
+    return chosen.checkpoint_name or '_'.join([*filter(None, namespace.split('/')), 'updater'])
+
+
 def open_checkpoints(chosen: UpdaterParameters, head: ModelHead) -> Checkpoints:
     """Return the checkpoints of what is learned from a stream, see `Checkpoints`."""
     names = head.channels.names
@@ -321,8 +356,8 @@ def open_checkpoints(chosen: UpdaterParameters, head: ModelHead) -> Checkpoints:
             'program: choose the other learner, or another checkpoint_folder, or remove it'
         ),
     }
-    name, keep = chosen.checkpoint_name, chosen.checkpoints_kept
-    return Checkpoints(chosen.checkpoint_folder, name, identity, keep, words)
+    folder, keep = chosen.checkpoint_folder, chosen.checkpoints_kept
+    return Checkpoints(folder, name_of_files(chosen), identity, keep, words)
 
 
 class _Kept(NamedTuple):

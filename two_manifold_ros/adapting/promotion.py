@@ -237,6 +237,7 @@ class Promotion:
     def close(self) -> None:
         """Let what is being written end; nothing may be called any more."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._files.close()
 
     def wait(self) -> None:
         """Wait until no file is being read or written."""

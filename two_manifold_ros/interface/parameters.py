@@ -232,7 +232,8 @@ class UpdaterParameters(FilteringParameters):
     checkpoint_folder
         Folder of the checkpoints; empty means that nothing outlives the process.
     checkpoint_name
-        Beginning of their file names: letters, digits, _ and -.
+        Beginning of their file names: letters, digits, _ and -; empty means updater, after the
+        namespace of the node where it has one.
     checkpoint_s
         Time between two checkpoints.
     checkpoints_kept
@@ -261,7 +262,7 @@ class UpdaterParameters(FilteringParameters):
     position_lag: str = ''
     horizons: list[int] = parameter(list(TrainingSettings.horizons), units='ticks')
     checkpoint_folder: str = ''
-    checkpoint_name: str = 'updater'
+    checkpoint_name: str = ''
     checkpoint_s: float = parameter(60.0, 1.0, 3600.0, units='s')
     checkpoints_kept: int = parameter(3, 1, 100)
     filter_node: str = ''

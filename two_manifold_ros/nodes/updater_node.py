@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 import math
 from time import monotonic
 from typing import Any, TYPE_CHECKING
@@ -15,7 +16,12 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.adapting.checkpoints import Checkpointing, open_checkpoints, SnapshotFiles
+from two_manifold_ros.adapting.checkpoints import (
+    Checkpointing,
+    name_of_files,
+    open_checkpoints,
+    SnapshotFiles,
+)
 from two_manifold_ros.adapting.promotion import Promotion
 from two_manifold_ros.adapting.shadow_filters import HandOverSettings
 from two_manifold_ros.adapting.updater_session import (
@@ -68,9 +74,11 @@ class UpdaterNode(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__('updater_node')
-        chosen = self._chosen = declare(self, UpdaterParameters)
+        chosen = declare(self, UpdaterParameters)
         if chosen.publish_tf:
             check_transform()
+        name = name_of_files(chosen, self.get_namespace())
+        chosen = self._chosen = replace(chosen, checkpoint_name=name)
         sees = chosen.input == 'image'
         self._input = SensorTopic(
             self, Topics.IMAGE if sees else Topics.IMU, 'image' if sees else 'IMU'
