@@ -188,7 +188,8 @@ class Far:
 
     def told(self) -> dict[str, str]:
         self.received += 100
-        return {'model': self.path, 'swaps': str(self.swaps), 'received': str(self.received)}
+        numbers = {'swaps': self.swaps, 'received': self.received, 'ellipse_error_m': 50.0}
+        return {'model': self.path, **{name: str(each) for name, each in numbers.items()}}
 
 
 class Bench:
@@ -291,6 +292,14 @@ def test_what_is_measured_to_be_better_is_handed_over(
     assert bench.notices[0].text.startswith(
         f'Verdict: hand over {bench.far.path}, because it errs by'
     )
+
+
+def test_both_filter_with_the_limits_that_the_filter_node_reports(bench: Bench) -> None:
+    shadows = bench.promotion.shadows
+    assert shadows is not None
+    assert shadows.candidate is not None
+    for each in (shadows.incumbent, shadows.candidate):
+        assert each.filter.limits.error_m == 50.0
 
 
 def test_what_turns_out_worse_is_taken_back_and_another_candidate_comes(

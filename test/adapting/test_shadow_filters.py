@@ -16,6 +16,7 @@ from scipy.signal import lfilter
 from two_manifold_ros.adapting.shadow_filters import (
     BaselineError,
     ErrorPair,
+    FilterOptions,
     HandOverSettings,
     LOST_COST,
     make_shadow,
@@ -26,6 +27,7 @@ from two_manifold_ros.adapting.shadow_filters import (
     SILENCE_COST,
     Verdict,
 )
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -331,6 +333,21 @@ def test_from_positions_to_the_verdict() -> None:
     assert test.mean_error == pytest.approx(math.sqrt((1.5**2 + 1.0) / 2), rel=0.05)
 
 
+def test_a_slow_reference_is_interpolated_where_it_is_known_to_be_slow() -> None:
+    truth, ahead = track(1520), np.array(HORIZONS)
+    blocks = []
+    for gap_ns in (0, 3 * 10**9):
+        test = make_test()
+        for tick in range(1500):
+            for side, error in zip(Side, (0.2, 0.1), strict=True):
+                test.observe(side, (1 + tick) * PERIOD, truth[tick + ahead] + [error, 0.0])
+            if tick % RATE_HZ == 0:
+                test.add_reference((1 + tick) * PERIOD, *truth[tick].tolist(), gap_ns)
+        blocks.append(test.blocks)
+    assert blocks[0] == 0
+    assert blocks[1] > 0.8 * 1500 / TICKS_PER_BLOCK
+
+
 def test_predictions_that_come_after_the_truth_are_counted_as_well() -> None:
     """Even if they come so late that most of them belong to the block before."""
     test = make_test(block_s=2.0)
@@ -395,6 +412,17 @@ def begin(incumbent: ModelHead, candidate: ModelHead) -> ShadowFilters:
     shadows = ShadowFilters(make_shadow(incumbent), SHORT)
     shadows.challenge(make_shadow(candidate))
     return shadows
+
+
+def test_a_shadow_filters_as_the_node_does(route_model: TrainedModel) -> None:
+    limits = make_shadow(route_model).filter.limits
+    assert limits == limits_of(route_model)
+    shadow = make_shadow(route_model, FilterOptions(0.2, 1.5, 2.5))
+    assert (shadow.filter.limits.warn_m, shadow.filter.limits.error_m) == (1.5, 2.5)
+    for stamp in (10**9, 11 * 10**8, 105 * 10**7, 13 * 10**8):
+        shadow.filter.push(stamp, np.ones(6))
+    assert shadow.filter.counters['out_of_order'] == 0
+    assert shadow.filter.waiting
 
 
 def follow(shadows: ShadowFilters, recording: Recording, until: float = math.inf) -> None:

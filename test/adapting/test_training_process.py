@@ -60,6 +60,25 @@ def test_it_trains_as_here_and_ctrl_c_does_not_end_it(
     assert not process.is_alive()
 
 
+def test_ctrl_c_while_it_starts_leaves_no_trace(
+    training: TrainingProcess,
+    slot_car_laps: tuple[Recording, Recording],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    training.begin()
+    pid = training.pid
+    assert pid is not None
+    # Python starts for about as long.
+    for _ in range(20):
+        os.kill(pid, signal.SIGINT)
+        sleep(0.01)
+    with pytest.raises(InputError, match=r'^(?!.*ended with status)'):
+        training.train([slot_car_laps[0].between(0.0, 0.5)], SETTINGS)
+    assert (training.pid, capfd.readouterr().err) == (pid, '')
+    # Here it is heard as before.
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def test_a_killed_process_is_told_and_another_one_goes_on(
     training: TrainingProcess, slot_car_laps: tuple[Recording, Recording]
 ) -> None:

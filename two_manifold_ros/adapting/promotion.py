@@ -15,6 +15,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.adapting.shadow_filters import (
+    FilterOptions,
     HandOverSettings,
     make_shadow,
     ShadowFilter,
@@ -153,11 +154,12 @@ class SwapProtocol:
 
 
 class _Running(NamedTuple):
-    """What a filter node runs: a file, and how often it has swapped and the node started."""
+    """What a filter node runs: a file, how often it has swapped and the node started, and how."""
 
     path: str
     swaps: str
     starts: int
+    options: FilterOptions
 
 
 class Notice(NamedTuple):
@@ -218,10 +220,10 @@ class Promotion:
         if self.shadows is not None:
             self.shadows.take(stamp_ns, sample)
 
-    def add_reference(self, stamp_ns: int, x: float, y: float) -> None:
-        """Take a reference position that can be trusted, metres."""
+    def add_reference(self, stamp_ns: int, x: float, y: float, gap_ns: int = 0) -> None:
+        """Take a reference position that can be trusted, metres, see `ShadowFilters`."""
         if self.shadows is not None:
-            self.shadows.add_reference(stamp_ns, x, y)
+            self.shadows.add_reference(stamp_ns, x, y, gap_ns)
 
     def hear(self, status: Mapping[str, str], now_s: float) -> None:
         """Take the diagnostics of the filter node, values by key."""
@@ -231,7 +233,9 @@ class Promotion:
             # Its messages are counted from the start.
             self._starts += received < self._received
             self._received = received
-            self._reported = _Running(status['model'], status['swaps'], self._starts)
+            names = 'reorder_s', 'ellipse_warn_m', 'ellipse_error_m'
+            options = FilterOptions(*(float(status.get(name, '0')) for name in names))
+            self._reported = _Running(status['model'], status['swaps'], self._starts, options)
         self._protocol.hear(status, now_s)
 
     def close(self) -> None:
@@ -332,17 +336,17 @@ class Promotion:
             )
         # What was compared already would be compared until chance lets it win.
         elif shadows.spent and learned is not None and learned is not self._compared:
-            self._challenge(shadows, learned)
+            self._challenge(shadows, learned, known.options)
 
     def _follow(self) -> None:
         """Run a copy of what the filter node runs, which was not chosen here."""
         self._known, self.shadows, self._compared = self._reported, None, None
         self.trouble = ''
         if self._known is not None:
-            path = self._known.path
-            self._job = self._pool.submit(lambda: make_shadow(load_model(path)))
+            path, options = self._known.path, self._known.options
+            self._job = self._pool.submit(lambda: make_shadow(load_model(path), options))
 
-    def _challenge(self, shadows: ShadowFilters, model: ModelHead) -> None:
+    def _challenge(self, shadows: ShadowFilters, model: ModelHead, options: FilterOptions) -> None:
         self._compared = model
         try:
             check_successor(model, shadows.incumbent.model, 'what is being learned')
@@ -351,7 +355,7 @@ class Promotion:
             self.shadows = None
             raise
         # Compiling its loops for the first time takes seconds.
-        self._job = self._pool.submit(make_shadow, model)
+        self._job = self._pool.submit(make_shadow, model, options)
 
     def _settle(self) -> None:
         """Note how a swap has ended."""

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from two_manifold_ros.adapting.references import ReferenceBuffer
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
 
 if TYPE_CHECKING:
@@ -156,8 +157,13 @@ class PairedErrors:
             for waiting in self._waiting:
                 waiting.append((first, second))
 
-    def add_reference(self, stamp_ns: int, x: float, y: float) -> list[ErrorPair]:
-        """Take a newer reference position; return the errors known now, in order of time."""
+    def add_reference(self, stamp_ns: int, x: float, y: float, gap_ns: int = 0) -> list[ErrorPair]:
+        """
+        Take a newer reference position; return the errors known now, in order of time.
+
+        ``gap_ns`` is the longest step that is interpolated of a reference that is slow.
+        """
+        self._reference.max_gap_ns = max(self._max_gap_ns, gap_ns)
         newest_ns = self._reference.newest_ns
         if newest_ns is not None and stamp_ns < newest_ns - self._max_gap_ns:
             self.forget()
@@ -329,11 +335,11 @@ class SequentialTest:
         """Take the predictions (H, 2) of a side, ``None`` if it has no estimate."""
         self._errors.predict(side.value, stamp_ns, positions)
 
-    def add_reference(self, stamp_ns: int, x: float, y: float) -> None:
+    def add_reference(self, stamp_ns: int, x: float, y: float, gap_ns: int = 0) -> None:
         """Take a reference position, metres; one that is not finite is ignored."""
         if not (math.isfinite(x) and math.isfinite(y)):
             return
-        for pair in self._errors.add_reference(stamp_ns, x, y):
+        for pair in self._errors.add_reference(stamp_ns, x, y, gap_ns):
             self._block_at(pair.stamp_ns).add(pair, self.mean_error)
         self._block_at(stamp_ns).baseline.add(x, y)
 
@@ -414,9 +420,26 @@ class ShadowFilter(NamedTuple):
         return [each * self.model.period_ns for each in self.model.horizons]
 
 
-def make_shadow(model: ModelHead) -> ShadowFilter:
-    """Return a model with a filter that is warm and empty."""
-    live = Filter(model)
+class FilterOptions(NamedTuple):
+    """How a filter node filters: parameters of it, in seconds and metres."""
+
+    reorder_s: float = 0.0
+    ellipse_warn_m: float = 0.0
+    ellipse_error_m: float = 0.0
+
+
+DEFAULT_OPTIONS = FilterOptions()
+"""Those of a node of which nothing else is set."""
+
+
+def make_shadow(model: ModelHead, options: FilterOptions = DEFAULT_OPTIONS) -> ShadowFilter:
+    """
+    Return a model with a filter that is warm and empty, and filters as a node with these options.
+
+    Raises `InputError` if the limits of the ellipse do not go with the model.
+    """
+    limits = limits_of(model, options.ellipse_warn_m, options.ellipse_error_m)
+    live = Filter(model, limits=limits, reorder_ns=round(1e9 * options.reorder_s))
     live.warm_up()
     return ShadowFilter(model, live)
 
@@ -474,10 +497,10 @@ class ShadowFilters:
             ticks = self._push(Side.CANDIDATE, self.candidate, stamp_ns, sample)
             self._settling_ticks = max(0, self._settling_ticks - ticks)
 
-    def add_reference(self, stamp_ns: int, x: float, y: float) -> None:
-        """Take a reference position that can be trusted, metres."""
+    def add_reference(self, stamp_ns: int, x: float, y: float, gap_ns: int = 0) -> None:
+        """Take a reference position that can be trusted, metres, see `PairedErrors`."""
         if self.candidate is not None:
-            self.test.add_reference(stamp_ns, x, y)
+            self.test.add_reference(stamp_ns, x, y, gap_ns)
 
     @property
     def errors(self) -> tuple[float, float]:

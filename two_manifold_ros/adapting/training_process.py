@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 import multiprocessing
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 import os
 import signal
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
@@ -118,7 +119,8 @@ class TrainingProcess(Trainer):
                 process = context.Process(
                     target=_work, args=(its, self._method), daemon=True, name='training'
                 )
-                process.start()
+                with _without_interrupts():
+                    process.start()
                 # With a copy of its end here, its death would go unnoticed.
                 its.close()
                 self._process, self._pipe = process, ours
@@ -143,9 +145,25 @@ class TrainingProcess(Trainer):
         )
 
 
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """
+    Hold Ctrl-C back, for this thread and for good for a process that is started from it.
+
+    It goes to the whole group, and a Python that is starting prints a traceback of it.
+    """
+    # Which lets signals through again when it starts.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(pipe: Connection, method: str) -> None:
     """Train what comes through the pipe, after compiling the loops of a method."""
-    # Ctrl-C goes to the whole group, and the parent ends this process.
+    # Which was held back until here; the parent ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError):

@@ -238,7 +238,13 @@ class FilterNode(BackgroundNode):
             self._shared,
             self.is_configuring,
         )
-        leading: dict[str, float | str] = {'model': chosen.model}
+        # Whoever compares models filters as this node does.
+        leading: dict[str, float | str] = {
+            'model': chosen.model,
+            'reorder_s': chosen.reorder_s,
+            'ellipse_warn_m': chosen.ellipse_warn_m,
+            'ellipse_error_m': chosen.ellipse_error_m,
+        }
         if session is not None:
             leading['imu_frame'] = session.model.imu_frame_id
         if swap is not None:

@@ -410,7 +410,13 @@ class Promoter:
         client.listen(lambda told: promotion.hear(told, monotonic()))
         # Guarded, so that no bug in here keeps the session from learning.
         session.on_sample.append(node.guard(promotion.take))
-        session.on_position.append(node.guard(promotion.add_reference))
+        session.on_position.append(
+            node.guard(
+                lambda stamp_ns, x, y: promotion.add_reference(
+                    stamp_ns, x, y, session.learner.reference.gap_ns
+                )
+            )
+        )
         # A hand-over takes a few steps, and between two of them nothing may be waited for.
         node.every(0.2, lambda: self._look(node, session))
 
