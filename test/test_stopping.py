@@ -146,3 +146,13 @@ def test_a_signal_while_text_is_run_does_not_count_as_unhandled(tmp_path: Path) 
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b'')
+
+
+@pytest.mark.parametrize('is_last', [False, True])
+def test_a_signal_after_the_last_block_is_left_unheard(is_last: bool) -> None:
+    heard = []
+    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    with Stopping() as stop:
+        stop.is_last = is_last
+    signal.raise_signal(signal.SIGINT)
+    assert heard == [signal.SIGINT] * (not is_last)

@@ -49,12 +49,15 @@ class Stopping:
         Number of the first signal, 0 if there was none.
     at_once
         Whether a signal is raised.
+    is_last
+        Whether the process ends after the block, so that all signals after it are left unheard.
 
     """
 
     def __init__(self) -> None:
         self.signal = 0
         self.at_once = True
+        self.is_last = False
         self._lost = False
 
     def __enter__(self) -> Self:
@@ -75,7 +78,8 @@ class Stopping:
     ) -> bool:
         for number, handler in self._before.items():
             # Or a second one would end a process with an error that is ending well.
-            signal.signal(number, signal.SIG_IGN if self.signal else handler)
+            over = self.signal or self.is_last
+            signal.signal(number, signal.SIG_IGN if over else handler)
         sys.unraisablehook = self._hook
         # What is raised while a module in C is loaded comes out of it as an error of the import.
         failed = self.signal != 0 and isinstance(error, ImportError)

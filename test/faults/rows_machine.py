@@ -18,7 +18,7 @@ TRIALS = {
         _row(
             'SIGINT, SIGTERM or SIGHUP while a node starts',
             'it ends at once, whatever it is loading',
-            ('ends with status 0', ''),
+            ('ends with status 0, a trainer without a model with that of the signal', ''),
             20.0,
         ),
     ),
@@ -26,7 +26,7 @@ TRIALS = {
         _row(
             'SIGINT, SIGTERM or SIGHUP, twice, while a node works',
             'it ends after the callback it is in; what comes later changes nothing',
-            ('ends with status 0', ''),
+            ('ends with status 0, a trainer without a model with that of the signal', ''),
             20.0,
         ),
     ),

@@ -28,12 +28,13 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.running import run
 from two_manifold_ros.stopping import Stopping
 
-kind = sys.argv[1]
+kind, finishing = sys.argv[1].split(',')
 
 class Learning(Node):
     def __init__(self):
         super().__init__('learning')
         self.exit_status = None
+        self.finished = finishing == 'finished'
         self.create_timer(0.01, self.learn)
         if kind == 'making':
             signal.raise_signal(signal.SIGTERM)
@@ -59,26 +60,29 @@ class Learning(Node):
         print('kept')
 
 with Stopping() as stop:
-    sys.exit(run(Learning, stop, []))
+    sys.exit(run(Learning, stop, [], finishing=finishing != 'never'))
 """
 
 
 @pytest.mark.usefixtures('domain')
 @pytest.mark.parametrize(
-    ('kind', 'status', 'said'),
+    ('kind', 'finishing', 'status', 'said'),
     [
-        ('working', 0, 'half learned\nlearned\nkept\n'),
-        ('ending by itself', 7, 'half learned\nlearned\nkept\n'),
-        ('making', 0, ''),
-        ('declaring', 0, ''),
-        ('refusing', 2, ''),
+        ('working', 'never', 0, 'half learned\nlearned\nkept\n'),
+        ('working', 'unfinished', 130, 'half learned\nlearned\nkept\n'),
+        ('working', 'finished', 0, 'half learned\nlearned\nkept\n'),
+        ('ending by itself', 'unfinished', 7, 'half learned\nlearned\nkept\n'),
+        ('making', 'never', 0, ''),
+        ('declaring', 'never', 0, ''),
+        ('declaring', 'unfinished', 143, ''),
+        ('refusing', 'unfinished', 2, ''),
     ],
 )
 def test_a_signal_ends_it_between_two_callbacks(
-    tmp_path: Path, kind: str, status: int, said: str
+    tmp_path: Path, kind: str, finishing: str, status: int, said: str
 ) -> None:
     (tmp_path / 'program.py').write_text(PROGRAM)
-    command = [sys.executable, str(tmp_path / 'program.py'), kind]
+    command = [sys.executable, str(tmp_path / 'program.py'), f'{kind},{finishing}']
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (status, said), done.stderr
     assert ('no such model' in done.stderr) == (kind == 'refusing')

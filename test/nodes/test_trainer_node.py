@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import signal
 from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING, TypeAlias
 
@@ -162,6 +163,18 @@ def test_a_recording_of_given_length_ends_when_training_begins(
     answer = talk.call(Trigger, 'trainer_node/finish')
     assert not answer.success
     assert 'restart the node' in answer.message
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_one_that_is_ended_without_a_model_says_so_in_its_status(
+    talk: Talk, start: Start, tmp_path: Path, number: signal.Signals
+) -> None:
+    node = start('trainer_node', model=tmp_path / 'm.npz')
+    Health(talk).until_value('cause', 'no_publisher')
+    node.process.send_signal(number)
+    assert 'Traceback' not in node.log()
+    assert node.process.returncode == 128 + number
+    assert not (tmp_path / 'm.npz').exists()
 
 
 def test_slot_car_trains_a_model_without_anybodys_help(

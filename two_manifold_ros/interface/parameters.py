@@ -297,7 +297,8 @@ class TrainerParameters(NodeParameters):
         Seconds in quotes, such as '0.2', to make positions earlier by, or auto for as much as
         gyroscope and accelerometer tell; empty leaves them, and says if they are late.
     exit_when_done
-        Exit after training (status 0, or 1 if it failed) instead of staying up.
+        Exit after training (status 0, or 1 if it failed) instead of staying up. Ended by a signal
+        before there is a model, the status is 128 and its number: 130 after Ctrl-C.
     rate_hz
         Ticks per second of the model; 0 means chosen from the recording.
     window

@@ -23,12 +23,21 @@ NODES = {
 }
 """Class by name of the module and of the executable."""
 
+FINISHING = {'trainer_node'}
+"""
+Nodes that are started for one result: where a signal ends them before, the status says so.
+
+All others run until they are stopped, which is no failure.
+"""
+
 
 def run_node(name: str, args: list[str] | None = None) -> int:
     """Run a node until it ends or is stopped, and return the exit status."""
     one_blas_thread()
     # Loading all of it takes a second, in which a signal may come.
     with Stopping() as stop:
+        # A signal after the end must not change how it ended.
+        stop.is_last = True
         try:
             run = import_module('two_manifold_ros.nodes.running').run
             create = getattr(import_module(f'two_manifold_ros.nodes.{name}'), NODES[name])
@@ -36,8 +45,8 @@ def run_node(name: str, args: list[str] | None = None) -> int:
             # A library that is missing or broken.
             sys.stderr.write(f'{name}: {error}\n')
             return 2
-        return int(run(create, stop, args))
-    return 0
+        return int(run(create, stop, args, finishing=name in FINISHING))
+    return 128 + stop.signal if name in FINISHING and stop.signal else 0
 
 
 def filter_node() -> int:

@@ -107,7 +107,13 @@ def start_middleware(args: list[str] | None) -> None:
         get_logger('two_manifold_ros').warning(each)
 
 
-def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None) -> int:
+def run(
+    create: Callable[[], Any],
+    stop: Stopping,
+    args: list[str] | None = None,
+    *,
+    finishing: bool = False,
+) -> int:
     """
     Create a node, spin it until it or somebody else ends it, and return the exit status.
 
@@ -121,6 +127,9 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
         ones only between two callbacks, so that nothing is left half done.
     args
         Command line, by default the process's own.
+    finishing
+        Whether the node is started for one result, and has an attribute ``finished``: ended by a
+        signal before, the status is 128 and the number of the signal, as a shell has it.
 
     """
     logger = get_logger('two_manifold_ros')
@@ -153,7 +162,10 @@ def run(create: Callable[[], Any], stop: Stopping, args: list[str] | None = None
         if node is not None:
             node.destroy_node()
         try_shutdown()
-    return (node.exit_status if node else None) or 0
+    if node is not None and node.exit_status is not None:
+        return int(node.exit_status)
+    unfinished = finishing and not (node is not None and node.finished)
+    return 128 + stop.signal if unfinished and stop.signal else 0
 
 
 def make_executor() -> Executor:

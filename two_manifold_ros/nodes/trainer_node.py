@@ -167,6 +167,11 @@ class TrainerNode(GuardedNode):
             self._live = LiveTopics(self, chosen.reference_type, ending)
         self.every(0.5, self._on_timer)
 
+    @property
+    def finished(self) -> bool:
+        """Whether the model is written."""
+        return self._job is not None and self._job.model is not None
+
     def destroy_node(self) -> None:
         """End, but not in the middle of the model's file."""
         if self._job is not None:

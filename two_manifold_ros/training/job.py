@@ -117,7 +117,7 @@ class TrainingJob:
             model = train_model(recordings, settings, self._progress)
             with self._writing:
                 save_model(model, path)
-            self.model = model
+                self.model = model
         except InputError as error:
             self.failure = str(error)
         # A thread that dies leaves no trace but what it reports here.
