@@ -78,8 +78,8 @@ class PositionFault:
         Limits of a model that is trained on the faulty drive and scored on a clean one, and of the
         scores of a clean model on a faulty drive; ``None`` where this is not tried.
     updater
-        Largest number of wrong positions that an updater may use, where it has to use all others
-        but the share ``right``; ``None`` where not tried.
+        Largest number of wrong positions that an updater may use; of right ones it may refuse one
+        in fifty, or the share ``right``. ``None`` where not tried.
     of_route
         Whether the route is odd and not its positions: all are right, and a model that is trained
         on it follows the like.
@@ -100,7 +100,7 @@ class PositionFault:
     right: float = 0.0
     trained: Limits | None = Limits()
     evaluated: Limits | None = Limits()
-    updater: int | None = None
+    updater: int | None = 0
     of_route: bool = False
     refused: str = ''
     together: bool = False

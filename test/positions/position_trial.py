@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -93,11 +93,7 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
         complaints += evaluated.complaints(fault.evaluated, 'evaluated')
     updater = None
     if fault.updater is not None:
-        updater, refused = _given_to_updater(faulty.positions, clean)
-        if updater > fault.updater:
-            complaints.append(f'an updater uses {updater} wrong positions')
-        if refused > fault.right * len(faulty.positions.stamps):
-            complaints.append(f'an updater refuses {refused} right positions')
+        updater = _update(fault, faulty, clean, complaints)
     return Outcome(
         fault=fault,
         left_out=int(np.count_nonzero(faulty.positions.left_out)),
@@ -172,10 +168,26 @@ def _beside(score: Evaluation, clean: Evaluation) -> tuple[float, float]:
     return lost, errors[0] / errors[1]
 
 
-def _given_to_updater(stream: PositionStream, clean: CleanDrive) -> tuple[int, int]:
-    """Return how many wrong positions an updater uses, and how many right ones it refuses."""
-    monitor = ReferenceMonitor()
-    rows = zip(stream.stamps.tolist(), stream.positions.tolist(), strict=True)
-    used = np.array([monitor.add(stamp, *position) for stamp, position in rows], dtype=np.bool_)
-    wrong = clean.wrong(stream)
-    return int(np.count_nonzero(used & wrong)), int(np.count_nonzero(~used & ~wrong))
+def _update(
+    fault: PositionFault, faulty: Recording, clean: CleanDrive, complaints: list[str]
+) -> int:
+    """Return how many wrong positions the reference monitor of an updater lets pass."""
+    stream, monitor = faulty.positions, ReferenceMonitor()
+    assert stream is not None
+    assert fault.updater is not None
+    rows = [*zip(stream.stamps.tolist(), *stream.positions.T.tolist(), strict=True)]
+    used = [fix for row in rows if monitor.add(*row) for fix in monitor.taken]
+    wrong = np.zeros(len(rows), dtype=np.bool_) if fault.of_route else clean.wrong(stream)
+    wrongly = {row for row, is_wrong in zip(rows, wrong, strict=True) if is_wrong}
+    count = len(wrongly & {*used})
+    if count > fault.updater:
+        complaints.append(f'an updater uses {count} wrong positions')
+    right = {row[0] for row in {*rows} - wrongly}
+    if len(right - {fix.stamp_ns for fix in used}) > max(0.02, fault.right) * len(right):
+        complaints.append('an updater refuses too many right positions')
+    # Neither is a position of its own; the newest may wait.
+    events = sum(monitor.counters[key] for key in ('moved', 'jumps_back'))
+    counted = sum(monitor.counters.values()) - events
+    if not len(rows) - 1 <= counted <= len(rows):
+        complaints.append(f'an updater counts {counted} of {len(rows)} positions')
+    return count

@@ -50,6 +50,8 @@ PLACES = (
         rule=LEFT_OUT,
         change=first_and_last(100.0),
         says=LEFT,
+        # Nobody knows better until the sixth.
+        updater=5,
     ),
     PositionFault(
         name='three bursts of 0.4 s off by 1 m to 10 m',
@@ -62,6 +64,8 @@ PLACES = (
         rule=LEFT_OUT,
         change=bursts(1, 3.0, 100.0, 100.0),
         says=LEFT,
+        # Of the reference it is known for a second only that it was moved.
+        updater=100,
     ),
     PositionFault(
         name='one second of positions scattered by 30 m',
@@ -75,6 +79,7 @@ PLACES = (
         rule='used, and reported: nobody knows which part is right',
         change=moved_for_good(1.0),
         says=('position_jumps',),
+        updater=1419,
         wrong=1419,
         # Two maps at the same time: no ellipse is small enough to be valid.
         trained=Limits(places=1.4, ellipse=1.4, valid=1.0, error=10.0),
@@ -85,6 +90,7 @@ PLACES = (
         rule='the shorter part is left out: no time of the drive is enough for the way',
         change=moved_for_good(1e5),
         says=LEFT,
+        updater=1419,
         trained=Limits(ellipse=1.2),
     ),
     PositionFault(
@@ -93,6 +99,7 @@ PLACES = (
         'the calibrated ellipses are as large as the errors',
         change=wandering(0.3, 20.0),
         wrong=200,
+        updater=200,
         trained=Limits(ellipse=1.4, error=5.0),
         evaluated=Limits(error=5.0),
     ),
