@@ -546,6 +546,31 @@ def test_positions_of_another_clock_are_counted_and_not_learned() -> None:
     assert learner.known_s > known_s
 
 
+def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned: Learned) -> None:
+    """Wild places and stamps, some before anything is known, and a receiver that is throttled."""
+    drive, learner, told = run(), new_learner(), []
+    for index in range(LEARNED):
+        stamp = int(drive.stamps_ns[index])
+        told += learner.push(stamp, drive.imu[index])
+        x, y = drive.positions[index, :2].tolist()
+        if index % 100 == 2:
+            learner.add_reference(stamp, x + 1e5 if index % 200 == 2 else x - 3.0, y)
+        elif index % 100 == 52:
+            learner.add_reference(stamp + 5 * 10**9, x, y)
+        elif index % 2 == 0 and (index < 350 or index % 6 == 0):
+            learner.add_reference(stamp, x, y)
+    clean, model = learned.learner.model(), learner.model()
+    assert isinstance(clean, RouteModel)
+    assert isinstance(model, RouteModel)
+    assert len(model.route.means) == pytest.approx(len(clean.route.means), rel=0.1)
+    counters = learner.reference.counters
+    # The first wrong place comes before there is anything that it could be held against.
+    assert (counters['jumped'], counters['wild_stamp']) == (6, 7)
+    late = [each for each in told if each.stamp_ns > drive.stamps_ns[450]]
+    assert np.mean([each.valid for each in late]) > 0.9
+    assert np.sqrt(np.mean(errors(late) ** 2)) < 0.1
+
+
 def test_an_imu_with_an_axis_of_nan_is_learned_from() -> None:
     drive, learner, told = run(), new_learner(), []
     for index in range(1000):
