@@ -142,7 +142,8 @@ class ReferenceMonitor:
         self._newest: deque[Fix] = deque(maxlen=NEWEST)
         self._unlearned = 0
         self._reach: Reach | None = None
-        self._gate: JumpGate[Fix] = JumpGate(LEAST_GAP_NS)
+        # Until the rate is known, as for a reference that is slow.
+        self._gate: JumpGate[Fix] = JumpGate(2_000_000_000)
         self._restart()
 
     def _restart(self) -> None:

@@ -269,14 +269,16 @@ class StreamLearner:
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a reference position in metres; return whether it is used."""
         reference, lag_ns = self.reference, self._lag_ns
-        if not self.memory.is_near(stamp_ns):
+        if len(self.memory) and not self.memory.is_near(stamp_ns):
             # A clock that was not set, as of another machine, or there is no sensor.
             reference.counters['far_from_samples'] += 1
             return False
         if not reference.add(stamp_ns, x, y):
             return False
         kept = [fix for fix in reference.taken if self.memory.add_position(*fix)]
-        reference.counters['not_learned'] += len(reference.taken) - len(kept)
+        if len(self.memory):
+            # Before the first sample there is nothing that they could be learned with.
+            reference.counters['not_learned'] += len(reference.taken) - len(kept)
         for score in self._scores():
             score.settle(
                 reference.newest_ns - lag_ns, lambda tick_ns: reference.at(tick_ns + lag_ns)
