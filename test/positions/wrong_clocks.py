@@ -75,6 +75,7 @@ CLOCKS = (
         change=stamped(slice(500, 505), DAY_S),
         says=('position_backward',),
         wrong=5,
+        updater=5,
     ),
     PositionFault(
         name='five positions in a row stamped 20 s ahead',
@@ -82,6 +83,7 @@ CLOCKS = (
         change=stamped(slice(500, 505), 20.0),
         says=('position_backward',),
         wrong=5,
+        updater=5,
     ),
     PositionFault(
         name='every fiftieth position stamped 0',
@@ -95,6 +97,7 @@ CLOCKS = (
         rule='sorted by stamps',
         change=delivered_late(10, 15),
         says=('position_backward',),
+        right=0.11,
     ),
     PositionFault(
         name='all positions stamped 0.3 s late',
@@ -102,6 +105,7 @@ CLOCKS = (
         change=stamped(slice(None), 0.3),
         says=('time_offset',),
         wrong=BY_STAMP,
+        updater=None,
         trained=Limits(ellipse=1.4, error=20.0),
         evaluated=Limits(error=20.0, valid=0.1),
     ),
@@ -111,6 +115,7 @@ CLOCKS = (
         change=stamped(slice(None), -0.3),
         says=('time_offset',),
         wrong=BY_STAMP,
+        updater=None,
         trained=Limits(ellipse=1.4, error=20.0),
         evaluated=Limits(error=20.0, valid=0.1),
     ),
@@ -120,6 +125,7 @@ CLOCKS = (
         change=stamped(slice(None), 3600.0),
         says=('clocks_differ',),
         wrong=BY_STAMP,
+        updater=None,
         evaluated=None,
         refused='no position falls into the time of the IMU',
     ),
@@ -130,6 +136,7 @@ CLOCKS = (
             change=clock_set(0.25, by_s),
             says=('imu_gaps', 'position_gaps'),
             wrong=BY_STAMP,
+            updater=None,
             evaluated=REFILLED,
         )
         for words, by_s in (
@@ -146,6 +153,7 @@ CLOCKS = (
             change=clock_set(0.25, by_s),
             says=('imu_backward', 'position_backward'),
             wrong=BY_STAMP,
+            updater=None,
             evaluated=REFILLED,
         )
         for words, by_s in (('two seconds back', -2.0), ('twelve hours back', -DAY_S / 2))
@@ -156,6 +164,7 @@ CLOCKS = (
         change=clock_set(0.8, DAY_S, both=False),
         says=('positions_missing', 'position_gaps'),
         wrong=BY_STAMP,
+        updater=None,
     ),
     PositionFault(
         name='a pause of two days, recorded on',
@@ -163,6 +172,7 @@ CLOCKS = (
         change=clock_set(0.5, 2 * DAY_S),
         says=('imu_gaps', 'position_gaps'),
         wrong=BY_STAMP,
+        updater=None,
         evaluated=REFILLED,
     ),
 )
