@@ -13,7 +13,7 @@ import numpy as np
 from other_models import small_tpsr
 import pytest
 
-from two_manifold_ros.adapting.prequential import ReferenceMonitor
+from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter

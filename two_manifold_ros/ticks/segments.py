@@ -239,8 +239,19 @@ def median_interval_ns(stamps: Ints) -> int:
 
 
 def usual_gap_ns(stamps: Ints) -> int:
-    """Return what is a gap where no model says it: five median intervals, at least 0.25 s."""
-    return max(250_000_000, 5 * median_interval_ns(stamps))
+    """
+    Return what is a gap where no model says it: five usual intervals, at least 0.25 s.
+
+    The usual one is the median of all, or that of nine in a row where it is longer, as where a
+    stream was slowed down half-way: no gap, nor a wild stamp, lasts for five of nine.
+    """
+    together = 9
+    usual = median_interval_ns(stamps)
+    steps = np.diff(stamps)
+    blocks = steps[: len(steps) // together * together].reshape(-1, together)
+    if len(blocks):
+        usual = max(usual, int(np.median(blocks, axis=1).max()))
+    return max(250_000_000, 5 * usual)
 
 
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:

@@ -1,0 +1,252 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Do what README.md says, word for word, as somebody does who has nothing but a Python.
+
+Run `./run check-release`: a fresh clone of the newest commit, an empty home, no caches. Every
+command of the README is run as it stands there, in its order; `my_bag` is a simulated drive. What
+this machine lacks (`ros2`, `rosdep`, `colcon`) is not run, but the launch files and arguments that
+such a command names have to exist. Links have to lead somewhere, options have to be options, and
+the table of the demo has to be what the demo prints.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+PROGRAMS = (
+    './run',
+    'two-manifold',
+    'pip',
+    'ros2',
+    'colcon',
+    'rosdep',
+    'filter_node',
+    'updater_node',
+)
+"""What a command of the README begins with."""
+DRIVE = 'two-manifold simulate -o my_bag --laps 55 --seed 1'
+"""More than the 300 s that the README trains with."""
+NODE_S = 30.0
+"""How long a node of the README runs before Ctrl-C: it starts, and a second one finds it."""
+PATIENCE_S = 1800.0
+
+
+class Check:
+    """A clone, an empty home, and what was found to be wrong."""
+
+    def __init__(self, place: Path) -> None:
+        self.clone = place / 'two_manifold_ros'
+        self.home = place / 'home'
+        self.home.mkdir()
+        self.wrong: list[str] = []
+        self.nodes: list[subprocess.Popen[str]] = []
+        kept = ('PATH', 'LANG', 'SSL_CERT_FILE', 'PYTHON')
+        self.environment = {name: os.environ[name] for name in kept if name in os.environ}
+        # How pip reaches its index here, which no user has to set.
+        self.environment |= {k: v for k, v in os.environ.items() if k.startswith('PIP_')}
+        self.environment |= {'HOME': str(self.home), 'ROS_DOMAIN_ID': '94'}
+        subprocess.run(['git', 'clone', '--quiet', str(CHECKOUT), str(self.clone)], check=True)
+        shared = CHECKOUT.parent / 'shared'
+        if shared.is_dir():
+            # Tests look for real recordings beside the checkout.
+            (place / 'shared').symlink_to(shared)
+        self.readme = (self.clone / 'README.md').read_text('utf-8')
+
+    def complain(self, what: str) -> None:
+        self.wrong.append(what)
+        print(f'  WRONG: {what}', flush=True)
+
+    def run(self, command: str, **variables: str) -> str:
+        """Run a command in the clone as a shell does, and return what it printed."""
+        print(f'$ {command}', flush=True)
+        begin = time.monotonic()
+        done = subprocess.run(
+            ['sh', '-c', command],
+            cwd=self.clone, env={**self.environment, **variables}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            timeout=PATIENCE_S,
+        )  # fmt: skip
+        print(f'  {time.monotonic() - begin:.0f} s, status {done.returncode}', flush=True)
+        if done.returncode:
+            self.complain(f'{command!r} ended with {done.returncode}')
+            print(done.stdout[-3000:])
+        return done.stdout
+
+    def start(self, command: str) -> None:
+        """Start a node, which has to be there as long as the check."""
+        print(f'$ {command} &', flush=True)
+        with (self.home / f'node{len(self.nodes)}.log').open('w') as log:
+            node = subprocess.Popen(
+                ['sh', '-c', f'exec {command}'],
+                cwd=self.clone, env=self.environment, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
+        self.nodes.append(node)
+        time.sleep(NODE_S)
+        if node.poll() is not None:
+            self.complain(f'{command!r} ended with {node.returncode}')
+
+    def stop_nodes(self) -> None:
+        for number, node in enumerate(self.nodes):
+            if node.poll() is not None:
+                continue
+            node.send_signal(signal.SIGINT)
+            try:
+                status = node.wait(timeout=30.0)
+            except subprocess.TimeoutExpired:
+                node.kill()
+                status = -9
+            said = (self.home / f'node{number}.log').read_text('utf-8')
+            if status or 'Traceback' in said:
+                self.complain(f'{node.args!r} ended with {status} on Ctrl-C:\n{said[-2000:]}')
+
+    def commands(self) -> list[str]:
+        """Return the commands of indented lines, in their order, without comments."""
+        lines = re.findall(r'^ {4,}(\S.*)$', self.readme, re.MULTILINE)
+        parts = [part for line in lines for part in re.sub(r'\s+#.*', '', line).split(' && ')]
+        found = [part.strip() for part in parts if part.split()[0] in PROGRAMS]
+        text = ' '.join(self.readme.split())
+        inline = re.findall(r'`((?:two-manifold|pip install) [^`]+)`', text)
+        return found + [each for each in inline if 'my_bag' in each or '.[' in each]
+
+    def check_links(self) -> None:
+        for link in re.findall(r'\]\(([^)#\s]+)', self.readme):
+            if '://' not in link and not (self.clone / link).exists():
+                self.complain(f'the link {link} leads nowhere')
+
+    def check_launch(self, command: str) -> None:
+        """Check the file and the arguments of `ros2 launch`, and the files that it names."""
+        _, _, package, file, *rest = shlex.split(command)
+        path = self.clone / 'launch' / file
+        if package != 'two_manifold_ros' or not path.is_file():
+            self.complain(f'{command!r}: there is no launch/{file}')
+            return
+        text = path.read_text('utf-8')
+        for name in (each.split(':=')[0] for each in rest):
+            if f"'{name}'" not in text:
+                self.complain(f'{command!r}: {file} has no argument {name}')
+
+    def check_options(self) -> None:
+        """Check that each option in the text is one of some command."""
+        names = self.run('two-manifold --help')
+        commands = re.findall(r'^ {4}(\w+) ', names, re.MULTILINE)
+        helps = [names, *(self.run(f'two-manifold {command} --help') for command in commands)]
+        known = set(re.findall(r'--[a-z][\w-]+', '\n'.join(helps)))
+        known |= {'--ros-args', '--from-paths', '--ignore-src'}
+        for option in sorted(set(re.findall(r'--[a-z][\w-]+', self.readme)) - known):
+            self.complain(f'no command has the option {option}')
+
+    def check_table(self, printed: str) -> None:
+        """Check the table of the demo: every number, up to one in its last digit."""
+        rows = re.findall(r'^ +(\d+ \([\d.]+ s\).*)$', self.readme, re.MULTILINE)
+        if not rows:
+            self.complain('the table of the demo is missing')
+        for row in rows:
+            head = row.split(')')[0] + ')'
+            found = re.findall(rf'^ *({re.escape(head)}.*)$', printed, re.MULTILINE)
+            if not found:
+                self.complain(f'the demo prints no row {head}')
+                continue
+            for ours, theirs in zip(row.split(), found[0].split(), strict=True):
+                if not same_number(ours, theirs):
+                    self.complain(f'row {head}: {ours} in the README, {theirs} in the demo')
+
+    def check_size(self) -> None:
+        """Check what the README says of the size of the environment."""
+        low, high = re.findall(r'\(([\d.]+) to ([\d.]+) GB\)', self.readme)[0]
+        environment = self.clone / '.venv'
+        paths = [path for path in environment.rglob('*') if 'oldest' not in path.parts]
+        files = [path for path in paths if path.is_file() and not path.is_symlink()]
+        size = sum(path.stat().st_size for path in files)
+        if not float(low) - 0.05 <= size / 1e9 <= float(high) + 0.05:
+            self.complain(f'the environment takes {size / 1e9:.2f} GB, not {low} to {high}')
+
+    def check_newest(self, command: str) -> None:
+        """Install with pip what is newest today, in an environment of its own, and train."""
+        python = self.environment.get('PYTHON', 'python3')
+        self.run(f'{python} -m venv newest')
+        path = f'{self.clone}/newest/bin:{self.environment["PATH"]}'
+        self.run(command, PATH=path)
+        self.run('two-manifold train my_bag -o newest.npz --until 60', PATH=path)
+        self.run('two-manifold evaluate newest.npz my_bag --from 60 --until 90', PATH=path)
+
+    def go_through(self) -> None:
+        self.check_links()
+        printed = ''
+        path = self.environment['PATH']
+        for command in dict.fromkeys(self.commands()):
+            program = command.split()[0]
+            if program == './run':
+                self.environment['PATH'] = path
+                said = self.run(command)
+                printed += said if command == './run demo' else ''
+                self.environment['PATH'] = f'{self.clone}/.venv/bin:{path}'
+                self.environment['AMENT_PREFIX_PATH'] = f'{self.clone}/.venv'
+                if not (self.clone / 'my_bag').exists():
+                    self.run(DRIVE)
+            elif program in {'filter_node', 'updater_node'}:
+                self.start(command.replace('$PWD', str(self.clone)))
+            elif command.startswith('ros2 launch'):
+                self.check_launch(command)
+            elif program == 'two-manifold':
+                self.run(command)
+            elif 'train,ros' not in command and program == 'pip' and '.[' in command:
+                self.check_newest(command)
+            elif shutil.which(program, path=path) is None or program == 'pip':
+                print(f'not run here: {command}')
+            else:
+                self.run(command)
+        self.stop_nodes()
+        self.check_options()
+        self.check_table(printed)
+        self.check_size()
+
+
+def same_number(first: str, second: str) -> bool:
+    """Return whether two words are the same, or numbers that differ by one in the last digit."""
+    if first == second:
+        return True
+    try:
+        digits = len(first.partition('.')[2])
+        return abs(float(first) - float(second)) < 1.5 * 10.0**-digits
+    except ValueError:
+        return False
+
+
+def main() -> int:
+    """Return 0 if the README is true."""
+    dirty = subprocess.run(
+        ['git', 'status', '--porcelain'],
+        cwd=CHECKOUT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    if dirty:
+        print('Uncommitted changes are not checked:', *dirty.splitlines(), sep='\n  ')
+    with tempfile.TemporaryDirectory() as folder:
+        check = Check(Path(folder))
+        try:
+            check.go_through()
+        finally:
+            for node in check.nodes:
+                if node.poll() is None:
+                    node.kill()
+    print(
+        f'{len(check.wrong)} things in the README are not true' if check.wrong else 'All is true'
+    )
+    for each in check.wrong:
+        print(f'  {each}')
+    return int(bool(check.wrong))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
