@@ -1,10 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Folders, libraries and networks that are missing."""
+"""Folders and networks that are missing."""
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -16,12 +15,10 @@ if TYPE_CHECKING:
 UNSET = {'HOME': None, 'ROS_HOME': None, 'ROS_LOG_DIR': None}
 READ_ONLY = 'mount -t tmpfs -o ro tmpfs /mnt'
 FULL = 'mount -t tmpfs -o size=4k tmpfs /mnt; dd if=/dev/zero of=/mnt/full 2>/dev/null || :'
-MISSING = "raise ModuleNotFoundError('no numba', name='numba')"
-BROKEN = "raise SystemError('no init')"
 
 
 def in_poor_surroundings(machine: Machine) -> tuple[float, ...]:
-    """Start nodes that lack folders, numba and networks."""
+    """Start nodes that lack folders and networks."""
     lonely = machine.node(
         'filter_node',
         in_namespaces('n', ''),
@@ -72,12 +69,3 @@ def in_poor_surroundings(machine: Machine) -> tuple[float, ...]:
         assert node.ended() == 0, node.said
         assert 'Traceback' not in node.said, node.said
     return (0.0,) * 5
-
-
-def _numba(machine: Machine, name: str, program: str) -> dict[str, str | None]:
-    """Return what makes Python find another numba."""
-    folder = machine.folder / name
-    folder.mkdir()
-    (folder / 'numba.py').write_text(program)
-    paths = [str(folder), os.environ.get('PYTHONPATH', '')]
-    return {'PYTHONPATH': os.pathsep.join(filter(None, paths))}

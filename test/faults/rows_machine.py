@@ -79,9 +79,9 @@ TRIALS = {
             ('"No log file is written"', ''),
         ),
         _row(
-            'numba is missing or broken',
-            'the node works with NumPy and says why',
-            ('"since numba is"', ''),
+            'no place for compiled code: read-only home',
+            'the node compiles its loops at each start and says so',
+            ('"Loops are compiled again"', ''),
         ),
         _row(
             'no network interface but loopback',
