@@ -242,8 +242,21 @@ class _Kept:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function when it is first called, or take it from disk."""
-    fast: Any = numba.njit(fastmath=set(FASTMATH))(function)
+    """Compile a function when Python first calls it, or take it from disk."""
+    return _compiled(function, no_cfunc_wrapper=True)
+
+
+def subroutine(function: Function) -> Function:
+    """
+    Compile a function when a compiled one calls it: Python cannot.
+
+    What turns the arguments of Python into arrays takes half of the time that a compilation takes.
+    """
+    return _compiled(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def _compiled(function: Function, **options: Any) -> Function:  # noqa: ANN401 - numba's
+    fast: Any = numba.njit(fastmath=set(FASTMATH), **options)(function)
     # With NUMBA_DISABLE_JIT, for debuggers, it is the function itself.
     if fast is not function:
         fast._cache = _Kept(function)  # noqa: SLF001 - what its enable_caching() sets

@@ -33,9 +33,8 @@ from two_manifold_ros.route.route import (
 from two_manifold_ros.route.updating import (
     follow_offsets,
     mean_state,
-    predict,
+    step,
     sum_targets,
-    update,
 )
 
 if TYPE_CHECKING:
@@ -227,8 +226,8 @@ class RouteBelief:
         """
         # As a row of another array it would be compiled for once more.
         observation = np.ascontiguousarray(observation)
-        evidence, self._count = update(
-            observation - self.offsets.applied, self._age == 0, self._filled, self._known,
+        evidence, self._count, _ = step(
+            observation - self.offsets.applied, True, self._age == 0, self._filled, self._known,
             self._sight, self._route.tick_lengths, self._count, self.elsewhere,
         )  # fmt: skip
         if not evidence > 0.0:
@@ -243,9 +242,10 @@ class RouteBelief:
         """Predict by some ticks without observations: slow means are unknown after them."""
         for _ in range(ticks):
             # Nothing measures how paces change.
-            self._count, self.elsewhere = predict(
-                self._filled, self._known, self._no_lengths, 0.0, self._count, self.elsewhere
-            )
+            _, self._count, self.elsewhere = step(
+                self.offsets.applied, False, False, self._filled, self._known, self._sight,
+                self._no_lengths, self._count, self.elsewhere,
+            )  # fmt: skip
             reached = np.flatnonzero(self._reached)
             self._count = len(reached)
             self._active[: self._count] = reached

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial import cKDTree
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.recordings.excursions import sustained_speed, unexplained_steps
 
 if TYPE_CHECKING:
@@ -395,7 +395,7 @@ def _nearby_cells(cells: Ints) -> Ints:
     return near
 
 
-@compiled
+@subroutine
 def _misfit(
     nodes: Floats, headings: Floats, lengths: Floats, i: int, o: int, side: float
 ) -> float:
@@ -411,7 +411,7 @@ def _misfit(
     return float(along + across)
 
 
-@compiled
+@subroutine
 def _find_ahead(
     nodes: Floats, headings: Floats, lengths: Floats, i: int, current: int, ways: Ints,
     opened: Ints, front: Ints, radius: float,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import subroutine
 from two_manifold_ros.route.route import LIMITS, OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
 from two_manifold_ros.typing import Bools, Floats, Indices
 
@@ -62,7 +62,7 @@ new one; sharpness; pace_spread; tempered log-likelihoods of standing, and of do
 """
 
 
-@compiled
+@subroutine
 def _next_pace(
     h: int, pace: float, variance: float, change: float, fastest: float, dynamics: Dynamics
 ) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def _next_pace(
     return min(max(after, 0.0), LIMITS.fastest), variance
 
 
-@compiled
+@subroutine
 def move(
     cells: Cells, found: Found, ways: Ways, tick_lengths: Floats, dynamics: Dynamics,
     moved: Floats, count: int,
@@ -139,7 +139,7 @@ def move(
     return met
 
 
-@compiled
+@subroutine
 def _restart(
     moved: Floats, order: Indices, exchanges: Floats, jumps: Floats, sums: Floats, jumped: Floats,
     moving: float, elsewhere: float, count: int,
@@ -160,7 +160,7 @@ def _restart(
     return elsewhere
 
 
-@compiled
+@subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     cells: Cells, order: Indices, moved: Floats, changes: Changes, sums: Floats, jumped: Floats,
     spread: float, halts: float, moving: float, elsewhere: float, count: int,
@@ -242,7 +242,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     return float(elsewhere)
 
 
-@compiled
+@subroutine
 def measure(
     cells: Cells, order: Indices, looks: Looks, whitened: Floats, newest: Floats,
     likelihood: Likelihood, logs: Floats, count: int,
@@ -311,7 +311,7 @@ def measure(
     return float(largest)
 
 
-@compiled
+@subroutine
 def _weigh_unreached(
     cells: Cells, reached: Bools, looks: Looks, newest: Floats, likelihood: Likelihood,
     jumped: Floats, distances: Floats, highest: float, shift: float, evidence: float,
@@ -345,7 +345,7 @@ def _weigh_unreached(
     return evidence
 
 
-@compiled
+@subroutine
 def weigh(
     cells: Cells, found: Found, looks: Looks, newest: Floats, likelihood: Likelihood,
     logs: Floats, jumped: Floats, distances: Floats, totals: Floats, shift: float,
@@ -391,7 +391,7 @@ def weigh(
     return evidence, _normalise(chances, reached, active, totals, evidence, least)
 
 
-@compiled
+@subroutine
 def _normalise(
     chances: Floats, reached: Bools, active: Indices, totals: Floats, evidence: float, least: float
 ) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.route.route import LIMITS, OFF, ON, OWN_PACE, STANDS
 from two_manifold_ros.route.steps import (
     Cells,
@@ -91,7 +91,7 @@ def take_features(
         features[len(gains) * channels + k] = observation[k]
 
 
-@compiled
+@subroutine
 def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
     """Fill the product (f,) of the inverse root (f, f) of a covariance and features (f,)."""
     for i in range(len(whitened)):
@@ -158,7 +158,7 @@ def follow_offsets(
         applied[k] = beyond * offsets[k]
 
 
-@compiled
+@subroutine
 def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
     """Sum over all places alike: certainly off the route, all that is known is the route."""
     for i in range(len(targets)):
@@ -239,7 +239,7 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
         sums[c, 1, 0] = sums[c, 0, 1]
 
 
-@compiled
+@subroutine
 def take_densities(stack: Stack, observation: Floats, features: Floats) -> None:
     """Fill the log-densities of a stack at an observation (d,) after slow means (m,)."""
     slopes, offsets, roots, levels, tails, apart, logs = stack
@@ -258,7 +258,7 @@ def take_densities(stack: Stack, observation: Floats, features: Floats) -> None:
         logs[n] = levels[n] - 0.5 * freedom * math.log1p(square / tails[n])
 
 
-@compiled
+@subroutine
 def log_placeless(
     placeless: Placeless, observation: Floats, means: Floats, persistence: float, sharpness: float,
     first: bool,
@@ -301,51 +301,56 @@ def log_placeless(
 
 
 @compiled
-def predict(
-    filled: Filled, known: Known, tick_lengths: Floats, forward: float, count: int,
-    elsewhere: float,
-) -> tuple[int, float]:  # fmt: skip
+def step(
+    observation: Floats, observed: bool, first: bool, filled: Filled, known: Known, sight: Sight,
+    tick_lengths: Floats, count: int, elsewhere: float,
+) -> tuple[float, int, float]:  # fmt: skip
     """
-    Predict by a tick at a ``forward`` acceleration, m/s^2.
+    Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
-    ``tick_lengths`` (P,) are zeros where nothing measures how paces change, ``count`` is the
-    number of active places. Returns how many are reached, and the probability of being at none.
+    One function for both: compiled on its own, the prediction takes half a second more.
+
+    Parameters
+    ----------
+    first
+        Whether the observation is the first of a drive.
+    tick_lengths : (P,)
+        Zeros where nothing measures how paces change.
+    count, elsewhere
+        Number of active places, and the probability of being at none.
+
+    Returns
+    -------
+    evidence
+        Mean likelihood over the largest of all; 0 where nothing is left, and the arrays are no
+        belief any more, and of a tick that was not observed.
+    count, elsewhere
+        Active places, or those that a prediction reaches; the predicted probability of being at
+        none.
+
     """
-    cells, found, room, carry, _, _ = filled
-    moved, _, _, jumped, sums = room
-    ways, changes, numbers = known[1], known[2], known[4]
+    cells, found, room, carry, totals, state = filled
+    placeless, ways, changes, looks, numbers, states = known
+    moved, logs, distances, jumped, sums = room
+    gains, slow_means, features, whitening, whitened, new_whitening, newest, forward_of = sight
     each, spread, kept, gained, own_gained, trust, usual_change = numbers[:7]
-    resting, halts, moving = carry
+    resting, halting, moving = carry
+    forward, persistence, new_level, halts, mistakable, tail, freedom, sharpness = numbers[7:15]
+    if observed:
+        take_features(observation, gains, slow_means, features, first)
+        for k in range(len(observation)):
+            forward += forward_of[k] * observation[k]
+        if not abs(forward) <= LIMITS.largest_pull:
+            forward = resting
+    else:
+        forward = 0.0
     dynamics = (each, kept, gained, own_gained, trust, usual_change, forward, resting)
     count = move(cells, found, ways, tick_lengths, dynamics, moved, count)
     elsewhere = switch(
-        cells, found[2], moved, changes, sums, jumped, spread, halts, moving, elsewhere, count
+        cells, found[2], moved, changes, sums, jumped, spread, halting, moving, elsewhere, count
     )
-    return count, elsewhere
-
-
-@compiled
-def update(
-    observation: Floats, first: bool, filled: Filled, known: Known, sight: Sight,
-    tick_lengths: Floats, count: int, elsewhere: float,
-) -> tuple[float, int]:  # fmt: skip
-    """
-    Predict by a tick and update with its observation (d,), the ``first`` of a drive or not.
-
-    Returns the mean likelihood over the largest of all, 0 where nothing is left and the arrays are
-    no belief any more; and the number of active places.
-    """
-    cells, found, room, carry, totals, state = filled
-    placeless, _, _, looks, numbers, states = known
-    gains, slow_means, features, whitening, whitened, new_whitening, newest, forward_of = sight
-    spread, resting = numbers[1], carry[0]
-    forward, persistence, new_level, halts, mistakable, tail, freedom, sharpness = numbers[7:15]
-    take_features(observation, gains, slow_means, features, first)
-    for k in range(len(observation)):
-        forward += forward_of[k] * observation[k]
-    if not abs(forward) <= LIMITS.largest_pull:
-        forward = resting
-    count, elsewhere = predict(filled, known, tick_lengths, forward, count, elsewhere)
+    if not observed:
+        return 0.0, count, elsewhere
     means = features[: len(features) - len(observation)]
     stands, anything, lasting, moves_by = log_placeless(
         placeless, observation, means, persistence, sharpness, first
@@ -355,7 +360,6 @@ def update(
     likelihood = (tail, freedom, lasting + new_level, sharpness, spread, stands, anything)
     whiten(whitening, features, whitened)
     whiten(new_whitening, observation, newest)
-    _, logs, distances, jumped, _ = room
     shift = measure(cells, found[2], looks, whitened, newest, likelihood, logs, count)
     evidence, count = weigh(
         cells, found, looks, newest, likelihood, logs, jumped, distances, totals, shift,
@@ -365,4 +369,4 @@ def update(
     resting += totals[STANDS] * persistence * (forward - resting)
     carry[0] = resting
     mean_state(cells[0], found[0][:count], states, state)
-    return evidence, count
+    return evidence, count, elsewhere
