@@ -36,8 +36,6 @@ WINDOWS = (150, 600)
 RATE_HZ = 10.0
 STEPS = 1_500
 ROUTE_WINDOW = 60
-FEW_STEPS = 300
-"""Of the NumPy forms."""
 
 
 def make_model(window: int, method: str) -> tuple[TrainedModel, Floats]:

@@ -158,13 +158,21 @@ class Check:
             if not found:
                 self.complain(f'the demo prints no row {head}')
                 continue
-            for ours, theirs in zip(row.split(), found[0].split(), strict=True):
+            words = row.split(), found[0].split()
+            if len(words[0]) != len(words[1]):
+                self.complain(f'row {head} has other columns in the README than in the demo')
+                continue
+            for ours, theirs in zip(*words, strict=True):
                 if not same_number(ours, theirs):
                     self.complain(f'row {head}: {ours} in the README, {theirs} in the demo')
 
     def check_size(self) -> None:
         """Check what the README says of the size of the environment."""
-        low, high = re.findall(r'\(([\d.]+) to ([\d.]+) GB\)', self.readme)[0]
+        said = re.search(r'\(([\d.]+) to ([\d.]+) GB\)', self.readme)
+        if said is None:
+            self.complain('the size of the environment is not given as (A to B GB)')
+            return
+        low, high = said.groups()
         environment = self.clone / '.venv'
         paths = [path for path in environment.rglob('*') if 'oldest' not in path.parts]
         files = [path for path in paths if path.is_file() and not path.is_symlink()]
@@ -187,14 +195,14 @@ class Check:
         path = self.environment['PATH']
         for command in dict.fromkeys(self.commands()):
             program = command.split()[0]
+            if 'my_bag' in command and not (self.clone / 'my_bag').exists():
+                self.run(DRIVE)
             if program == './run':
                 self.environment['PATH'] = path
                 said = self.run(command)
                 printed += said if command == './run demo' else ''
                 self.environment['PATH'] = f'{self.clone}/.venv/bin:{path}'
                 self.environment['AMENT_PREFIX_PATH'] = f'{self.clone}/.venv'
-                if not (self.clone / 'my_bag').exists():
-                    self.run(DRIVE)
             elif program in {'filter_node', 'updater_node'}:
                 self.start(command.replace('$PWD', str(self.clone)))
             elif command.startswith('ros2 launch'):
@@ -214,9 +222,11 @@ class Check:
 
 
 def same_number(first: str, second: str) -> bool:
-    """Return whether two words are the same, or numbers that differ by one in the last digit."""
+    """Return whether two words are the same, or decimals that differ by one in the last digit."""
     if first == second:
         return True
+    if '.' not in first:
+        return False
     try:
         digits = len(first.partition('.')[2])
         return abs(float(first) - float(second)) < 1.5 * 10.0**-digits

@@ -161,12 +161,40 @@ def test_where_nothing_can_be_kept_safely_it_says_so_once_and_compiles(
 def test_a_folder_inside_one_that_others_can_replace_is_refused(tmp_path: Path) -> None:
     (tmp_path / 'open').mkdir()
     open_folder(tmp_path / 'open' / 'ours')
-    (tmp_path / 'open').chmod(0o770)
+    (tmp_path / 'open').chmod(0o777)
     with pytest.raises(OSError, match='other users could write'):
         open_folder(tmp_path / 'open' / 'ours')
     # As in /tmp: there nobody can replace what is somebody else's.
     (tmp_path / 'open').chmod(0o1777)
     open_folder(tmp_path / 'open' / 'ours')
+
+
+def test_a_user_whose_umask_lets_the_group_write_has_a_cache(tmp_path: Path) -> None:
+    """As on Ubuntu, in a home where nothing has been kept before."""
+    program = f'import os; os.umask(0o002)\n{LITTLE}'
+    done = python(program, tmp_path / 'home' / '.cache' / 'two_manifold_ros')
+    assert done.stdout.split() == ['2.0', 'True'], done.stderr
+
+
+def test_a_group_of_one_user_is_no_other_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'cache').mkdir()
+    (tmp_path / 'cache').chmod(0o775)
+    monkeypatch.setattr(compilation, '_is_private_group', lambda _: True)
+    open_folder(tmp_path / 'cache' / 'ours')
+    monkeypatch.setattr(compilation, '_is_private_group', lambda _: False)
+    with pytest.raises(OSError, match='other users could write'):
+        open_folder(tmp_path / 'cache' / 'ours')
+
+
+def test_a_link_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'own').mkdir(mode=0o700)
+    (tmp_path / 'link').symlink_to(tmp_path / 'own')
+    monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path / 'link'))
+    folder = compilation.Store().folder
+    assert folder is not None
+    assert folder.is_relative_to(tmp_path / 'own')
 
 
 def test_a_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,14 +240,16 @@ def test_only_the_folders_used_last_are_kept(
 ) -> None:
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
     for age in range(GENERATIONS + 2):
-        place = tmp_path / 'compiled' / f'older{age}'
+        place = tmp_path / 'compiled' / f'{age:024x}'
         place.mkdir(parents=True, mode=0o700)
         os.utime(place, (1e9 - age, 1e9 - age))
     (tmp_path / 'compiled').chmod(0o700)
+    (tmp_path / 'compiled' / 'of somebody else').mkdir()
     folder = compilation.Store().folder
     assert folder is not None
-    kept = {path.name for path in folder.parent.iterdir()}
-    assert kept == {folder.name} | {f'older{age}' for age in range(GENERATIONS - 1)}
+    kept = {path.name for path in folder.parent.iterdir()} - {'of somebody else'}
+    assert kept == {folder.name} | {f'{age:024x}' for age in range(GENERATIONS - 1)}
+    assert (folder.parent / 'of somebody else').is_dir()
 
 
 def test_the_folder_is_where_the_system_wants_it(

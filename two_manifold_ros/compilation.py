@@ -16,12 +16,15 @@ fastmath set that keeps NaN and infinity visible.
 from __future__ import annotations
 
 from contextlib import suppress
+import grp
 import hashlib
 import logging
 import os
 from pathlib import Path
 import pickle
 import platform
+import pwd
+import re
 import shutil
 import stat
 import sys
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 try:
+    import llvmlite
     from llvmlite import binding
     import numba
     from numba.core.compiler import CompileResult
@@ -91,7 +95,7 @@ def digest_of(package: Path) -> str:
         digest.update(path.read_bytes())
     triple, cpu, features = numba.core.registry.cpu_target.target_context.codegen().magic_tuple()
     options = sorted(item for item in os.environ.items() if item[0].startswith('NUMBA_'))
-    libraries = numba.__version__, binding.llvm_version_info
+    libraries = numba.__version__, llvmlite.__version__, binding.llvm_version_info
     machine = triple, cpu, features, platform.machine(), sys.version, libraries, options
     digest.update(repr(machine).encode())
     return digest.hexdigest()[:24]
@@ -107,26 +111,52 @@ def open_folder(folder: Path) -> None:
         If it cannot be made or read, or if another user could write to it or replace it.
 
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for place in (folder, *folder.resolve().parents):
+    # Whether it may be used is known before anything is made, and by whom.
+    made = [place for place in (folder, *folder.parents) if place.exists()]
+    _check_private(made[0], *made[0].parents)
+    # One by one: parents that mkdir() makes on the way get the umask, by which on Ubuntu the group
+    # could write to them.
+    for place in reversed([each for each in (folder, *folder.parents) if each not in made]):
+        place.mkdir(mode=0o700)
+    _check_private(folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = f'{folder} cannot be written to, remove it or set TWO_MANIFOLD_CACHE'
+        raise OSError(msg)
+
+
+def _check_private(*places: Path) -> None:
+    """Raise ``OSError`` if another user could write to one of some folders."""
+    for place in places:
         status = place.stat()
-        others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        others = status.st_mode & stat.S_IWOTH
+        if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid):
+            others = stat.S_IWGRP
         # In a folder with the sticky bit, as /tmp, nobody can replace what is another user's.
-        if place != folder and status.st_mode & stat.S_ISVTX:
+        if others and status.st_mode & stat.S_ISVTX:
             others = 0
         if others or status.st_uid not in {0, os.geteuid()}:
-            msg = f"other users could write to {place}, do 'chmod go-w' or set TWO_MANIFOLD_CACHE"
+            msg = (
+                f'other users could write to {place}, which holds code that this one would run: '
+                'set TWO_MANIFOLD_CACHE to a folder of its own'
+            )
             raise OSError(msg)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        msg = f'{folder} cannot be written to'
-        raise OSError(msg)
+
+
+def _is_private_group(number: int) -> bool:
+    """Return whether a group is that of this user alone, as Debian makes one for each user."""
+    try:
+        group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}
 
 
 def _remove_older(folder: Path) -> None:
     """Remove all but the folders that were used last."""
     with suppress(OSError):
-        others = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-        for other in others[GENERATIONS:]:
+        ours = [path for path in folder.iterdir() if re.fullmatch('[0-9a-f]{24}', path.name)]
+        ours.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for other in ours[GENERATIONS:]:
             shutil.rmtree(other, ignore_errors=True)
 
 
@@ -151,7 +181,8 @@ class Store:
             self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
             return
         try:
-            folder = base / 'compiled' / digest_of(Path(__file__).parent)
+            # Resolved, so that what is checked is what is used, whoever owns a link on the way.
+            folder = base.resolve() / 'compiled' / digest_of(Path(__file__).parent)
             open_folder(folder)
             os.utime(folder)
             self.folder = folder
@@ -184,8 +215,13 @@ class Store:
         if self.folder is None:
             return None
         try:
-            content = (self.folder / name).read_bytes()
+            with (self.folder / name).open('rb') as file:
+                content = file.read()
+                owner = os.fstat(file.fileno()).st_uid
         except OSError:
+            return None
+        # One that another user has left there, when the folder was open to all.
+        if owner not in {0, os.geteuid()}:
             return None
         checksum, payload = content[:32], content[32:]
         return payload if hashlib.sha256(payload).digest() == checksum else None
@@ -238,7 +274,7 @@ class _Kept:
         """Do nothing: it is always on."""
 
     def flush(self) -> None:
-        """Do nothing: an old file is replaced by the next one."""
+        """Do nothing: a file is replaced when its signature is compiled again."""
 
 
 def compiled(function: Function) -> Function:

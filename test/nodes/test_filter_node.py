@@ -55,7 +55,7 @@ def test_publishes_exactly_what_replay_computes(
     heard = {topic: talk.listen(kind, topic) for topic, kind in KINDS.items()}
     imu = connect(talk, health)
     send(talk, imu, messages(drive))
-    # Both sides have to compute alike: without numba, which this process may have loaded.
+    # In a process of its own, which takes its loops from disk as the node does.
     with ProcessPoolExecutor(1, get_context('spawn')) as another:
         wanted = another.submit(expected, drive, model_path).result()
     for topic, kind in KINDS.items():

@@ -175,7 +175,7 @@ def test_the_faults_need_no_lint_and_write_their_page(machine: Machine) -> None:
     assert machine.run('faults', '-k', 'one two').returncode == 0
     assert machine.steps() == ['tools']
     asked = machine.notes.read_text().splitlines()[-1]
-    pages = '--faults-page docs/faults.md --positions-page docs/position_faults.md'
+    pages = '--faults-page=docs/faults.md --positions-page=docs/position_faults.md'
     assert asked.endswith(f'{pages} -k one two test/faults test/positions')
 
 

@@ -92,6 +92,8 @@ class Player:
         self._imu = talk.publisher(Imu, f'{place}/imu')
         talk.until(lambda: all(self._status.values()), 'the first word of both nodes')
         talk.until(lambda: self._imu.get_subscription_count() == len(NODES), 'both nodes')
+        # Until then they are being configured, and have no state of a filter.
+        talk.until(lambda: all(self._numbers(name)['status'] >= 0 for name in NODES), 'a state')
         self.first_words = {name: self._numbers(name) for name in NODES}
         self._rehearse()
 

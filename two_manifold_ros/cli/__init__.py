@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The commands of `two-manifold`, and the demo.
+The commands of `two-manifold`.
 
 Begin with `main`; each sub-command is a file.
 """

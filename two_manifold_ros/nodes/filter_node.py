@@ -89,7 +89,8 @@ class FilterNode(BackgroundNode):
         self._trouble = ''
 
     def give_up(self, reason: str) -> None:
-        """Log and report why the node is not configured."""
+        """Log and report why the node is not configured, and undo what was completed of it."""
+        self._unconfigure('')
         name = self.get_fully_qualified_name()
         self._trouble = (
             f'{reason.rstrip(".")}. A change takes effect once the node is configured '

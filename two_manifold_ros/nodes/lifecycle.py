@@ -29,7 +29,7 @@ SHUTDOWNS = {
     Transition.TRANSITION_ACTIVE_SHUTDOWN,
 }
 LOOK_S = 0.02
-"""How often to look whether a thread has ended: a configured node is late by half of this."""
+"""How often to look whether a thread has ended: on average a transition ends half of it late."""
 
 
 class Work:
@@ -47,7 +47,7 @@ class Work:
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.made: Any = None
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self._make = make
         # A daemon, so that a signal ends the node while it loads.
         self._thread = Thread(target=self._run, daemon=True, name='configuring')
@@ -61,8 +61,8 @@ class Work:
     def _run(self) -> None:
         try:
             self.made = self._make()
-        # Raised again where it is heard of.
-        except Exception as error:  # noqa: BLE001 - see above
+        # Nobody else ever hears of it.
+        except BaseException as error:  # noqa: BLE001 - reported where the transition ends
             self.error = error
 
 
@@ -141,7 +141,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
         if work is not None and work.done:
             self._end(work.made, work.error)
 
-    def _end(self, made: Any, error: Exception | None) -> None:  # noqa: ANN401 - as above
+    def _end(self, made: Any, error: BaseException | None) -> None:  # noqa: ANN401 - as above
         """End the transition with what was made, or with why it could not be."""
         if error is None:
             try:

@@ -107,7 +107,7 @@ def fit_channels(
 
 
 def possible(values: Floats) -> Bools:
-    """Return which numbers a sensor or a place on earth may have, in any unit."""
+    """Return which numbers a sensor may give, in any unit."""
     return np.asarray(np.abs(values) <= 1e9)
 
 
@@ -270,7 +270,8 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     if stream is None or not len(stamps):
         return result
     judged = judge_stamps(stream.stamps, usual_gap_ns(stream.stamps))
-    known = np.delete(np.arange(len(stream.stamps)), judged.wild)
+    # One without a stamp is none.
+    known = np.setdiff1d(np.flatnonzero(stream.stamps > 0), judged.wild)
     jumps = np.flatnonzero(np.diff(stream.stamps[known]) < -JUMP_BACK_NS) + 1
     for part in np.split(known, jumps):
         usable = part[stream.usable[part]]
