@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.inspection.timing import advancing, listed, measure_timing, Stretch
+from two_manifold_ros.ticks.segments import usual_gap_ns
 
 MS = 1_000_000
 START = 1_700_000_000 * 10**9
@@ -43,6 +44,28 @@ def test_a_gap_is_long_in_seconds_and_in_intervals() -> None:
     assert measure_timing(START + slow, START).gaps == (Stretch(0.8, 0.6),)
 
 
+def test_what_is_a_gap_is_one_rule_for_inspection_and_training() -> None:
+    throttled = START + np.cumsum([20] * 500 + [500] * 100) * MS
+    timing = measure_timing(throttled, START)
+    assert timing.gap_s == usual_gap_ns(throttled) / 1e9 == 2.5
+    assert timing.gaps == ()
+    paused = START + np.cumsum([20] * 500 + [500] * 100 + [3000, 500]) * MS
+    assert measure_timing(paused, START).gaps == (Stretch(60.0, 3.0),)
+
+
+def test_stamps_that_say_no_time_make_no_gap_longer() -> None:
+    stamps = START + np.arange(300) * 20 * MS
+    stamps[1::2] = 0
+    assert measure_timing(stamps, START).gap_s == 0.25
+
+
+def test_a_late_stamp_leaves_no_gap() -> None:
+    stamps = START + np.arange(300) * 20 * MS
+    late = np.arange(300)
+    late[::10] += 15
+    assert measure_timing(stamps[np.argsort(late, kind='stable')], START).gaps == ()
+
+
 def test_gaps_are_not_jitter() -> None:
     stamps = START + np.cumsum([10] * 50 + [5000] + [10] * 50) * MS
     assert measure_timing(stamps, START).jitter_std_s == pytest.approx(0.0, abs=1e-12)
@@ -53,6 +76,8 @@ def test_wrong_stamps_are_counted() -> None:
     stamps = np.append(stamps, [0, 0])
     timing = measure_timing(stamps, START)
     assert (timing.duplicates, timing.backward, timing.zero) == (3, 2, 2)
+    timing = measure_timing(np.append(stamps, -5), START)
+    assert timing.zero == 3
 
 
 def test_a_single_message_has_no_rate() -> None:

@@ -88,9 +88,13 @@ class Timing:
     histogram
         Intervals that are neither zero nor negative.
     gaps
-        Intervals above a quarter of a second and above five median intervals.
+        Intervals above ``gap_s`` between stamps that are later than all before them.
+    gap_s
+        Longest interval that is no gap, seconds: that of `usual_gap_ns`, by which training judges
+        the stamps as well.
     duplicates, backward, zero
-        Stamps equal to the one before, less than the one before, and zero; wild ones left out.
+        Stamps equal to the one before, less than the one before, and zero or negative; wild ones
+        left out.
     wild
         Stamps from which no other goes on, the first and the last among them.
     apart
@@ -107,20 +111,12 @@ class Timing:
     jitter_p99_s: float
     histogram: tuple[Bar, ...]
     gaps: tuple[Stretch, ...]
+    gap_s: float
     duplicates: int
     backward: int
     zero: int
     wild: int = 0
     apart: int = 0
-
-    @property
-    def gap_s(self) -> float:
-        """Intervals longer than this are gaps, seconds."""
-        return _gap_s(1 / self.rate_hz if self.rate_hz else 0.0)
-
-
-def _gap_s(median_s: float) -> float:
-    return max(0.25, 5 * median_s)
 
 
 def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
@@ -129,7 +125,8 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
 
     Times are from the origin on, the first IMU stamp.
     """
-    judged = judge_stamps(stamps, usual_gap_ns(stamps))
+    gap_ns = usual_gap_ns(stamps)
+    judged = judge_stamps(stamps, gap_ns)
     course = judged.main_course()
     # Late stamps and copies say how even the stream is, those of other times do not.
     wild = np.append(judged.kept[: judged.first_is_alone], judged.wild)
@@ -139,12 +136,13 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
     used, steps = stamps[present], np.diff(np.delete(stamps, wild))
     earliest, latest = (used.min(), used.max()) if len(used) else (origin_ns, origin_ns)
     intervals = np.diff(used)
-    forward = intervals > 0
-    intervals = intervals[forward] / 1e9
+    intervals = intervals[intervals > 0] / 1e9
     median = float(np.median(intervals)) if len(intervals) else 0.0
-    is_gap = intervals > _gap_s(median)
-    regular = intervals[~is_gap]
-    starts = (used[:-1][forward][is_gap] - origin_ns) / 1e9
+    regular = intervals[intervals <= gap_ns / 1e9]
+    # From a late stamp to the next one it is as long as it was late, and nothing is missing.
+    ordered = stamps[course]
+    before = np.flatnonzero(np.diff(ordered) > gap_ns)
+    starts, lengths = (ordered[before] - origin_ns) / 1e9, np.diff(ordered)[before] / 1e9
     return Timing(
         count=len(stamps),
         start_s=float(earliest - origin_ns) / 1e9,
@@ -153,10 +151,11 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
         jitter_std_s=float(regular.std()) if len(regular) else 0.0,
         jitter_p99_s=float(np.quantile(abs(regular - median), 0.99)) if len(regular) else 0.0,
         histogram=_histogram(intervals, median),
-        gaps=tuple(map(Stretch, starts.tolist(), intervals[is_gap].tolist())),
+        gaps=tuple(map(Stretch, starts.tolist(), lengths.tolist())),
+        gap_s=gap_ns / 1e9,
         duplicates=int((steps == 0).sum()),
         backward=int((steps < 0).sum()),
-        zero=int((stamps == 0).sum()),
+        zero=int((stamps <= 0).sum()),
         wild=len(wild),
         apart=len(judged.kept) + len(judged.wild) - len(wild) - int(course.sum()),
     )
@@ -214,8 +213,8 @@ def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding
     if timing.zero:
         yield warning(
             f'{code}_zero',
-            f'{timing.zero} {word} stamps are zero: these messages are left out; have the '
-            f'driver stamp them, or try --use-receive-time.',
+            f'{timing.zero} {word} stamps are zero or negative: these messages are left out; '
+            f'have the driver stamp them, or try --use-receive-time.',
         )
     if timing.duplicates:
         yield info(

@@ -96,7 +96,7 @@ def _first_that_goes_on(stamps: Ints) -> int:
     """Return the first of (N,) stamps that no gap follows, else the first but zeros, or 0."""
     present = stamps[stamps > 0]
     steps = np.abs(np.diff(present))
-    # What ``inspect`` calls a gap; a wild stamp is off by more.
+    # What is a gap where a stream keeps its rate (`usual_gap_ns`); a wild stamp is off by more.
     usual = float(np.median(steps[steps > 0])) if steps.any() else 0.0
     goes_on = np.flatnonzero(steps <= max(250_000_000, 5 * usual))
     return int(present[goes_on[0] if len(goes_on) else 0]) if len(present) else 0

@@ -243,9 +243,11 @@ def usual_gap_ns(stamps: Ints) -> int:
     Return what is a gap where no model says it: five usual intervals, at least 0.25 s.
 
     The usual one is the median of all, or that of nine in a row where it is longer, as where a
-    stream was slowed down half-way: no gap, nor a wild stamp, lasts for five of nine.
+    stream was slowed down half-way: no gap, nor a wild stamp, lasts for five of nine. Stamps that
+    are zero or negative say no time.
     """
     together = 9
+    stamps = stamps[stamps > 0]
     usual = median_interval_ns(stamps)
     steps = np.diff(stamps)
     blocks = steps[: len(steps) // together * together].reshape(-1, together)
