@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.adapting.references import ReferenceBuffer, ReferenceMonitor
+from two_manifold_ros.recordings.excursions import FARTHEST_M, usable_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +84,13 @@ def test_positions_are_interpolated_but_not_across_a_gap() -> None:
     follow(gate, 70, 5)
     assert gate.at(START + 60 * STEP) is None
     assert gate.at(START + 72 * STEP) is not None
+
+
+@pytest.mark.parametrize('share', [0.99, 1.01])
+def test_what_is_on_earth_is_one_rule_for_updating_and_training(share: float) -> None:
+    gate, x = ReferenceMonitor(), share * FARTHEST_M
+    assert gate.add(START, x, 0.0) == usable_places(np.array([[x, 0.0]]))[0] == (share < 1.0)
+    assert gate.counters['out_of_range'] == (share > 1.0)
 
 
 def test_what_cannot_be_used_is_counted_under_its_cause() -> None:

@@ -48,6 +48,14 @@ def test_one_glitch_is_left_out_and_nothing_else(metres: float, row: int) -> Non
     assert left_out(stamps, places) == [row]
 
 
+@pytest.mark.parametrize('none', [0, -1, -(10**18)])
+def test_a_stamp_that_says_no_time_cuts_no_drive(none: int) -> None:
+    stamps, places = drive()
+    stamps[::10] = none
+    places[500:520, 1] += 2.0
+    assert left_out(stamps, places) == [row for row in range(500, 520) if row % 10]
+
+
 @pytest.mark.parametrize('noise_m', [0.0, 0.01, 0.1])
 @pytest.mark.parametrize('rate_hz', [1.0, 5.0, 25.0, 100.0])
 def test_of_a_clean_drive_nothing_is_left_out(rate_hz: float, noise_m: float) -> None:

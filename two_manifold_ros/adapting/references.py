@@ -12,7 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.recordings.excursions import measure_reach, SPEEDS
+from two_manifold_ros.recordings.excursions import FARTHEST_M, measure_reach, SPEEDS
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, JumpGate, StampRule, Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ three wrong positions of a 1 Hz receiver that agree pass up to 100 m away instea
 
 LEAST_GAP_NS = 250_000_000
 """Step between two positions across which they are interpolated at any rate, as in training."""
+
+MOVED_NS = 1_000_000_000
+"""
+How long positions elsewhere have to follow each other until the reference counts as moved.
+
+A burst of wrong positions that is shorter is refused, and the rest of a longer one is used; after
+a real move the right ones of so much time are lost. Of a slow reference it is at least `gap_ns`.
+"""
 
 RELEARNED = 20
 """Positions after which the reach is learned again; the rate is that of as many steps."""
@@ -113,13 +121,16 @@ class ReferenceMonitor:
     reference becomes, it is known after a while. A position that is farther away waits. If one
     after it can be reached again, those that waited were wrong. If three or more that wait
     follow each other, as fast as the drive or by an acceleration that a vehicle can have, they are
-    believed: at once, and all of them, if such an acceleration leads to them, because the vehicle
-    drives faster than it ever did; and else after a second, as from then on the reference was
-    moved, or the vehicle was. Nothing is interpolated between the old place and the new.
+    believed in one of two cases:
 
-    Refused are, too, stamps that are zero, double, late or wild, and positions that are not finite
-    or farther away than the earth is large. A stamp that goes back by more than those of samples
-    may, which the next one goes on from, restarts the monitor.
+    * Faster than ever: such an acceleration leads to them from the last positions that were used.
+      All of them are used at once, and the drive may be as fast from then on.
+    * Moved: they last for ``MOVED_NS``. The reference was moved, or the vehicle was. Positions are
+      used from the newest on, and nothing is interpolated between the old place and the new.
+
+    Refused are, too, stamps that are zero or negative, double, late or wild, and positions
+    that are not finite or farther away than the earth is large. A stamp that goes back by more
+    than those of samples may, which the next one goes on from, restarts the monitor.
 
     Attributes
     ----------
@@ -167,11 +178,10 @@ class ReferenceMonitor:
 
     def add(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a position in metres; return whether it, or one that waited, is used: ``taken``."""
-        farthest_m = 1e8
         self.taken = []
         if not (math.isfinite(x) and math.isfinite(y)):
             self.counters['non_finite'] += 1
-        elif max(abs(x), abs(y)) > farthest_m:
+        elif max(abs(x), abs(y)) > FARTHEST_M:
             self.counters['out_of_range'] += 1
         else:
             for _, fix in self._gate.push(stamp_ns, Fix(stamp_ns, x, y), self.counters):
@@ -211,7 +221,7 @@ class ReferenceMonitor:
             )
             for each in believed:
                 self._use(each)
-        elif lasts_ns >= max(1_000_000_000, self.gap_ns):
+        elif lasts_ns >= max(MOVED_NS, self.gap_ns):
             self.counters['jumped'] -= 1
             self.counters['moved'] += 1
             self._buffer.clear()

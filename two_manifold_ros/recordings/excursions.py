@@ -20,6 +20,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
+FARTHEST_M = 1e8
+"""
+Farthest from the origin that a coordinate may be, metres: more is nowhere on earth.
+
+It is two and a half times the way around the earth, and five times the largest coordinate of a map
+projection: with less, some map would be refused; with more, broken numbers would pass.
+"""
+
 LATE_NS = 500_000_000
 """By how much a message may be late: where stamps go back by more, the clock was set back."""
 
@@ -27,9 +35,10 @@ SPEEDS = 2.0
 """
 Times the fastest driving that a step may be fast.
 
-Stamps that are late by up to an interval double the speed of a step. On 21 recordings of others
-steps of clean positions reach 0.96 of what may be (with ``TREMBLES``), those that are none 1.08 to
-2.3; half as much would take driving for jumps, and twice as much would miss most of these seven.
+Stamps that are late by up to an interval double the speed of a step. On 21 recordings of others,
+steps of clean positions reach 0.96 of the limit, which `Reach` gives with ``TREMBLES``; the seven
+wrong steps exceed it 1.08 to 2.3 times. Half as much would take driving for jumps, and twice as
+much would miss most of these seven.
 """
 
 TREMBLES = 10.0
@@ -94,7 +103,7 @@ class Reach:
 
 def usable_places(positions: Floats) -> Bools:
     """Return which of (M, 2) positions, metres, are finite and somewhere on earth: (M,)."""
-    return np.asarray((np.abs(positions) <= 1e9).all(axis=1))
+    return np.asarray((np.abs(positions) <= FARTHEST_M).all(axis=1))
 
 
 def explained(stamps: Ints, positions: Floats) -> Bools:
@@ -199,7 +208,7 @@ class _Drive:
 
 def _drives(stamps: Ints, positions: Floats, usable: Bools) -> list[_Drive]:
     """Return the parts in which the clock did not go back, sorted by stamps."""
-    rows = np.flatnonzero(usable & (stamps != 0))
+    rows = np.flatnonzero(usable & (stamps > 0))
     parts = np.split(rows, np.flatnonzero(np.diff(stamps[rows]) < -LATE_NS) + 1)
     drives = []
     for part in parts:

@@ -105,8 +105,8 @@ def set_apart(recordings: Sequence[Recording]) -> list[Recording]:
         shift = 10**15 * (1 + index) - imu.first_stamp
 
         def shifted(stamps: Ints, shift: int = shift) -> Ints:
-            # A stamp of zero says that there is none.
-            return np.where(stamps == 0, 0, stamps + shift)
+            # A stamp that is zero or negative says no time.
+            return np.where(stamps <= 0, 0, stamps + shift)
 
         if positions is not None:
             positions = replace(positions, stamps=shifted(positions.stamps))
