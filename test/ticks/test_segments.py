@@ -285,6 +285,16 @@ def test_what_no_speed_explains_is_not_interpolated() -> None:
     np.testing.assert_allclose(found[:, 1], 0.0)
 
 
+@pytest.mark.parametrize('none', [0, -1])
+def test_positions_are_interpolated_across_one_without_a_stamp(none: int) -> None:
+    stamps = START_NS + PERIOD_NS * np.arange(200)
+    places = np.stack([np.arange(200.0), np.zeros(200)], axis=1)
+    asked = stamps.copy()
+    stamps[50:150:20] = none
+    found = positions_at(PositionStream('/pose', 'map', '', stamps, places), asked)
+    np.testing.assert_allclose(found, places)
+
+
 def test_places_are_on_earth() -> None:
     places = np.array([[0.0, 6.4e6], [1e300, 0.0], [0.0, -np.inf], [np.nan, 0.0], [-1e7, 1e7]])
     assert usable_places(places).tolist() == [True, False, False, False, True]

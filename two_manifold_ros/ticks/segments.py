@@ -264,16 +264,19 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     -------
     (T, 2)
         NaN before the first, after the last, and inside holes of more than three usual intervals
-        (at least 0.25 s), see `holes`. A position with a wild stamp is none. Where the clock
-        jumped back, a stamp stands for two moments: NaN if the vehicle was then at two places.
+        (at least 0.25 s), see `holes`. A position whose stamp is wild or not above zero is none.
+        Where the clock jumped back, a stamp stands for two moments: NaN if the vehicle was then at
+        two places.
 
     """
     result = np.full((len(stamps), 2), np.nan)
     if stream is None or not len(stamps):
         return result
     judged = judge_stamps(stream.stamps, usual_gap_ns(stream.stamps))
-    # One without a stamp is none.
-    known = np.setdiff1d(np.flatnonzero(stream.stamps > 0), judged.wild)
+    # A stamp that says no time is no clock that was set back, which would end a part.
+    says_time = stream.stamps > 0
+    says_time[judged.wild] = False
+    known = np.flatnonzero(says_time)
     jumps = np.flatnonzero(np.diff(stream.stamps[known]) < -JUMP_BACK_NS) + 1
     for part in np.split(known, jumps):
         usable = part[stream.usable[part]]
