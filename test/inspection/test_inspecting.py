@@ -110,7 +110,7 @@ def test_absurd_values_are_counted_by_channel_and_spoil_nothing(drive: Drive) ->
 @pytest.mark.parametrize(
     ('change', 'expected'),
     [
-        (put(10, 0), {'imu_zero', 'imu_backward'}),
+        (put(10, 0), {'imu_zero'}),
         (put(0, 0), {'imu_zero'}),
         (lambda stamps: put(10, stamps[9])(stamps), {'imu_duplicates'}),
         (lambda stamps: put([10, 11], stamps[[11, 10]])(stamps), {'imu_backward'}),
@@ -131,6 +131,10 @@ def test_faults_of_the_stamps(
     timing = inspect_recording(recording).imu.timing
     assert timing.start_s == pytest.approx(0.0, abs=0.1)
     assert timing.duration_s == pytest.approx(48.0, abs=0.1)
+
+
+def test_a_stamp_of_zero_is_no_clock_that_was_set_back(drive: Drive) -> None:
+    assert codes(with_stamps(drive(), put([10, 500, 501], 0))) == {'imu_zero'}
 
 
 def test_a_gap_is_placed(drive: Drive) -> None:

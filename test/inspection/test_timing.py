@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.inspection.timing import advancing, listed, measure_timing, Stretch
-from two_manifold_ros.ticks.segments import usual_gap_ns
+from two_manifold_ros.ticks.segments import holes, usual_gap_ns
 
 MS = 1_000_000
 START = 1_700_000_000 * 10**9
@@ -53,6 +53,13 @@ def test_what_is_a_gap_is_one_rule_for_inspection_and_training() -> None:
     assert measure_timing(paused, START).gaps == (Stretch(60.0, 3.0),)
 
 
+def test_gaps_of_what_is_interpolated_are_the_holes_of_training() -> None:
+    steps = np.random.default_rng(0).exponential(400 * MS, size=200).astype(np.int64) + MS
+    timing = measure_timing(START + np.append(0, np.cumsum(steps)), START, interpolated=True)
+    assert len(timing.gaps) == np.count_nonzero(holes(steps)) > 0
+    assert measure_timing(START + np.arange(1) * MS, START, interpolated=True).gaps == ()
+
+
 def test_stamps_that_say_no_time_make_no_gap_longer() -> None:
     stamps = START + np.arange(300) * 20 * MS
     stamps[1::2] = 0
@@ -75,7 +82,7 @@ def test_wrong_stamps_are_counted() -> None:
     stamps = START + np.array([0, 10, 10, 20, 15, 30, 30, 40]) * MS
     stamps = np.append(stamps, [0, 0])
     timing = measure_timing(stamps, START)
-    assert (timing.duplicates, timing.backward, timing.zero) == (3, 2, 2)
+    assert (timing.duplicates, timing.backward, timing.zero) == (2, 1, 2)
     timing = measure_timing(np.append(stamps, -5), START)
     assert timing.zero == 3
 

@@ -20,6 +20,7 @@ from two_manifold_ros.inspection.motion import (
 from two_manifold_ros.inspection.timing import advancing, info, measure_timing, Stretch, warning
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.ticks.segments import holes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.motion import Jump, Laps, Together
     from two_manifold_ros.inspection.timing import Finding, Timing
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     """Measure positions against the IMU of one recording, each with at least one message."""
     origin_ns = imu.first_stamp
     finite = np.isfinite(positions.positions).all(axis=1)
-    timing = measure_timing(positions.stamps, origin_ns)
+    timing = measure_timing(positions.stamps, origin_ns, interpolated=True)
     seconds, points = usable_positions(positions, imu)
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
     both = put_together(positions, imu)
@@ -125,7 +126,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         timing=timing,
         not_finite=int((~finite).sum()),
         absurd=int((finite & ~usable_places(positions.positions)).sum()),
-        coverage=_coverage(seconds, imu_seconds, timing.gap_s),
+        coverage=_coverage(seconds, imu_seconds),
         longest_hole=_longest_hole(seconds, imu_seconds, timing.gap_s),
         extent_m=_extent(points),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
@@ -137,22 +138,31 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     )
 
 
-def _coverage(seconds: Floats, imu_seconds: Floats, gap_s: float) -> float:
-    """Return the share of IMU samples that lie between two positions with no gap between."""
+def _holes(seconds: Floats) -> Bools:
+    """Return across which steps (M - 1,) between increasing seconds training knows no place."""
+    steps = np.round(np.diff(seconds) * 1e9).astype(np.int64)
+    return holes(steps) if len(steps) else np.zeros(0, dtype=np.bool_)
+
+
+def _coverage(seconds: Floats, imu_seconds: Floats) -> float:
+    """Return the share of IMU samples that lie between two positions with no hole between."""
     after = np.searchsorted(seconds, imu_seconds)
     inside = (after > 0) & (after < len(seconds))
-    steps = np.diff(seconds)
-    covered = steps[after[inside] - 1] <= gap_s
+    covered = ~_holes(seconds)[after[inside] - 1]
     return float(covered.sum()) / len(imu_seconds)
 
 
 def _longest_hole(seconds: Floats, imu_seconds: Floats, gap_s: float) -> Stretch | None:
     """Return the longest stretch without positions from the first IMU sample to the last."""
     first, last = imu_seconds[0], imu_seconds[-1]
-    edges = np.concatenate([[first], seconds[(seconds > first) & (seconds < last)], [last]])
+    known = seconds[(seconds > first) & (seconds < last)]
+    edges = np.concatenate([[first], known, [last]])
     steps = np.diff(edges)
-    longest = int(np.argmax(steps))
-    if steps[longest] <= gap_s:
+    # Before the first position and after the last one nothing is interpolated.
+    empty = steps > gap_s
+    empty[1:-1] = _holes(known)
+    longest = int(np.argmax(np.where(empty, steps, 0.0)))
+    if not empty[longest]:
         return None
     return Stretch(float(edges[longest]), float(steps[longest]))
 

@@ -9,7 +9,7 @@ from typing import Literal, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.ticks.segments import usual_gap_ns
+from two_manifold_ros.ticks.segments import holes, usual_gap_ns
 from two_manifold_ros.ticks.stamps import judge_stamps
 
 if TYPE_CHECKING:
@@ -88,13 +88,14 @@ class Timing:
     histogram
         Intervals that are neither zero nor negative.
     gaps
-        Intervals above ``gap_s`` between stamps that are later than all before them.
+        Intervals above ``gap_s`` between stamps that are later than all before them; of positions
+        those across which training does not interpolate, see `holes`.
     gap_s
         Longest interval that is no gap, seconds: that of `usual_gap_ns`, by which training judges
         the stamps as well.
     duplicates, backward, zero
-        Stamps equal to the one before, less than the one before, and zero or negative; wild ones
-        left out.
+        Stamps equal to the one before, less than the one before, and zero or negative. Wild ones
+        are none of these, and for the first two those of ``zero`` are left out.
     wild
         Stamps from which no other goes on, the first and the last among them.
     apart
@@ -119,11 +120,12 @@ class Timing:
     apart: int = 0
 
 
-def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
+def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) -> Timing:
     """
     Measure the stamps (N,) of a stream, nanoseconds, in the order received.
 
-    Times are from the origin on, the first IMU stamp.
+    Times are from the origin on, the first IMU stamp. What is ``interpolated``, as positions are,
+    has gaps where training leaves `holes`.
     """
     gap_ns = usual_gap_ns(stamps)
     judged = judge_stamps(stamps, gap_ns)
@@ -133,7 +135,9 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
     present = stamps > 0
     present[wild] = False
     present[judged.kept] = course[judged.kept]
-    used, steps = stamps[present], np.diff(np.delete(stamps, wild))
+    used = stamps[present]
+    # A stamp that says no time is no step, back to zero and forth again.
+    steps = np.diff(np.delete(stamps, np.append(wild, np.flatnonzero(stamps <= 0))))
     earliest, latest = (used.min(), used.max()) if len(used) else (origin_ns, origin_ns)
     intervals = np.diff(used)
     intervals = intervals[intervals > 0] / 1e9
@@ -141,8 +145,9 @@ def measure_timing(stamps: Ints, origin_ns: int) -> Timing:
     regular = intervals[intervals <= gap_ns / 1e9]
     # From a late stamp to the next one it is as long as it was late, and nothing is missing.
     ordered = stamps[course]
-    before = np.flatnonzero(np.diff(ordered) > gap_ns)
-    starts, lengths = (ordered[before] - origin_ns) / 1e9, np.diff(ordered)[before] / 1e9
+    later = np.diff(ordered)
+    is_gap = holes(later) if interpolated and len(later) else later > gap_ns
+    starts, lengths = (ordered[:-1][is_gap] - origin_ns) / 1e9, later[is_gap] / 1e9
     return Timing(
         count=len(stamps),
         start_s=float(earliest - origin_ns) / 1e9,
