@@ -67,8 +67,8 @@ class PositionFault:
     change
         Makes the faulty drive of the clean one; the generator has a seed of its own.
     says
-        Codes of findings of `inspect` that it has to give beside those of the clean drive; those
-        that are warnings are what `train` prints as well.
+        Codes of findings of `inspect` that it has to give beside those of the clean drive, and of
+        nothing else may it warn; those that are warnings are what `train` prints as well.
     wrong
         Largest number of wrong positions that may stay in the drive; infinite where all are by
         their stamps.

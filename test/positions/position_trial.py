@@ -79,9 +79,7 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
     faulty = _changed(fault, clean.train)
     assert faulty.positions is not None
     complaints: list[str] = []
-    missing = set(fault.says) - (codes_of(faulty) - clean.codes)
-    if missing:
-        complaints.append(f'inspect does not give {", ".join(sorted(missing))}')
+    complaints += _wrongly_said(fault, faulty, clean)
     complaints += _wrongly_left(fault, faulty.positions, clean)
     trained = _train(fault, faulty, clean, complaints)
     evaluated = None
@@ -103,6 +101,20 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
         updater=updater,
         complaints=tuple(complaints),
     )
+
+
+def _wrongly_said(fault: PositionFault, faulty: Recording, clean: CleanDrive) -> Iterator[str]:
+    """Yield which findings `inspect` lacks, and of what it warns that the row does not name."""
+    findings = inspect_recording(faulty).findings
+    new = {
+        finding.code: finding.severity for finding in findings if finding.code not in clean.codes
+    }
+    missing = {*fault.says} - {*new}
+    if missing:
+        yield f'inspect does not give {", ".join(sorted(missing))}'
+    false = {code for code, severity in new.items() if severity == 'warning'} - {*fault.says}
+    if false:
+        yield f'inspect warns of {", ".join(sorted(false))}'
 
 
 def _wrongly_left(

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clock_changes import unstamped
+from position_fault import PositionFault
 from position_rows import POSITION_FAULTS
 from position_trial import try_fault
 from positions_page import HEAD, stated
 import pytest
 
 if TYPE_CHECKING:
-    from position_fault import Outcome, PositionFault
+    from position_fault import Outcome
     from position_trial import CleanDrive
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'position_faults.md'
@@ -26,6 +29,30 @@ def test_position_fault(
     outcome = try_fault(fault, clean)
     assert outcome.complaints == ()
     position_outcomes[fault.name] = outcome
+
+
+@pytest.mark.parametrize(
+    ('says', 'complaints'),
+    [
+        (('position_zero',), ()),
+        ((), ('inspect warns of position_zero',)),
+        (('position_zero', 'no_laps'), ('inspect does not give no_laps',)),
+    ],
+)
+def test_a_row_names_what_inspect_warns_of(
+    says: tuple[str, ...], complaints: tuple[str, ...], clean: CleanDrive
+) -> None:
+    fault = PositionFault(
+        name='one position stamped 0',
+        rule='',
+        change=unstamped(slice(500, 501)),
+        says=says,
+        wrong=math.inf,
+        trained=None,
+        evaluated=None,
+        updater=None,
+    )
+    assert try_fault(fault, clean).complaints == complaints
 
 
 def test_the_page_is_that_of_the_rows(request: pytest.FixtureRequest) -> None:

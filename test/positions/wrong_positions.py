@@ -89,7 +89,7 @@ PLACES = (
         name='localisation moved for good by 100 km',
         rule='the shorter part is left out: no time of the drive is enough for the way',
         change=moved_for_good(1e5),
-        says=LEFT,
+        says=(*LEFT, 'positions_missing'),
         updater=1419,
         trained=Limits(ellipse=1.2),
     ),
@@ -158,6 +158,8 @@ PLACES = (
         name='positions at 10 Hz, each given five times',
         rule='what is given again is no position of its own, nor a stop',
         change=repeated(5),
+        # Each is given for 0.1 s, so that they are late by half of that.
+        says=('time_offset',),
         updater=0,
     ),
     PositionFault(
