@@ -171,9 +171,9 @@ PLACES = (
         updater=0,
     ),
     PositionFault(
-        name='a route on a line, back and forth',
-        rule='learned, with covariances of a centimetre across; near its ends, where the car'
-        ' seems to stand, estimates are withheld',
+        name='a loop seen from its side: positions on a line',
+        rule='learned, with a variance across the line that is not zero; estimates are withheld'
+        ' (`off_route`), as one place looks like two',
         change=on_a_line,
         of_route=True,
         # A projection of the track, at whose ends the car seems to stand.
