@@ -53,8 +53,10 @@ class Check:
         self.nodes: list[subprocess.Popen[str]] = []
         kept = ('PATH', 'LANG', 'SSL_CERT_FILE', 'PYTHON')
         self.environment = {name: os.environ[name] for name in kept if name in os.environ}
-        # How pip reaches its index here, which no user has to set.
-        self.environment |= {k: v for k, v in os.environ.items() if k.startswith('PIP_')}
+        # How pip reaches its index, and what older BLAS libraries need on this processor, are of
+        # the machine: without the latter the oldest NumPy crashes on some.
+        ours = tuple(name for name in os.environ if name.startswith(('PIP_', 'OPENBLAS_')))
+        self.environment |= {name: os.environ[name] for name in ours}
         self.environment |= {'HOME': str(self.home), 'ROS_DOMAIN_ID': '94'}
         subprocess.run(['git', 'clone', '--quiet', str(CHECKOUT), str(self.clone)], check=True)
         shared = CHECKOUT.parent / 'shared'
