@@ -188,6 +188,11 @@ class Store:
             self.folder = folder
         except OSError as error:
             self.trouble = str(error)
+            if error.strerror:
+                self.trouble = (
+                    f'no folder for them can be made in {base} ({error.strerror}), set '
+                    'TWO_MANIFOLD_CACHE to one that can'
+                )
             return
         _remove_older(folder.parent)
 

@@ -15,6 +15,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ros_talk import CHECKOUT
 
+from two_manifold_ros.nodes.__main__ import NODES, run_node
 from two_manifold_ros.nodes.running import log_trouble, network_trouble
 
 if TYPE_CHECKING:
@@ -134,3 +135,17 @@ def test_an_interface_that_is_gone_is_passed_over(monkeypatch: pytest.MonkeyPatc
     assert network_trouble() == ''
     monkeypatch.setattr(socket, 'if_nameindex', lambda: [(99, 'gone')])
     assert 'ip link set lo up' in network_trouble()
+
+
+@pytest.mark.parametrize('name', NODES)
+def test_every_node_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_node(name, [name, '--help']) == 0
+    assert f'usage: {name} --ros-args' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('wrong', ['--version', 'model.npz', '-p'])
+def test_arguments_of_no_node_are_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_node('filter_node', ['filter_node', wrong, '--ros-args', '-p', 'model:=m']) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert wrong in line
+    assert '--ros-args' in line

@@ -9,6 +9,7 @@ Importing this loads neither NumPy nor ROS, so that signals and threads are sett
 from __future__ import annotations
 
 from importlib import import_module
+import itertools
 import sys
 
 from two_manifold_ros.errors import InputError
@@ -31,8 +32,27 @@ All others run until they are stopped, which is no failure.
 """
 
 
+HELP = """\
+usage: {name} --ros-args -p NAME:=VALUE ... -r FROM:=TO ... --params-file FILE
+
+Parameters are described in docs/parameters.md, and topics and services in docs/topics.md.
+"""
+
+
 def run_node(name: str, args: list[str] | None = None) -> int:
     """Run a node until it ends or is stopped, and return the exit status."""
+    given = list(
+        itertools.takewhile('--ros-args'.__ne__, (sys.argv if args is None else args)[1:])
+    )
+    if {'-h', '--help'} & set(given):
+        sys.stdout.write(HELP.format(name=name))
+        return 0
+    if given:
+        sys.stderr.write(
+            f'{name}: {given[0]!r} is no argument of a node: parameters and remappings follow '
+            f'--ros-args, see {name} --help\n'
+        )
+        return 2
     one_blas_thread()
     # Loading all of it takes a second, in which a signal may come.
     with Stopping() as stop:
@@ -74,7 +94,7 @@ def main() -> int:
     if len(sys.argv) < 2 or sys.argv[1] not in NODES:
         sys.stderr.write(f'usage: python -m two_manifold_ros.nodes {{{",".join(NODES)}}} ...\n')
         return 2
-    return run_node(sys.argv[1])
+    return run_node(sys.argv[1], sys.argv[1:])
 
 
 if __name__ == '__main__':
