@@ -208,7 +208,7 @@ def test_a_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def full(*_: object, **__: object) -> None:
         raise OSError(28, 'No space left on device')
 
-    monkeypatch.setattr(compilation.tempfile, 'NamedTemporaryFile', full)
+    monkeypatch.setattr(Path, 'write_bytes', full)
     store.write('other', b'payload')
     assert 'No space left' in store.trouble
     assert store.folder is None

@@ -28,7 +28,6 @@ import re
 import shutil
 import stat
 import sys
-import tempfile
 from typing import Any, TYPE_CHECKING, TypeVar
 
 from two_manifold_ros.errors import InputError
@@ -176,6 +175,7 @@ class Store:
     def __init__(self) -> None:
         self.folder: Path | None = None
         self.trouble = ''
+        self._warned = False
         base = cache_folder()
         if base is None:
             self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
@@ -199,21 +199,19 @@ class Store:
     def write(self, name: str, payload: bytes) -> None:
         """Write a file whole or not at all; where it cannot be written, none is from now on."""
         if self.folder is not None:
+            file = self.folder / f'.{name}.{os.getpid()}'
             try:
-                with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
-                    file.write(hashlib.sha256(payload).digest() + payload)
-                Path(file.name).replace(self.folder / name)
+                file.write_bytes(hashlib.sha256(payload).digest() + payload)
+                file.replace(self.folder / name)
             except OSError as error:
-                with suppress(OSError, UnboundLocalError):
-                    Path(file.name).unlink()
+                with suppress(OSError):
+                    file.unlink()
                 self.folder, self.trouble = None, str(error)
         if self.folder is None and not self._warned:
             self._warned = True
             logging.getLogger('two_manifold_ros').warning(
                 'Loops are compiled again by every process, which takes seconds: %s.', self.trouble
             )
-
-    _warned = False
 
     def read(self, name: str) -> bytes | None:
         """Return what was written, if it is there and whole."""
