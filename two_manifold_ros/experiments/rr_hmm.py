@@ -14,7 +14,7 @@ from typing import Any, TYPE_CHECKING
 from matplotlib.figure import Figure
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import allocating
 from two_manifold_ros.experiments.experiment import at_most, Colour
 from two_manifold_ros.tpsr.features import IndicatorFeatures
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
@@ -63,7 +63,7 @@ def sample_symbols(count: int, seed: int) -> Ints:
     return symbols
 
 
-@compiled
+@allocating
 def _walk(chances: Floats, cumulative: Floats, state: int) -> Ints:
     last = len(cumulative) - 1
     states = np.empty(len(chances), dtype=np.int64)

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
+from ctypes import CDLL
 from threading import Thread
 import traceback
 from typing import Any, TYPE_CHECKING
@@ -64,6 +66,9 @@ class Work:
         # Nobody else ever hears of it.
         except BaseException as error:  # noqa: BLE001 - reported where the transition ends
             self.error = error
+        # What loading took beside what it made: some megabytes, and a node runs for days.
+        with suppress(AttributeError):  # of another C library than that of GNU
+            CDLL(None).malloc_trim(0)
 
 
 class BackgroundNode(GuardedNode, LifecycleNode):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial import cKDTree
 
-from two_manifold_ros.compilation import compiled, subroutine
+from two_manifold_ros.compilation import allocating, subroutine
 from two_manifold_ros.recordings.excursions import sustained_speed, unexplained_steps
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def _walk(
     return runs
 
 
-@compiled
+@allocating
 def _resampled(path: Floats, spacing: Floats) -> tuple[Floats, Floats]:
     # Each node lies its spacing from the last one, so that a vehicle that stands makes none.
     count = 16
@@ -441,7 +441,7 @@ def _find_ahead(
     return best
 
 
-@compiled
+@allocating
 def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     nodes: Floats, headings: Floats, lengths: Floats, first: Bools, near: Ints, radius: float,
     same_pass: int,

@@ -18,7 +18,7 @@ from typing import Generic, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import allocating, compiled
 from two_manifold_ros.recordings.excursions import LATE_NS
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ def hold_until(
     return count
 
 
-@compiled
+@allocating
 def _average_all(stamps: Ints, samples: Floats, period: int, means: Floats, ends: Ints) -> None:
     clock = np.empty(2, dtype=np.int64)
     clock[0] = stamps[0]
