@@ -9,27 +9,29 @@ import sys
 from types import ModuleType
 from typing import Any, TYPE_CHECKING
 
+import pytest
+
 from two_manifold_ros.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
 MODULE = 'two_manifold_ros.nodes.bag_session'
 LOST = {'status': 'lost', 'cause': 'astray'}
 WELL = {'status': 'tracking', 'cause': ''}
 
 
-def play(monkeypatch: pytest.MonkeyPatch, *words: tuple[int, str, dict[str, str]]) -> list[float]:
-    """Let one node say these words; return the seconds that are asked for."""
-    asked: list[float] = []
+def play(
+    monkeypatch: pytest.MonkeyPatch, *words: tuple[int, str, dict[str, str]], nodes: int = 1
+) -> list[float | None]:
+    """Let nodes of one name say these words; return the seconds that are asked for."""
+    asked: list[float | None] = []
 
-    def listen(hear: Callable[..., Any], look: Callable[[], Any], seconds: float) -> None:
+    def listen(hear: Callable[..., Any], look: Callable[[], Any], seconds: float | None) -> None:
         asked.append(seconds)
         look()
         for level, why, values in words:
-            hear('filter_node', level, why, values)
+            hear('filter_node', level, why, values, nodes)
             look()
 
     module = ModuleType(MODULE)
@@ -53,8 +55,9 @@ def test_lines_stay_in_place_on_a_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stdout, 'isatty', lambda: True)
     monkeypatch.setenv('COLUMNS', '60')
-    play(monkeypatch, (2, 'lost: ' + 'a' * 99, LOST))
+    asked = play(monkeypatch, (2, 'lost: ' + 'a' * 99, LOST))
     assert main(['status']) == 0
+    assert asked == [None]
     first, second = capsys.readouterr().out.splitlines()
     assert first == 'no node was heard yet'
     back, line = second.split('\x1b[J')
@@ -79,6 +82,7 @@ def test_json_is_what_each_node_said_last(
     rates = {'input_rate_hz': '99.5', 'estimate_rate_hz': 'unknown'}
     asked = play(monkeypatch, (0, 'tracking', WELL), (2, 'lost: a', LOST | rates), (0, 'x', {}))
     assert main(['status', '--json']) == 0
+    assert asked[0] is not None
     assert asked[0] > 0.0
     ((name, node),) = json.loads(capsys.readouterr().out)['nodes'].items()
     assert name == 'filter_node'
@@ -90,6 +94,7 @@ def test_json_is_what_each_node_said_last(
         'why': 'lost: a',
         'input_rate_hz': 99.5,
         'estimate_rate_hz': None,
+        'nodes': 1,
         'gone': False,
     }
     asked = play(monkeypatch)
@@ -98,9 +103,26 @@ def test_json_is_what_each_node_said_last(
     assert json.loads(capsys.readouterr().out) == {'nodes': {}}
 
 
-def test_no_number_of_seconds_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(['status', '--seconds', 'nan']) == 2
-    assert 'no number of seconds' in capsys.readouterr().err
+def test_two_nodes_of_one_name_are_no_single_node(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play(monkeypatch, (0, 'tracking', WELL), nodes=2)
+    assert main(['status']) == 0
+    assert '2 nodes of this name' in capsys.readouterr().out
+    assert main(['status', '--json']) == 0
+    assert json.loads(capsys.readouterr().out)['nodes']['filter_node']['nodes'] == 2
+
+
+@pytest.mark.parametrize('number', ['nan', '0', '-1'])
+def test_no_number_of_seconds_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    asked = play(monkeypatch, (0, 'tracking', WELL))
+    assert main(['status', '--seconds', number]) == 2
+    assert asked == []
+    said = capsys.readouterr()
+    assert said.out == ''
+    assert len(said.err.splitlines()) == 1
 
 
 def test_without_ros_one_sentence_says_so(

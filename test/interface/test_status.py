@@ -73,6 +73,12 @@ def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen() -> None:
     ]
 
 
+def test_a_namesake_that_comes_or_goes_is_a_change() -> None:
+    table = StatusTable()
+    changes = [table.update('a', 0, 'well', WELL, 0.0, nodes) for nodes in (1, 2, 2, 1)]
+    assert changes == [True, True, False, True]
+
+
 def test_others_are_left_out_and_one_that_is_gone_is_told() -> None:
     table = StatusTable()
     assert not table.update('lidar', 0, 'fine', {'temperature': '30'}, 0.0)

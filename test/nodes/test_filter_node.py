@@ -195,8 +195,8 @@ class EnoughError(Exception):
     """Ends listening."""
 
 
-def heard_one(name: str, level: int, why: str, values: Mapping[str, str]) -> None:
-    assert (name, level, values['cause']) == ('filter_node', 2, 'no_clock')
+def heard_one(name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
+    assert (name, level, values['cause'], nodes) == ('filter_node', 2, 'no_clock', 1)
     raise EnoughError(why)
 
 

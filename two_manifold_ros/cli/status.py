@@ -23,8 +23,8 @@ HELP = (
     'Into a file or pipe goes a line for each change. Needs ROS 2.'
 )
 _NOBODY = 1
-_JSON_S = 5.0
-"""Nodes are found within three seconds, and report once a second."""
+_JSON_S = 2.0
+"""A node reports once a second."""
 _NOBODY_WORDS = (
     'no filter or updater node was heard: look whether one runs, and whether ROS_DOMAIN_ID is '
     'that of its terminal'
@@ -36,17 +36,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--seconds',
         type=seconds,
-        default=0.0,
         help=(
-            'end after so long, with status 1 if no node was heard; default: until Ctrl-C, or '
-            f'{_JSON_S:g} with --json'
+            'end so long after the nodes were discovered, with status 1 if none was heard; a node '
+            f'reports once a second (default: until Ctrl-C, or {_JSON_S:g} with --json)'
         ),
     )
     add_json(parser)
 
 
 def run(args: Namespace) -> int:
-    """Watch until told to end."""
+    """Watch until the time is over, or for ever."""
+    if args.seconds is not None and args.seconds <= 0.0:
+        msg = f'--seconds {args.seconds:g} must be more than 0: leave it out to watch until Ctrl-C'
+        raise InputError(msg)
     try:
         from two_manifold_ros.nodes.bag_session import listen  # noqa: PLC0415 - only this needs ROS
     except ImportError as error:
@@ -57,8 +59,8 @@ def run(args: Namespace) -> int:
     if args.json:
         table = StatusTable()
 
-        def hear(name: str, level: int, why: str, values: Mapping[str, str]) -> None:
-            table.update(name, level, why, values, monotonic())
+        def hear(name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
+            table.update(name, level, why, values, monotonic(), nodes)
 
         listen(hear, lambda: None, args.seconds or _JSON_S)
         nodes = table.nodes(monotonic())
@@ -85,9 +87,9 @@ class _Board:
         """Whether any node was heard."""
         return bool(self._table.lines(monotonic()))
 
-    def hear(self, name: str, level: int, why: str, values: Mapping[str, str]) -> None:
+    def hear(self, name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
         """Take a word; print it where lines do not stay in place."""
-        new = self._table.update(name, level, why, values, monotonic())
+        new = self._table.update(name, level, why, values, monotonic(), nodes)
         if new and not self._stays:
             print(self._table.line(name, monotonic()), flush=True)
 

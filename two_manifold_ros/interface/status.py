@@ -108,6 +108,7 @@ class _Heard(NamedTuple):
     why: str
     input_rate_hz: float | None
     estimate_rate_hz: float | None
+    nodes: int
     heard_s: float
 
 
@@ -127,15 +128,24 @@ class StatusTable:
         self._heard: dict[str, _Heard] = {}
 
     def update(
-        self, name: str, level: int, why: str, values: Mapping[str, str], now_s: float
+        self,
+        name: str,
+        level: int,
+        why: str,
+        values: Mapping[str, str],
+        now_s: float,
+        nodes: int = 1,
     ) -> bool:
         """
         Take a ``DiagnosticStatus``, and when it came by a clock that never goes back.
 
+        Nothing in a message says which of several ``nodes`` of one name sent it.
+
         Returns
         -------
         bool
-            Whether the node is one of ours, and in another state than before.
+            Whether the node is one of ours, and in another state than before, or has got or lost
+            a namesake.
 
         """
         if not {'status', 'cause'} <= values.keys():
@@ -143,9 +153,10 @@ class StatusTable:
         word = Level(level).name if level in set(Level) else 'STALE'
         received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
         before = self._heard.get(name)
-        here = _Heard(word, values['status'], values['cause'], why, received, published, now_s)
+        state = values['status'], values['cause']
+        here = _Heard(word, *state, why, received, published, nodes, now_s)
         self._heard[name] = here
-        return before is None or (before.status, before.cause) != (here.status, here.cause)
+        return before is None or (before.status, before.cause, before.nodes) != (*state, nodes)
 
     def line(self, name: str, now_s: float) -> str:
         """Return the line about a node."""
@@ -157,7 +168,8 @@ class StatusTable:
             '-' if rate is None else f'{rate:.1f}'
             for rate in (here.input_rate_hz, here.estimate_rate_hz)
         )
-        return f'{name}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
+        several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
+        return f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
 
     def lines(self, now_s: float) -> list[str]:
         """Return the lines about all nodes, by name."""

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+import math
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from rclpy.utilities import ok, try_shutdown
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
+from two_manifold_ros.nodes.callbacks import find_publishers
 from two_manifold_ros.nodes.publishing import message_class, qos
 from two_manifold_ros.nodes.running import start_middleware
 
@@ -26,10 +29,16 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.bag_writer import BagWriter
 
 
+DISCOVERY_S = 3.0
+"""How long publishers are waited for; where a network needs longer, nobody is heard."""
+SETTLED_S = 1.0
+"""All publishers are taken to be discovered if no other one was for so long."""
+
+
 def listen(
-    hear: Callable[[str, int, str, Mapping[str, str]], object],
+    hear: Callable[[str, int, str, Mapping[str, str], int], object],
     refresh: Callable[[], object],
-    seconds: float,
+    seconds: float | None,
 ) -> None:
     """
     Listen to all diagnostics for some time, or until a signal ends the process.
@@ -37,28 +46,33 @@ def listen(
     Parameters
     ----------
     hear
-        Called with name, level, message and values of every status of diagnostics.
+        Called with name, level, message and values of every status of diagnostics, and with the
+        number of nodes of this name that publish diagnostics.
     refresh
         Called twice a second.
     seconds
-        Seconds to listen; 0 for ever.
+        Seconds to listen after all publishers were discovered; ``None`` for ever.
 
     """
+    nodes: Counter[str] = Counter()
 
     def on_message(message: DiagnosticArray) -> None:
         for status in message.status:
             values = {each.key: each.value for each in status.values}
-            hear(status.name, ord(status.level), status.message, values)
+            count = max(nodes[status.name], 1)
+            hear(status.name, ord(status.level), status.message, values, count)
 
     start_middleware([])
     executor = SingleThreadedExecutor()
     topics: set[str] = set()
+    known = 0
     try:
         node = Node('two_manifold_status', start_parameter_services=False)
         executor.add_node(node)
-        begun_s = monotonic()
-        refreshed_s = begun_s - 1.0
-        while not seconds or monotonic() - begun_s < seconds:
+        refreshed_s = -math.inf
+        # When all publishers are discovered, as far as is known by now.
+        from_s = monotonic() + DISCOVERY_S
+        while seconds is None or monotonic() - from_s < seconds:
             if monotonic() - refreshed_s >= 0.5:
                 refreshed_s = monotonic()
                 for topic, kinds in node.get_topic_names_and_types():
@@ -67,6 +81,10 @@ def listen(
                         node.create_subscription(
                             DiagnosticArray, topic, on_message, qos(Topics.DIAGNOSTICS)
                         )
+                publishers = [each for topic in topics for each in find_publishers(node, topic)]
+                nodes = Counter(each.node.lstrip('/') for each in publishers)
+                if len(publishers) > known:
+                    known, from_s = len(publishers), monotonic() + SETTLED_S
                 refresh()
             executor.spin_once(timeout_sec=0.1)
     finally:
