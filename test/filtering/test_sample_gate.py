@@ -6,6 +6,10 @@ from __future__ import annotations
 
 from collections import Counter
 import itertools
+import os
+from pathlib import Path
+import subprocess
+import sys
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,3 +142,19 @@ def test_disorder_within_the_span_changes_nothing(
     mixed.end()
     assert mixed.used == ordered.used
     assert mixed.counters == Counter(wild_stamp=int(wild_at < len(course)))
+
+
+RUN = """
+import numpy as np
+from two_manifold_ros.filtering.filter import _find_fault, is_compiled
+before = is_compiled()
+_find_fault(np.zeros(1), np.zeros(1), np.zeros(1))
+print(before, is_compiled())
+"""
+
+
+def test_whether_a_filter_has_to_be_compiled(tmp_path: Path) -> None:
+    checkout = str(Path(__file__).resolve().parents[2])
+    given = {**os.environ, 'PYTHONPATH': checkout, 'TWO_MANIFOLD_CACHE': str(tmp_path)}
+    done = subprocess.run([sys.executable, '-c', RUN], env=given, capture_output=True, check=True)
+    assert done.stdout.split() == [b'False', b'True']

@@ -107,7 +107,7 @@ def test_a_cause_is_warned_of_once_and_its_end_told(log: ThrottledLog, said: lis
         log.update({'gap': f'gap {second}'}, second)
     log.update({}, 6.0)
     log.update({}, 7.0)
-    assert said == ['W gap 0', 'I Over after 6.0 s: gap 0']
+    assert said == ['W gap 0', 'I Over after 6.0 s; the warning was: gap 0']
 
 
 def test_a_cause_that_lasts_is_repeated_seldom(log: ThrottledLog, said: list[str]) -> None:
@@ -115,19 +115,19 @@ def test_a_cause_that_lasts_is_repeated_seldom(log: ThrottledLog, said: list[str
         log.update({'gap': 'gap'}, second)
     assert said == ['W gap'] * 3
     log.update({}, 80.0)
-    assert said[-1] == 'I Over after 80.0 s: gap'
+    assert said[-1] == 'I Over after 80.0 s; the warning was: gap'
 
 
 def test_a_cause_that_flickers_is_throttled(log: ThrottledLog, said: list[str]) -> None:
     for second in range(int(REPEAT_S)):
         log.update({'gap': 'gap'} if second % 2 else {}, second)
-    assert said == ['W gap', 'I Over after 1.0 s: gap']
+    assert said == ['W gap', 'I Over after 1.0 s; the warning was: gap']
 
 
 def test_causes_are_independent(log: ThrottledLog, said: list[str]) -> None:
     log.update({'a': 'a', 'b': 'b'}, 0.0)
     log.update({'a': 'a'}, 1.0)
-    assert said == ['W a', 'W b', 'I Over after 1.0 s: b']
+    assert said == ['W a', 'W b', 'I Over after 1.0 s; the warning was: b']
 
 
 def test_a_state_that_another_one_replaces_is_not_told_to_be_over(
@@ -136,11 +136,11 @@ def test_a_state_that_another_one_replaces_is_not_told_to_be_over(
     for second, state in enumerate(('unsure', 'lost', 'unsure', 'lost')):
         log.update({state: state}, second, state)
     # What came back too soon to be warned of again is told once, lest the log end with another.
-    assert said == ['W unsure', 'W lost', 'I After 1.0 s instead: unsure']
+    assert said == ['W unsure', 'W lost', 'I After 1.0 s of lost, now: unsure']
     said.clear()
     log.update({'lost': 'lost'}, 40.0, 'lost')
     assert log.update({}, 41.0) == {'lost'}
-    assert said == ['W lost', 'I Over after 38.0 s: lost']
+    assert said == ['W lost', 'I Over after 38.0 s; the warning was: lost']
 
 
 def test_what_happens_beside_a_state_is_over_while_it_changes(
@@ -148,7 +148,7 @@ def test_what_happens_beside_a_state_is_over_while_it_changes(
 ) -> None:
     log.update({'unsure': 'unsure', 'gap': 'gap'}, 0.0, 'unsure')
     log.update({'lost': 'lost'}, 1.0, 'lost')
-    assert said == ['W unsure', 'W gap', 'W lost', 'I Over after 1.0 s: gap']
+    assert said == ['W unsure', 'W gap', 'W lost', 'I Over after 1.0 s; the warning was: gap']
 
 
 def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(
@@ -158,7 +158,7 @@ def test_what_was_logged_already_is_not_warned_of_but_repeated_and_over(
     for second in (1.0, REPEAT_S):
         log.update({'unconfigured': 'no model'}, second, 'unconfigured')
     log.update({}, 33.0)
-    assert said == ['W no model', 'I Over after 33.0 s: no model']
+    assert said == ['W no model', 'I Over after 33.0 s; the warning was: no model']
 
 
 @pytest.mark.parametrize(

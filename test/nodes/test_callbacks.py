@@ -162,7 +162,7 @@ def test_every_table_makes_descriptors() -> None:
         ([('/', 'mine')], None),
         ([('/', 'mine'), ('/car', 'other')], ('/car/other',)),
         # A second node of our own name, and one of which only the endpoint is known.
-        ([('/', 'mine'), ('/', 'mine')], ('/mine',)),
+        ([('/', 'mine'), ('/', 'mine')], ('another node of the same name (/mine)',)),
         ([('/', 'mine'), ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
     ],
 )

@@ -192,7 +192,7 @@ def test_a_trouble_is_warned_of_once_and_its_end_told_with_how_long_it_lasted(
     assert bench.said == [
         'I State: tracking',
         'W Lost: too wide',
-        'I Over after 5.0 s: Lost: too wide',
+        'I Over after 5.0 s; the warning was: Lost: too wide',
     ]
 
 
@@ -205,7 +205,7 @@ def test_a_state_says_what_was_before_it_if_that_came_back_too_soon_to_be_warned
         bench.now_s += 2.0
     assert bench.said == [
         'W Lost: too wide',
-        'I Over after 2.0 s: Lost: too wide',
+        'I Over after 2.0 s; the warning was: Lost: too wide',
         'I State: tracking (before, for 2.0 s: Lost: too wide)',
     ]
 
@@ -216,7 +216,7 @@ def test_what_the_node_logged_itself_is_not_warned_of(bench: Bench) -> None:
     bench.look()
     bench.known = dict(TRACKS)
     bench.look()
-    assert bench.said == ['I Over after 0.0 s: no model']
+    assert bench.said == ['I Over after 0.0 s; the warning was: no model']
 
 
 def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
@@ -226,15 +226,39 @@ def test_what_happened_is_not_over_before_a_second_is(bench: Bench) -> None:
     bench.look()
     bench.now_s += 1.0
     bench.second()
-    assert bench.said[1:] == ['W 3 messages', 'W Lost: too wide', 'I Over after 1.0 s: 3 messages']
+    assert bench.said[1:] == [
+        'W 3 messages',
+        'W Lost: too wide',
+        'I Over after 1.0 s; the warning was: 3 messages',
+    ]
 
 
 def test_many_messages_of_one_cause_are_one_warning(bench: Bench) -> None:
     bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp'}
     bench.second(**{'rejected zero_stamp': 'three', 'rejected malformed': 'one'})
-    one, many = bench.said
+    one, many = (line for line in bench.said if line.startswith('W'))
     assert one == 'W one'
-    assert many.startswith('W Tracking, but 50% of the IMU messages')
+    assert many.startswith('W 50% of the IMU messages')
+
+
+def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench: Bench) -> None:
+    bench.known = {'shared_outputs': {'/position': ('another one',)}}
+    bench.known |= {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
+    for known in ({}, TRACKS, LOST, {'shared_outputs': {}}, TRACKS):
+        bench.known |= known
+        bench.look()
+        bench.second()
+        bench.now_s += 1.0
+    shared = bench.said[0].removeprefix('W ')
+    assert shared.startswith('/position is also published by another one')
+    assert bench.said == [
+        f'W {shared}',
+        'I State: 1 of 20 ticks',
+        'I State: tracking',
+        'W Lost: too wide',
+        f'I Over after 3.0 s; the warning was: {shared}',
+        'I Over after 2.0 s; the warning was: Lost: too wide',
+    ]
 
 
 def test_how_often_each_cause_began_is_counted(bench: Bench) -> None:

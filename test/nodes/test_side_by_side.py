@@ -73,6 +73,7 @@ def test_two_nodes_in_one_namespace_are_told_apart_and_warn(
     send(talk, imu, samples)
     talk.until(lambda: both('cause', *['shared_output'] * 2), 'the cause in the diagnostics')
     assert {board.status(name).level for name in names} == {DiagnosticStatus.WARN}
+    assert all('State: tracking' in node.said for node in nodes.values())
     # A service belongs to one node, and not to whoever hears the call first, or to both.
     assert talk.call(SetBool, 'filter_a/enable', data=False).success
     talk.until(lambda: board.value('filter_a', 'cause') == 'disabled', 'one to be disabled')

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
     half_axis,
     is_valid_gaussian,
@@ -50,6 +50,11 @@ def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
         if not abs(value - mean[c]) <= limit[c]:
             fault = 2
     return fault
+
+
+def is_compiled() -> bool:
+    """Return whether a filter ran before and its loops are kept: the next one starts at once."""
+    return STORE.folder is not None and any(STORE.folder.glob(f'{__name__}.*'))
 
 
 class SampleGate:

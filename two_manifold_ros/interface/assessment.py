@@ -200,7 +200,7 @@ class Snapshot:
     active, enabled
         Whether the lifecycle and the service let it publish.
     shared_outputs
-        Topics of the node that others publish as well, and the names of these nodes.
+        Topics of the node that others publish as well, and what these nodes are called.
     configuring
         Whether the ``trouble`` is that the node is about to be configured.
 

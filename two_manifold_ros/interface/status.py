@@ -308,9 +308,10 @@ class ThrottledLog:
         for cause, each in ended.items():
             lasted = f'{now_s - each.begun_s:.1f} s'
             if cause in over:
-                self._info(f'Over after {lasted}: {each.sentence}')
+                # Numbers in it are those of the warning.
+                self._info(f'Over after {lasted}; the warning was: {each.sentence}')
             elif each.said and state not in due:
-                self._info(f'After {lasted} instead: {present[state]}')
+                self._info(f'After {lasted} of {cause}, now: {present[state]}')
             del self._present[cause]
         self._state = state
         return over

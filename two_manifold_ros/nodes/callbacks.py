@@ -205,7 +205,7 @@ def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
 
 def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """
-    Return which of its own topics other nodes publish as well, and the names of these nodes.
+    Return which of its own topics other nodes publish as well, and what these nodes are called.
 
     Parameters
     ----------
@@ -218,10 +218,12 @@ def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]
         # Counting is cheap, asking is not.
         if node.count_publishers(topic) > 1:
             names = [each.node for each in find_publishers(node, topic)]
+            own = node.get_fully_qualified_name()
             # One of them is our own; another one of the same name is another node.
-            if node.get_fully_qualified_name() in names:
-                names.remove(node.get_fully_qualified_name())
-            shared[topic] = tuple(sorted(names))
+            if own in names:
+                names.remove(own)
+            other = f'another node of the same name ({own})'
+            shared[topic] = tuple(sorted(other if name == own else name for name in names))
     return shared
 
 

@@ -14,6 +14,7 @@ from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, filter_health, FilterHealth, Snapshot
 from two_manifold_ros.interface.input_checks import imu_complaints, InputMonitor
 from two_manifold_ros.interface.messages import choose_frames, Topics
@@ -70,9 +71,9 @@ class FilterNode(BackgroundNode):
             raise InputError(msg)
         if chosen.publish_tf:
             check_transform()
-        self._trouble = f'configuring: loading {path} and compiling its filter'
         # Where there is little to compile with, it takes half a minute.
-        self.get_logger().info(f'Loading {path} and compiling its filter, which takes a while')
+        compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
+        self._trouble = f'configuring: loading {path}{compiling}'
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return lambda: load_session(chosen, clock_ns)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
-from two_manifold_ros.filtering.status import USABLE
+from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Assessment, InputLimits, oddities
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import (
@@ -118,6 +118,7 @@ class StatusPublisher:
         self._log = ThrottledLog(logger.warning, logger.info)
         self._key: object = None
         self._state: tuple[object, str] | None = None
+        self._logged: str | None = None
         self._events: Mapping[str, str] = {}
         self._times: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
@@ -224,20 +225,23 @@ class StatusPublisher:
 
     def _log_changes(self, report: Report) -> None:
         assessment = report.assessment
-        odd = oddities(report.snapshot)
-        expected = assessment.cause in EXPECTED
-        if assessment.cause and not expected:
-            odd[assessment.cause] = capitalised(assessment.why)
+        odd = {key: capitalised(words) for key, words in oddities(report.snapshot).items()}
+        state, words = assessment.cause, assessment.why
+        if assessment.status is Status.TRACKING:
+            # What is odd all the same is warned of in its own words: it may outlast the state.
+            state, words = '', assessment.status.value
+        elif state not in EXPECTED:
+            odd[state] = capitalised(words)
         # That many messages are not used says that single ones are not, too.
         said = {f'rejected {cause}' for cause in odd}
         causes = {key: words for key, words in self._events.items() if key not in said} | odd
-        before, now_s = self._state[1] if self._state else '', monotonic()
-        unsaid = self._log.unsaid(before, now_s)
-        over = self._log.update(causes, now_s, assessment.cause)
-        changed = self._state is None or assessment.cause != before
-        if changed and expected and (assessment.cause or before not in over):
+        now_s = monotonic()
+        before, self._logged = self._logged, state
+        unsaid = self._log.unsaid(before or '', now_s)
+        over = self._log.update(causes, now_s, state)
+        if state != before and state in EXPECTED and (state or before not in over):
             since = f' (before, {unsaid})' if unsaid else ''
-            self._node.get_logger().info(f'State: {assessment.why}{since}')
+            self._node.get_logger().info(f'State: {words}{since}')
 
 
 def startup_lines(

@@ -36,6 +36,7 @@ from two_manifold_ros.adapting.updater_session import (
     UpdaterSession,
 )
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, filter_health, Snapshot
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.input_checks import InputMonitor
@@ -84,7 +85,8 @@ class UpdaterNode(GuardedNode):
             self, Topics.IMAGE if sees else Topics.IMU, 'image' if sees else 'IMU'
         )
         self._monitor = InputMonitor(self._input.sensor, self._input.name)
-        self.get_logger().info('Getting ready: compiling takes a while')
+        if not is_compiled():
+            self.get_logger().info('Getting ready: compiling takes a while')
         self._session = self._make_session()
         self._checkpointing = self._resume()
         self._promoter: Promoter | None = None
