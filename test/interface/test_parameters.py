@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from two_manifold_ros.interface.parameters import Parameter, parameter_page, PARAMETERS
+from two_manifold_ros.interface.parameters import (
+    Parameter,
+    parameter_page,
+    PARAMETERS,
+    unknown_parameters,
+)
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import usual_tuning
 
@@ -41,6 +46,20 @@ def test_names_are_unique() -> None:
     for parameters in PARAMETERS.values():
         names = [parameter.name for parameter in parameters.table()]
         assert len(names) == len(set(names))
+
+
+def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one() -> None:
+    known = 'model', 'rate_hz'
+    given = 'model', 'use_sim_time', 'qos_overrides./imu.subscription.depth'
+    assert unknown_parameters(given, known, 'node') == ''
+    sentence = unknown_parameters((*given, 'zzz', 'modle', 'rate-hz'), known, 'my_node')
+    assert sentence.startswith('my_node has no parameter modle (')
+    parts = sentence.split('modle ')[1].split(', ')
+    assert [[name in part for name in known] for part in parts] == [
+        [True, False],
+        [False, True],
+        [False, False],
+    ]
 
 
 def test_a_word_that_is_not_known_is_refused() -> None:

@@ -11,17 +11,21 @@ their parameters from these classes and read them into instances of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from enum import Enum
 import inspect
 import json
 import re
 import sys
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.manifold.selection import KERNELS
 from two_manifold_ros.recordings.reading import POSITION
 from two_manifold_ros.training.settings import METHODS, READOUTS, TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 
@@ -373,6 +377,33 @@ class SlotCarParameters(NodeParameters):
     noise: float = parameter(1.0, 0.0, 100.0)
     speed_wander: float = parameter(1.0, 0.0, 5.0)
     speed: float = parameter(1.0, 0.1, 20.0)
+
+
+_OF_ROS = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
+"""Parameters that ROS itself declares, some of them only in newer distributions."""
+
+
+def unknown_parameters(given: Iterable[str], known: Iterable[str], node: str) -> str:
+    """
+    Return one sentence about parameters that a node does not have, empty if it has them all.
+
+    Parameters
+    ----------
+    given, known
+        Names that were given at the start, and those of the node.
+    node
+        Its name.
+
+    """
+    known = sorted(known)
+    unknown = sorted(name for name in set(given) - {*known} if not _OF_ROS.fullmatch(name))
+    if not unknown:
+        return ''
+    nearest = {name: get_close_matches(name, known, 1) for name in unknown}
+    names = ', '.join(
+        f'{name} (did you mean {near[0]}?)' if near else name for name, near in nearest.items()
+    )
+    return f'{node} has no parameter {names}: what was given has no effect'
 
 
 PARAMETERS: dict[str, type[NodeParameters]] = {

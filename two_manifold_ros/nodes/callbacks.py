@@ -25,7 +25,7 @@ from rclpy.utilities import ok
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import Publisher, TopicHealth
 from two_manifold_ros.interface.messages import Topic
-from two_manifold_ros.interface.parameters import NodeParameters, Settable
+from two_manifold_ros.interface.parameters import NodeParameters, Settable, unknown_parameters
 from two_manifold_ros.nodes.publishing import message_class, qos
 from two_manifold_ros.recordings.reading import POSITION
 
@@ -46,6 +46,8 @@ def declare(
 ) -> Chosen:
     """
     Declare all parameters, refuse changes that would silently do nothing, and return the values.
+
+    What was given at the start under another name is warned of.
 
     Parameters
     ----------
@@ -79,6 +81,10 @@ def declare(
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(check)
+    # ROS passes over what nobody declares. It has no public way to ask for what was given.
+    stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
+    if stray:
+        node.get_logger().warning(stray)
     return read(node, parameters)
 
 
