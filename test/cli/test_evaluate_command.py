@@ -187,6 +187,7 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
     (line,) = (line for line in captured.err.splitlines() if 'nothing would have been' in line)
     assert line.startswith('two-manifold: warning: nothing would have been published: ')
     assert 'most often (' in line
+    assert str(figure) in captured.out
     assert figure.read_text().startswith('<?xml')
 
 
@@ -210,8 +211,11 @@ def test_estimates_without_a_position_are_counted(
 @pytest.mark.parametrize(
     ('options', 'words'),
     [
-        ('--from 900', 'no IMU sample'),
-        ('--from 20 --until 10', 'no IMU sample'),
+        ('--from 900', 'no IMU sample --from 900: it lasts 46.5 s, so choose a part of 0 to 46.5'),
+        ('--from 900 --until 950', 'no IMU sample --from 900 --until 950: it lasts 46.5 s'),
+        ('--from 20 --until 10', '--until 10 must be more than --from 20'),
+        ('--from -1', '--from -1 must be at least 0'),
+        ('--until -3', '--until -3 must be more than 0'),
         ('--until 1', 'no estimate has a true position to compare with'),
         ('--from nan', "argument --from: 'nan' is no number of seconds"),
         ('--until inf', "argument --until: 'inf' is no number of seconds"),

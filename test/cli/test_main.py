@@ -110,6 +110,15 @@ def test_wrong_arguments_are_status_2(
     assert line.endswith('--help')
 
 
+@pytest.mark.usefixtures('info')
+@pytest.mark.parametrize('arguments', [['info', 'a', '--none'], ['info', 'a', 'b', 'c'], ['info']])
+def test_wrong_arguments_of_a_command_point_to_its_own_help(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.endswith('see two-manifold info --help\n')
+
+
 def test_help_lists_the_commands_and_imports_none_of_them() -> None:
     code = RUN.replace('sys.exit(main())', 'main(["--help"]); print(sorted(sys.modules))')
     output = subprocess.run(

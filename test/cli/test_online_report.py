@@ -30,6 +30,7 @@ def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
     text = capsys.readouterr().out
     for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'told', 'IMU alone', 'in metres'):
         assert words in text
+    assert str(figure) in text
     assert figure.read_bytes().startswith(b'\x89PNG')
     assert main([*command, '--learners', 'map', '--json']) == 0
     content = json.loads(capsys.readouterr().out)
@@ -63,7 +64,7 @@ def test_names_of_learners() -> None:
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
-        (['--online', 'BAG', '--from', '1000'], 'check --from and --until'),
+        (['--online', 'BAG', '--from', '1000'], 'it lasts 46.5 s'),
         (['--online', 'BAG', '--figure', 'curve.txt'], 'use a name in .png, .pdf, .svg'),
         (['--online', 'BAG', '--figure', '/no/such/folder/x.png'], 'does not exist'),
         (['--online', 'BAG', '--positions-until', '5000'], 'the drive ends after'),

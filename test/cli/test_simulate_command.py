@@ -56,6 +56,7 @@ def test_bad_values_leave_no_bag(
     assert main(['simulate', '-o', str(tmp_path / 'bag'), *options]) == 2
     error = capsys.readouterr().err
     assert word in error
+    assert 'None' not in error
     assert len(error.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 

@@ -18,6 +18,7 @@ from two_manifold_ros.cli.options import (
     add_position_lag,
     add_topics,
     in_step,
+    part_of,
     print_table,
     Progress,
     recordings_of,
@@ -97,7 +98,7 @@ def run_online(args: Namespace) -> int:
         msg = f'The folder of {args.figure} does not exist: make it before drawing.'
         raise InputError(msg)
     whole = recordings_of(args)
-    recordings = in_step([each.between(args.start, args.until) for each in whole], args)
+    recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
     _check(recordings)
     seconds = sum((each.imu.last_stamp - each.imu.first_stamp) * 1e-9 for each in recordings)
     known_s = math.inf
@@ -117,6 +118,7 @@ def run_online(args: Namespace) -> int:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
         print_curve(curve)
+        _print_figure(args)
     return 0
 
 
@@ -284,7 +286,7 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     model = load_model(args.model)
     whole = recordings_of(args, origin=model.origin)
-    recordings = in_step([each.between(args.start, args.until) for each in whole], args)
+    recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
     with Progress('evaluating') as progress:
         evaluation = evaluate(model, recordings, progress)
     if args.figure:
@@ -300,7 +302,13 @@ def run(args: Namespace) -> int:
     else:
         print_scores(evaluation, model)
         _print_times(content)
+        _print_figure(args)
     return 0
+
+
+def _print_figure(args: Namespace) -> None:
+    if args.figure:
+        print(f'track and errors drawn into {args.figure}')
 
 
 def print_scores(evaluation: Evaluation, model: ModelHead) -> None:

@@ -70,7 +70,12 @@ def _status(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        parsed = _parser(arguments).parse_args(arguments)
+        parser = _parser(arguments)
+        parsed, unknown = parser.parse_known_args(arguments)
+        if unknown:
+            # The parser of the command, whose help lists the options that there are.
+            parser = getattr(parsed, 'parser', parser)
+            parser.error(f'unrecognized arguments: {" ".join(unknown)}')
     except SystemExit as stop:
         return int(stop.code or 0)
     status: int = parsed.run(parsed)
@@ -97,7 +102,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
             module: Any = import_module(f'two_manifold_ros.cli.{name}')
             command.description = module.HELP
             module.add_arguments(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, parser=command)
     return parser
 
 

@@ -231,6 +231,43 @@ def seconds(text: str) -> float:
     return number
 
 
+def part_of(recording: Recording, start_s: float | None, end_s: float | None) -> Recording:
+    """
+    Return what ``--from`` and ``--until`` ask for of a recording.
+
+    Parameters
+    ----------
+    recording
+        Recording that was read.
+    start_s, end_s
+        Seconds from its first IMU stamp, ``None`` where that end is open.
+
+    Raises
+    ------
+    InputError
+        If that is no stretch of the recording.
+
+    """
+    if start_s is not None and start_s < 0.0:
+        msg = f'--from {start_s:g} must be at least 0: seconds count from the first IMU stamp'
+        raise InputError(msg)
+    if end_s is not None and end_s <= (start_s or 0.0):
+        least = '0' if start_s is None else f'--from {start_s:g}'
+        msg = f'--until {end_s:g} must be more than {least}: both count from the first IMU stamp'
+        raise InputError(msg)
+    part = recording.between(start_s, end_s)
+    imu = recording.imu
+    if len(imu.stamps) and not len(part.imu.stamps):
+        lasts_s = (imu.last_stamp - imu.first_stamp) * 1e-9
+        until = '' if end_s is None else f' --until {end_s:g}'
+        msg = (
+            f'{recording.name} has no IMU sample --from {start_s or 0.0:g}{until}: it lasts '
+            f'{lasts_s:.1f} s, so choose a part of 0 to {lasts_s:.1f}'
+        )
+        raise InputError(msg)
+    return part
+
+
 def add_json(parser: ArgumentParser) -> None:
     """Add ``--json``, as ``args.json``."""
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')

@@ -16,6 +16,7 @@ from two_manifold_ros.cli.options import (
     add_position_lag,
     add_topics,
     in_step,
+    part_of,
     Progress,
     recordings_of,
     seconds,
@@ -294,7 +295,7 @@ def _check_method(args: Namespace) -> None:
 def _training_part(args: Namespace) -> list[Recording]:
     parts = []
     for whole in recordings_of(args):
-        part = whole.between(None, args.until)
+        part = part_of(whole, None, args.until)
         if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
             print(
                 f'two-manifold: warning: {whole.name} ends before --until {args.until:g}: all of '

@@ -72,8 +72,12 @@ def simulate(
 
     """
     goal = laps if samples is None else samples
-    if goal is None or goal < 1 or (laps is not None and samples is not None):
-        msg = f'The slot car was asked for {laps} laps and {samples} samples: choose one, from 1.'
+    if goal is None or (laps is not None and samples is not None):
+        msg = 'The slot car needs a number of laps or one of samples, and not both.'
+        raise InputError(msg)
+    if goal < 1:
+        what = 'laps' if samples is None else 'samples'
+        msg = f'The slot car was asked for {goal} {what}: laps and samples begin at 1.'
         raise InputError(msg)
     car = SlotCar(settings)
     taken: list[SlotCarSample] = []
