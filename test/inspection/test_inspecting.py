@@ -15,6 +15,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -298,6 +299,24 @@ def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(
     assert report.positions.laps.count == pytest.approx(larger_s / 8.0, abs=0.5)
     assert report.positions.coverage == pytest.approx(1.0, abs=0.03)
     assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.01)
+
+
+def test_late_positions_are_said_to_be_used_as_they_are(drive: Drive) -> None:
+    recording = drive()
+    order = np.arange(len(recording.positions.stamps))
+    order[100:104] = 101, 102, 103, 100
+    late = replace(
+        recording.positions,
+        stamps=recording.positions.stamps[order],
+        positions=recording.positions.positions[order],
+    )
+    ends = recording.imu.stamps[200:-200]
+    np.testing.assert_array_equal(
+        positions_at(late, ends), positions_at(recording.positions, ends)
+    )
+    (finding,) = inspect_recording(replace(recording, positions=late)).findings
+    assert finding.code == 'position_backward'
+    assert 'late messages are put in order' in finding.sentence
 
 
 @pytest.mark.parametrize('index', [0, 100, -1])

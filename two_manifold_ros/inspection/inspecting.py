@@ -62,11 +62,16 @@ def inspect_recording(recording: Recording) -> Report:
         msg = f'{recording.name} has no IMU samples in this stretch: choose a longer one.'
         raise InputError(msg)
     imu = measure_imu(recording.imu, recording.name)
-    findings = [*timing_findings('IMU', imu.timing, 'no window crosses one'), *imu_findings(imu)]
+    findings = [
+        *timing_findings('IMU', imu.timing, 'no window crosses one', 'left out'),
+        *imu_findings(imu),
+    ]
     positions = None
     if recording.positions is not None and len(recording.positions.stamps):
         positions = measure_positions(recording.positions, recording.imu)
-        findings += timing_findings('Position', positions.timing, 'they teach no position')
+        findings += timing_findings(
+            'Position', positions.timing, 'they teach no position', 'put in order'
+        )
         findings += position_findings(positions, _half_tick_s(imu.timing.rate_hz))
     else:
         words = (

@@ -9,7 +9,8 @@ from typing import Literal, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.ticks.segments import holes, usual_gap_ns
+from two_manifold_ros.recordings.recording import usual_gap_ns
+from two_manifold_ros.ticks.segments import holes
 from two_manifold_ros.ticks.stamps import judge_stamps
 
 if TYPE_CHECKING:
@@ -185,12 +186,12 @@ def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:
     return judge_stamps(stamps, usual_gap_ns(stamps)).main_course(counted)
 
 
-def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding]:
+def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Iterator[Finding]:
     """
     Yield findings about the stamps of a stream.
 
-    The word says what the stream holds, such as ``IMU``, and ``in_gaps`` what its gaps do to
-    training.
+    The word says what the stream holds, such as ``IMU``, ``in_gaps`` what its gaps do to training,
+    and ``late`` what training does to late messages.
     """
     code = word.lower()
     if timing.gaps:
@@ -205,7 +206,7 @@ def timing_findings(word: str, timing: Timing, in_gaps: str) -> Iterator[Finding
             parts = f', of which those with {timing.apart} messages are not measured here'
         yield warning(
             f'{code}_backward',
-            f'{timing.backward} {word} stamps go back in time: late messages are left out, '
+            f'{timing.backward} {word} stamps go back in time: late messages are {late}, '
             f'and a larger step back begins a new part{parts}; check that no clock was set and '
             f'no bag looped while recording.',
         )
