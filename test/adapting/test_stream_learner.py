@@ -256,18 +256,27 @@ def test_samples_do_not_wait_for_a_training() -> None:
             sleep(0.01)
 
     learner = new_learner(at_once=False, trainer=Recorder(slow))
-    # It comes by the same place for the second time, and drives on.
-    for first in range(0, 350, 10):
+    tens = iter(range(0, 1800, 10))
+
+    def drive_on() -> None:
+        first = next(tens)
         feed(learner, first, first + 10)
-        # A look at the positions alone is soon over.
-        wait_for(lambda: began or not learner.is_training)
-    assert began
-    feed(learner, 350, 600)
+
+    def drive_until(condition: Callable[[], object]) -> None:
+        while not condition():
+            drive_on()
+            # A look at the positions alone is soon over.
+            sleep(0.02 * learner.has_candidate)
+
+    # It comes by the same place for the second time, and drives on.
+    drive_until(lambda: began)
+    for _ in range(25):
+        drive_on()
     assert len(began) == 1
+    assert learner.has_candidate
     assert not learner.has_model
-    assert learner.is_training
     ends.append(True)
-    wait_for(lambda: not learner.is_training)
+    drive_until(lambda: learner.has_model)
     assert learner.failure == ''
 
 

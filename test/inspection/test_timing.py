@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.inspection.timing import advancing, listed, measure_timing, Stretch
-from two_manifold_ros.ticks.segments import holes, usual_gap_ns
+from two_manifold_ros.recordings.recording import usual_gap_ns
+from two_manifold_ros.ticks.segments import holes
 
 MS = 1_000_000
 START = 1_700_000_000 * 10**9

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from two_manifold_ros.recordings.recording import median_interval_ns
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -71,3 +73,17 @@ def test_seconds_are_not_counted_from_a_wild_stamp_nor_to_one(
     assert (recording.imu.first_stamp, recording.imu.last_stamp) == (first, last)
     assert len(recording.between(None, 9.0).imu.stamps) in {900, 901}
     assert len(recording.between(9.0, None).imu.stamps) in {3898, 3899, 3900}
+
+
+def test_median_interval_passes_over_duplicates_and_jumps_back() -> None:
+    assert median_interval_ns(np.array([5, 5, 15, 25, 3, 13])) == 10
+    assert median_interval_ns(np.array([5, 5])) == 0
+    assert median_interval_ns(np.array([], dtype=np.int64)) == 0
+
+
+def test_a_stream_that_is_slowed_down_lasts_to_its_end(drive: Callable[..., Recording]) -> None:
+    stamps = drive(4.0).imu.stamps
+    slow = stamps[-1] + 10**9 * np.arange(1, 60)
+    wild = slow[-1] + 3600 * 10**9
+    imu = replace(drive(4.0).imu, stamps=np.concatenate([stamps, slow, [wild]]))
+    assert (imu.first_stamp, imu.last_stamp) == (stamps[0], slow[-1])

@@ -14,7 +14,11 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.recording import (
+    ImuStream,
+    PositionStream,
+    Recording,
+)
 from two_manifold_ros.ticks.segments import (
     absurd_values,
     believable,
@@ -22,7 +26,6 @@ from two_manifold_ros.ticks.segments import (
     fit_channels,
     largest_believable,
     LIMIT_FACTOR,
-    median_interval_ns,
     only_near_fixes,
     positions_at,
     Segment,
@@ -189,12 +192,6 @@ def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped: boo
     asked = START_NS + np.array([1, 3, 5], dtype=np.int64) * 10**9
     found = positions_at(stream, asked)[:, 0]
     np.testing.assert_allclose(found, [1.0, 3.0 if looped else np.nan, 5.0 if looped else 7.0])
-
-
-def test_median_interval_passes_over_duplicates_and_jumps_back() -> None:
-    assert median_interval_ns(np.array([5, 5, 15, 25, 3, 13])) == 10
-    assert median_interval_ns(np.array([5, 5])) == 0
-    assert median_interval_ns(np.array([], dtype=np.int64)) == 0
 
 
 SAMPLES = np.random.default_rng(0).normal(size=(3000, 6)) * [1.0, 2.0, 3.0, 0.1, 0.2, 0.3]

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.ticks.rest import ROUNDING
-from two_manifold_ros.ticks.segments import median_interval_ns, positions_at, usable_samples
+from two_manifold_ros.ticks.segments import positions_at, usable_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -219,11 +219,6 @@ class StreamLearner:
         return self._candidate is not None
 
     @property
-    def is_training(self) -> bool:
-        """Whether a model is in training."""
-        return self._candidate is not None and not self._candidate.successor.prepared
-
-    @property
     def lap_s(self) -> float:
         """How long a lap takes, s; NaN without a model."""
         return lap_seconds(self._model)

@@ -15,11 +15,10 @@ from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import directions_ahead
 from two_manifold_ros.inspection.positions import position_findings
-from two_manifold_ros.recordings.recording import check_one_plane, IMU_CHANNELS
+from two_manifold_ros.recordings.recording import check_one_plane, IMU_CHANNELS, median_interval_ns
 from two_manifold_ros.ticks.segments import (
     cut_segments,
     largest_believable,
-    median_interval_ns,
     positions_at,
     usable_samples,
 )

@@ -30,12 +30,8 @@ from two_manifold_ros.interface.messages import choose_frames, messages_of, Topi
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.status import diagnostics_message
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import plane_of
-from two_manifold_ros.ticks.segments import (
-    median_interval_ns,
-    positions_at,
-    usable_samples,
-)
+from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
+from two_manifold_ros.ticks.segments import positions_at, usable_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

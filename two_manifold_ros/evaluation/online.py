@@ -14,7 +14,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.ticks.segments import median_interval_ns, positions_at
+from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:

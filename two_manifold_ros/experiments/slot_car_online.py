@@ -29,14 +29,10 @@ from two_manifold_ros.experiments.experiment import at_most, Colour, part_of
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel, median_observation_distance
 from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.ticks.segments import (
-    cut_segments,
-    fit_channels,
-    largest_believable,
-    median_interval_ns,
-)
+from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner

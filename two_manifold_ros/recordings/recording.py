@@ -75,12 +75,12 @@ class ImuStream:
     @property
     def first_stamp(self) -> int:
         """The first stamp that the next one goes on from, from which seconds are counted."""
-        return _first_that_goes_on(self.stamps)
+        return _first_that_goes_on(self.stamps, usual_gap_ns(self.stamps))
 
     @property
     def last_stamp(self) -> int:
         """The last stamp that goes on from the one before."""
-        return _first_that_goes_on(self.stamps[::-1])
+        return _first_that_goes_on(self.stamps[::-1], usual_gap_ns(self.stamps))
 
     def select(self, mask: Bools) -> ImuStream:
         """Return the samples where the (N,) mask is true."""
@@ -92,13 +92,36 @@ class ImuStream:
         )
 
 
-def _first_that_goes_on(stamps: Ints) -> int:
+def median_interval_ns(stamps: Ints) -> int:
+    """Return the median positive step between stamps, ns, or 0 where there is none."""
+    steps = np.diff(stamps)
+    steps = steps[steps > 0]
+    return int(np.median(steps)) if len(steps) else 0
+
+
+def usual_gap_ns(stamps: Ints) -> int:
+    """
+    Return what is a gap where no model says it: five usual intervals, at least 0.25 s.
+
+    The usual one is the median of all, or that of nine in a row where it is longer, as where a
+    stream was slowed down half-way: no gap, nor a wild stamp, lasts for five of nine. Stamps that
+    are zero or negative say no time.
+    """
+    together = 9
+    stamps = stamps[stamps > 0]
+    usual = median_interval_ns(stamps)
+    steps = np.diff(stamps)
+    blocks = steps[: len(steps) // together * together].reshape(-1, together)
+    if len(blocks):
+        usual = max(usual, int(np.median(blocks, axis=1).max()))
+    return max(250_000_000, 5 * usual)
+
+
+def _first_that_goes_on(stamps: Ints, gap_ns: int) -> int:
     """Return the first of (N,) stamps that no gap follows, else the first but zeros, or 0."""
     present = stamps[stamps > 0]
-    steps = np.abs(np.diff(present))
-    # What is a gap where a stream keeps its rate (`usual_gap_ns`); a wild stamp is off by more.
-    usual = float(np.median(steps[steps > 0])) if steps.any() else 0.0
-    goes_on = np.flatnonzero(steps <= max(250_000_000, 5 * usual))
+    # A wild stamp is off by more.
+    goes_on = np.flatnonzero(np.abs(np.diff(present)) <= gap_ns)
     return int(present[goes_on[0] if len(goes_on) else 0]) if len(present) else 0
 
 

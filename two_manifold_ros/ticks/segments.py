@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.recordings.recording import IMU_CHANNELS, usual_gap_ns
 from two_manifold_ros.ticks.stamps import average_ticks, judge_stamps, JUMP_BACK_NS
 
 if TYPE_CHECKING:
@@ -229,31 +229,6 @@ class Segment:
     def truths(self) -> Floats:
         """Positions (T, 2) that estimates may be judged by, metres; NaN where unknown."""
         return np.full_like(self.positions, np.nan) if self.estimated else self.positions
-
-
-def median_interval_ns(stamps: Ints) -> int:
-    """Return the median positive step between stamps, ns, or 0 where there is none."""
-    steps = np.diff(stamps)
-    steps = steps[steps > 0]
-    return int(np.median(steps)) if len(steps) else 0
-
-
-def usual_gap_ns(stamps: Ints) -> int:
-    """
-    Return what is a gap where no model says it: five usual intervals, at least 0.25 s.
-
-    The usual one is the median of all, or that of nine in a row where it is longer, as where a
-    stream was slowed down half-way: no gap, nor a wild stamp, lasts for five of nine. Stamps that
-    are zero or negative say no time.
-    """
-    together = 9
-    stamps = stamps[stamps > 0]
-    usual = median_interval_ns(stamps)
-    steps = np.diff(stamps)
-    blocks = steps[: len(steps) // together * together].reshape(-1, together)
-    if len(blocks):
-        usual = max(usual, int(np.median(blocks, axis=1).max()))
-    return max(250_000_000, 5 * usual)
 
 
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:

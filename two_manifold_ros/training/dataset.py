@@ -21,13 +21,13 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.merging import standing, usual_speed
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
     cut_segments,
     fit_channels,
     largest_believable,
-    median_interval_ns,
     only_near_fixes,
     unmeasured_axes,
 )

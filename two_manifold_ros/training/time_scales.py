@@ -14,8 +14,8 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, LONGEST_HOLE_S, put_together
 from two_manifold_ros.inspection.timing import advancing
+from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.visits import memory_of
-from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.cross_validation import (
     Fold,
     usual_candidate,

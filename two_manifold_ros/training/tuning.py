@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.two_manifold import COUPLINGS
 from two_manifold_ros.manifold.selection import has_neighbours
+from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import Tuning as RouteTuning
-from two_manifold_ros.ticks.segments import median_interval_ns
 from two_manifold_ros.training.cross_validation import usual_candidate, validate
 from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.settings import OBSERVATIONS
