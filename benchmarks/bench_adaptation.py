@@ -52,8 +52,8 @@ from changed_streams import REAL_CASES, WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
 from gauntlet_tables import finite
 
-from two_manifold_ros.adapting.stream_learner import LEARNERS
 from two_manifold_ros.simulation.worlds import WORLDS
+from two_manifold_ros.training.settings import LEARNERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -28,9 +28,10 @@ from changed_streams import GRAVITY, Stream
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.stream_learner import LEARNERS, make_learner
+from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.simulation.world_drive import drive
 from two_manifold_ros.simulation.worlds import world_named
+from two_manifold_ros.training.settings import LEARNERS
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation import online
 from two_manifold_ros.evaluation.online import (
     AFTERWARDS,
     learning_curve,
@@ -20,6 +19,7 @@ from two_manifold_ros.evaluation.online import (
     MEAN,
     OFFLINE,
 )
+from two_manifold_ros.training import train
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
         msg = 'not here'
         raise InputError(msg)
 
-    monkeypatch.setattr(online, 'train_model', refuse)
+    monkeypatch.setattr(train, 'train_model', refuse)
 
 
 def rows_of(curve: LearningCurve, name: str) -> dict[int, Any]:

@@ -39,7 +39,7 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.training.cross_validation import LOST_SHARE
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import LEARNERS, TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
-
-LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
-"""Methods of training by the names of the learners, in the order of tables."""
 
 
 @dataclass(frozen=True)

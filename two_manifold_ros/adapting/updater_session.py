@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.adapting.stream_learner import LEARNERS, StreamLearner
+from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_process import TrainingProcess
 from two_manifold_ros.errors import InputError
@@ -21,7 +21,7 @@ from two_manifold_ros.interface.model_swap import check_input
 from two_manifold_ros.interface.session import Arrivals, Durations
 from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import LEARNERS, TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

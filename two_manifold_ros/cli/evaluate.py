@@ -12,7 +12,6 @@ import re
 import sys
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.stream_learner import LEARNERS, make_learner
 from two_manifold_ros.cli.options import (
     add_json,
     add_position_lag,
@@ -31,7 +30,7 @@ from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import LEARNERS, TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -91,6 +90,9 @@ def some_learners(text: str) -> tuple[str, ...]:
 
 def run_online(args: Namespace) -> int:
     """Feed learners with the bags, report, and return 0."""
+    # All of training with it, which the other form of the command does without.
+    from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
+
     if args.figure and Path(args.figure).suffix.lower() not in FORMATS:
         msg = f'{args.figure}: a figure cannot be drawn into this; use a name in '
         raise InputError(msg + ', '.join(FORMATS))

@@ -16,7 +16,6 @@ from two_manifold_ros.inspection.motion import count_laps, put_together, way_dri
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.ticks.segments import positions_at
-from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,6 +117,9 @@ def learning_curve(
         names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no positions to learn from and to compare with'
         raise InputError(msg)
+    # Slow to import, and who names the rows of a table does without.
+    from two_manifold_ros.training.train import train_model  # noqa: PLC0415
+
     mean = stream.mean_errors(known)
     errors = {name: np.full(len(mean), np.nan) for name in (*learners, OFFLINE, MEAN)}
     told = {name: np.zeros(len(mean), dtype=np.bool_) for name in errors}

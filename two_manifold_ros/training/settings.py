@@ -13,6 +13,9 @@ from two_manifold_ros.manifold.selection import KERNELS
 
 OBSERVATIONS = ('raw', 'ridge')
 METHODS = ('route', 'spectral', 'tpsr')
+LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
+"""Methods of training by the names of the learners, in the order of tables."""
+
 CLOCKS = ('driving', 'time')
 READOUTS = ('sharpened', 'ridge', 'mkdr')
 
