@@ -264,6 +264,16 @@ def test_tracks_without_points_or_without_size_can_be_drawn() -> None:
     assert np.isfinite(run).all()
 
 
+def test_a_track_is_drawn_as_large_and_as_finely_wherever_it_is() -> None:
+    angle = np.linspace(0, 2 * np.pi, 1000)
+    track = np.column_stack([30.0 * np.cos(angle), 10.0 * np.sin(angle)])
+    shift = np.array([5e5, 5.4e6])
+    here, there = DrawnTrack(track), DrawnTrack(track + shift)
+    assert there.size == pytest.approx(here.size) == pytest.approx(60.0, rel=1e-3)
+    (one,), (other,) = here.runs, there.runs
+    np.testing.assert_allclose(other - shift, one, atol=1e-8)
+
+
 def test_each_track_is_scanned_once() -> None:
     one, other = np.zeros((3, 2)), np.zeros((3, 2))
     drawn = [DrawnTrack.of(each) for each in (one, other, one)]

@@ -13,8 +13,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
+import rclpy
 from rclpy.serialization import deserialize_message, serialize_message
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
@@ -26,14 +28,19 @@ from two_manifold_ros.interface.messages import (
     Topics,
 )
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.nodes import publishing
+from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.publishing import (
     EstimatePublishers,
     FixedLayout,
     message_class,
     to_message,
+    TRANSFORM_TYPE,
 )
+from two_manifold_ros.nodes.updater_node import UpdaterNode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from ros_talk import Talk
@@ -143,3 +150,41 @@ def test_a_plain_node_publishes_under_a_prefix(talk: Talk, model_path: Path) -> 
     talk.until(lambda: heard(2), 'a path of the other model')
     publishers.destroy()
     talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
+
+
+@pytest.fixture
+def refusal(domain: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """Return a function that says why a node is not configured, where there is no tf2_msgs."""
+
+    def without_transforms(msgtype: str) -> type:
+        if msgtype == TRANSFORM_TYPE:
+            raise ImportError
+        return message_class(msgtype)
+
+    def refused(make: Callable[[], object], *parameters: str) -> str:
+        args = [part for each in parameters for part in ('-p', each)]
+        rclpy.init(args=['--ros-args', *args], domain_id=int(domain))
+        try:
+            with pytest.raises(InputError) as caught:
+                make()
+        finally:
+            rclpy.shutdown()
+        return str(caught.value)
+
+    monkeypatch.setattr(publishing, 'message_class', without_transforms)
+    yield refused
+    rclpy.try_shutdown()
+
+
+def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missing_file(
+    refusal: Callable[..., str],
+) -> None:
+    def configure() -> None:
+        FilterNode().prepare()()
+
+    wanted, missing = 'publish_tf:=true', 'model:=missing.npz'
+    assert 'No model is given' in refusal(configure, 'managed:=true', wanted)
+    assert 'tf2_msgs' in refusal(configure, 'managed:=true', wanted, missing)
+    assert 'missing.npz' in refusal(configure, 'managed:=true', missing)
+    assert 'tf2_msgs' in refusal(UpdaterNode, wanted, missing)
+    assert 'missing.npz' in refusal(UpdaterNode, missing)

@@ -16,6 +16,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.interface.messages import DrawnTrack
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
@@ -139,7 +140,8 @@ def _train(
     try:
         drives = [clean.train, faulty] if fault.together else [faulty]
         followed = _changed(fault, clean.test) if fault.of_route else clean.test
-        trained = _measured(train_model(drives, SETTINGS), followed, clean)
+        model = train_model(drives, SETTINGS)
+        trained = _measured(model, followed, clean)
     except InputError as error:
         if not (fault.refused and fault.refused in str(error)):
             complaints.append(f'training is refused: {error}')
@@ -148,6 +150,9 @@ def _train(
         complaints.append('training is not refused')
     if fault.trained is not None:
         complaints += trained.complaints(fault.trained, 'trained')
+        drawn = DrawnTrack(model.track).size / DrawnTrack(clean.model.track).size
+        if drawn > fault.trained.ellipse:
+            complaints.append(f'the track is drawn {drawn:.3g} times as large')
     return trained
 
 
