@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from circuit import CHANNELS, Circuit, Drive, LAP_TICKS, NOISE, PERIOD_S, PULL
@@ -303,3 +304,20 @@ def test_a_place_leads_on_along_the_way(passes: Passes, route: Route) -> None:
             assert back < (step + 3) * 1.5 / (2 * LAP_TICKS)
             if step == 0:
                 assert there == place
+
+
+def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(
+    passes: Passes,
+) -> None:
+    """Near stops all laps differ by more than elsewhere; a place without a kept visit is blank."""
+    near = np.abs(shares_at(passes) - 0.5) < 0.03
+    visits = near[passes.places.visited]
+    unusual = np.where(np.arange(len(visits)) % 2 > 0, 1.0, -1.0)
+    other = replace(passes, log_paces=np.where(visits, unusual, passes.log_paces))
+    route, blank = learned(other), learned(other, ~visits)
+    middle = np.abs(shares_at(passes) - 0.5) < 0.02
+    missed = np.linalg.norm(route.targets[:, 0] - passes.places.positions, axis=1)
+    assert missed[near].max() < 2.0
+    assert route.noise[near].max() < 10.0 * np.median(route.noise)
+    known = blank.targets[~near, 0].mean(axis=0)
+    assert np.linalg.norm(blank.targets[middle, 0] - known, axis=1).max() < 1e-6

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from naive_route import merged_greedily
 import numpy as np
 import pytest
@@ -13,10 +15,8 @@ from two_manifold_ros.route.merging import (
     merge_passes,
     merge_steps,
     Places,
-    standing,
-    stretches_of,
-    usual_speed,
 )
+from two_manifold_ros.route.standing import standing, stretches_of, usual_speed
 
 PERIOD_S = 0.1
 RADIUS_M = 20.0
@@ -278,3 +278,39 @@ def test_against_a_greedy_search_over_all_places(seed: int) -> None:
     np.testing.assert_array_equal(visited, wanted)
     assert 0 < len(opened) == max(wanted) + 1 < len(nodes)
     assert all(visited[i] == place for place, i in enumerate(opened))
+
+
+def to_and_fro(legs: int, noise: float = 0.0, scatter: float = 0.3, seed: int = 0) -> np.ndarray:
+    """Drive along a line at 15 m/s, braking to a stop at its ends by as much as a train does."""
+    rng = np.random.default_rng(seed)
+    ends = 200.0 * (np.arange(legs + 1) % 2) + scatter * rng.normal(size=legs + 1)
+    speed, brakes_s = 15.0, 3.0
+    parts = []
+    for begin, end in itertools.pairwise(ends):
+        ticks = round((abs(end - begin) / speed + brakes_s) / PERIOD_S)
+        ramp = np.minimum(np.arange(1, ticks + 1), np.arange(ticks, 0, -1)) * PERIOD_S / brakes_s
+        shares = np.cumsum(ramp.clip(max=1.0))
+        parts.append(begin + (end - begin) * shares / shares[-1])
+    along = np.concatenate(parts)
+    line = np.stack([along, np.full(len(along), 3.0)], axis=1)
+    return line + noise * rng.normal(size=line.shape)
+
+
+@pytest.mark.parametrize('noise', [0.0, 0.05])
+def test_a_line_driven_to_and_fro_has_each_place_twice(noise: float) -> None:
+    """However often, and at the end one direction leads to the other."""
+    tracks = [to_and_fro(legs, noise) for legs in (6, 12, 24)]
+    few, more, most = (places_of(track) for track in tracks)
+    assert len(most) < 1.05 * len(more) < 1.1 * len(few)
+    np.testing.assert_allclose(np.linalg.norm(most.headings, axis=1), 1.0)
+    forward = most.headings[most.visited, 0] > 0.0
+    # A visit is driven as its place is.
+    along = np.interp(most.times, np.arange(len(tracks[-1])), tracks[-1][:, 0])
+    step = np.diff(along)
+    away = (along[1:-1] > 20.0) & (along[1:-1] < 180.0)
+    assert ((step[1:] > 0.0) == forward[1:-1])[away].all()
+    # It turns back once at each end that it gets to, where it has done so before.
+    turns = np.flatnonzero(forward[1:] != forward[:-1])
+    assert len(turns) == pytest.approx(23, abs=1)
+    assert np.abs(along[turns] - 200.0 * forward[turns]).max() < 3.0
+    assert np.bincount(most.visited)[most.visited[turns]].mean() > 5.0

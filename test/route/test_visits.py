@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from circuit import AT_REST, CHANNELS, Circuit, Drive, LAP_TICKS, MEMORY_S, PERIOD_S, PULL
+from circuit import (
+    AT_REST,
+    CHANNELS,
+    Circuit,
+    Drive,
+    LAP_TICKS,
+    MEMORY_S,
+    NOISE,
+    PERIOD_S,
+    PULL,
+)
 import numpy as np
 import pytest
 from scipy import constants
@@ -269,3 +279,39 @@ def test_unknown_positions_tell_nothing() -> None:
     assert (nothing.offset, nothing.explained) == (0.0, 0.0)
     short = learn_forward([drive.observations[:6]], [drive.track[:6]], PERIOD_S)
     np.testing.assert_array_equal(short.weights, 0.0)
+
+
+def shuttled(*, turns: bool, begin: int = 0, legs: int = 8, seed: int = 0) -> Drive:
+    """Drive to and fro on a line of 100 m, back in reverse, or after turning round."""
+    rng = np.random.default_rng(seed)
+    ticks = 100
+    # Half a cosine each way; from one leg to the next the acceleration goes on.
+    phases = np.pi * (begin + np.arange(legs * ticks) / ticks)
+    along = 50.0 - 50.0 * np.cos(phases)
+    speeds = np.gradient(along) / PERIOD_S
+    facing = np.where(np.floor(phases / np.pi) % 2 > 0, -1.0, 1.0) if turns else 1.0
+    seen = NOISE * rng.normal(size=(len(along), CHANNELS))
+    seen[:, -1] += facing * np.gradient(speeds) / PERIOD_S / PULL
+    seen[:, 0] += np.sin(along / 7.0)
+    return Drive(along / 100.0, np.zeros(len(along)), seen, np.stack([along, 0.0 * along], axis=1))
+
+
+@pytest.mark.parametrize('turns', [False, True])
+def test_which_places_are_driven_in_reverse(
+    laid_out: Callable[..., Passes],
+    turns: bool,
+) -> None:
+    """From the acceleration alone, in drives that begin at either end."""
+    drives = shuttled(turns=turns), shuttled(turns=turns, begin=1, legs=5, seed=1)
+    passes = laid_out(*drives)
+    places = passes.places
+    inside = (places.positions[:, 0] > 10.0) & (places.positions[:, 0] < 90.0)
+    wanted = np.where(places.headings[:, 0] > 0.0, 1.0, 1.0 if turns else -1.0)
+    same = passes.gears[inside] == wanted[inside]
+    assert same.all() or (not turns and not same.any())
+    assert abs(passes.forward.weights[-1]) == pytest.approx(PULL, rel=0.1)
+    assert passes.forward.explained > 0.9
+
+
+def test_a_vehicle_that_never_turns_back_drives_forwards(passes: Passes) -> None:
+    np.testing.assert_array_equal(passes.gears, 1.0)

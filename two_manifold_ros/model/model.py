@@ -241,9 +241,9 @@ def _check_ranges(route: Route) -> None:
         # Sums of shares exceed one by rounding.
         'shares_of': (0.0, one),
         'fastest': (1.0, fast),
-        'rates tick_lengths': (some, fast),
+        'rates': (some, fast),
         'mistakable usual_change shifts': (0.0, fast),
-        'pulls forward forward_offset': (-fast, fast),
+        'pulls forward forward_offset tick_lengths': (-fast, fast),
     }  # fmt: skip
     for names, (least, most) in ranges.items():
         for name in names.split():

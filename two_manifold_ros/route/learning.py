@@ -13,8 +13,9 @@ from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import floors
 from two_manifold_ros.route.densities import learn_densities, mistakable, shared, TAIL
-from two_manifold_ros.route.merging import FINENESS, STANDS_S
+from two_manifold_ros.route.merging import FINENESS
 from two_manifold_ros.route.route import LIMITS, Route
+from two_manifold_ros.route.standing import STANDS_S
 from two_manifold_ros.route.transitions import (
     chances_to_move,
     Durations,
@@ -118,6 +119,7 @@ def learn_route(
     learner = _Learner(passes, kept, tuning)
     period_s, forward, count = passes.period_s, passes.forward, learner.count
     rates, tick_lengths = usual_speeds(passes.places, passes.stays, learner.after, period_s)
+    tick_lengths *= passes.gears
     moves = chances_to_move(float(rates.max()) * tuning.fastest_move)
     begins, targets_of, steps_of, shares_of = reach(learner.ways, count, moves.shape[1] - 1)
     means, slopes, whitening, noise, new = learner.features()
@@ -221,6 +223,15 @@ class _Learner:
         flat = values.reshape(len(values), -1)
         return np.asarray(self.summing @ flat).reshape(self.count, *values.shape[1:])
 
+    def blank(self, known: Bools) -> Bools:
+        """
+        Return at which places (P,), and beside them, none of the visits kept is ``known`` (V,).
+
+        However unusual their paces are: where a vehicle stops, all differ by more than elsewhere.
+        """
+        counts = self.beside @ self.at_places((self.kept & known).astype(np.float64))
+        return np.asarray(counts == 0.0)
+
     def regress(
         self, values: Floats, weights: Floats, prior: Floats, strength: float
     ) -> tuple[Floats, Floats, Floats]:
@@ -239,7 +250,7 @@ class _Learner:
         np.multiply(weights[:, None], values, out=stack[:, 3 : 3 + columns])
         np.multiply(at_pace[:, None], values, out=stack[:, 3 + columns :])
         sums = self.beside @ self.at_places(stack)
-        n = np.maximum(sums[:, 0], 1e-9)
+        n = np.maximum(sums[:, 0], np.finfo(np.float64).tiny)
         mean, pace = sums[:, 3 : 3 + columns] / n[:, None], sums[:, 1] / n
         variance = np.maximum(sums[:, 2] / n - pace**2, 0.0)
         shared = sums[:, 3 + columns :] / n[:, None] - mean * pace[:, None]
@@ -350,7 +361,7 @@ class _Learner:
         noise = (sums[:, 0] + tuning.noise_prior * typical) / (sums[:, 1] + tuning.noise_prior)
         noise = np.maximum(noise, 0.2) * (1.0 + 1.0 / np.maximum(visits, 1.0))
         # Where no visit shows what is usual, nothing is expected.
-        blank = counts < 0.05
+        blank = self.blank(passes.settled)
         level[blank] = np.median(level[~blank], axis=0) if (~blank).any() else 0.0
         slope[blank] = 0.0
         noise[blank] = 100.0 * float(np.median(noise))
@@ -392,13 +403,11 @@ class _Learner:
         least = floors(passes.targets)
         for column, horizon in enumerate([*passes.horizons, -1]):
             here = places.positions[self.visited] if horizon >= 0 else 0.0
-            level, drift, rest, weights, counts = self._ahead(
-                passes.targets[:, column] - here, horizon
-            )
+            level, drift, rest, weights = self._ahead(passes.targets[:, column] - here, horizon)
             spread = self._spread(rest, weights) + least[column] * np.eye(2)
             if horizon >= 0:
                 level = level + places.positions
-            blank = counts < 0.05
+            blank = self.blank(np.isfinite(passes.targets[:, column].sum(axis=1)))
             if blank.any():
                 # A drive that ended before: nothing but where others were is known.
                 some = (~blank).any()
@@ -411,7 +420,7 @@ class _Learner:
         return np.stack(levels, axis=1), np.stack(drifts, axis=1), np.stack(spreads, axis=1)
 
     def _ahead(self, wanted: Floats, horizon: int) -> tuple[Floats, ...]:
-        """Return levels, drifts (P, 2), residuals (V, 2), weights (V,) and counts (P,)."""
+        """Return levels, drifts (P, 2), residuals (V, 2) and weights (V,)."""
         tuning, positions = self.tuning, self.passes.places.positions
         known = self.usual * np.isfinite(wanted).all(axis=1)
         some = known[:, None] > 0.0
@@ -419,17 +428,17 @@ class _Learner:
         weights = known
         for _ in range(4):
             none = np.zeros((self.count, 2))
-            level, drift, counts = self.regress(wanted, weights, none, tuning.drift_prior)
+            level, drift, _ = self.regress(wanted, weights, none, tuning.drift_prior)
             if horizon:
                 prior = self._travel(level + positions, horizon) if horizon > 0 else level
-                level, drift, counts = self._regress_scaled(wanted, weights, prior)
+                level, drift, _ = self._regress_scaled(wanted, weights, prior)
             rest = wanted - level[self.visited] - drift[self.visited] * self.paces[:, None]
             rest = np.where(some, rest, 0.0)
             squares = np.square(rest).sum(axis=1)
             usual = np.median(squares[known > 0.0]) / 1.386 if some.any() else 1.0
             apart = squares / max(usual, 1e-12)
             weights = known * (tuning.pass_tail + 2.0) / (tuning.pass_tail + apart)
-        return level, drift, rest, weights, counts
+        return level, drift, rest, weights
 
     def _spread(self, rest: Floats, weights: Floats) -> Floats:
         """Return the covariances (P, 2, 2) of residuals at each place, drawn to that of all."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.compilation import allocating, subroutine
-from two_manifold_ros.recordings.excursions import sustained_speed, unexplained_steps
+from two_manifold_ros.recordings.excursions import unexplained_steps
+from two_manifold_ros.route.standing import held_still, standing, usual_speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,19 +28,11 @@ if TYPE_CHECKING:
 FINENESS = 2
 """Places to a tick at the usual speed: a live tick is then at most a quarter tick from a place."""
 
-SLOW_SHARE = 0.1
-"""Share of the mean speed below which a tick does not count for the usual speed: it stands."""
-
 SAME_PASS_STEPS = 20
 """Steps back along a drive within which a place cannot be visited again: a bend is no lap."""
 
-STANDS_S = (1.0, 2.0, 4.0)
-"""
-Seconds in which a standing vehicle gets less far than one at ``SLOW_SHARE`` does.
-
-The first finds short stops; in the last not even a receiver of one position a second, which
-wanders by a metre in each, gets far.
-"""
+SAME_WAY = 0.5
+"""Cosine above which two directions are the same: a bend is seen a little earlier or later."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +76,13 @@ class Places:
 
 @dataclass(frozen=True)
 class _Run:
-    """A stretch of known positions in steps of equal distance."""
+    """A stretch of known positions in steps of equal distance; speeds are metres a tick."""
 
     segment: int
     nodes: Floats
     times: Floats
     headings: Floats
+    speeds: Floats
 
 
 def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
@@ -102,7 +95,7 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     if not usual > 0.0:
         return None
     stands = standing(tracks, usual, period_s)
-    tracks = [_held_still(track, still) for track, still in zip(tracks, stands, strict=True)]
+    tracks = [held_still(track, still) for track, still in zip(tracks, stands, strict=True)]
     step_m = usual * period_s
     farthest_m = SAME_PASS_STEPS * step_m
     runs = [
@@ -112,6 +105,7 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
     ]
     if not runs:
         return None
+    runs = _with_ends(runs, step_m, SAME_PASS_STEPS)
     # Some laps are enough to compare radii.
     radius_m = _radius(_some(runs, 12_000), step_m)
     positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS)
@@ -121,16 +115,12 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
         for index, track in enumerate(tracks)
         for run in _walk(track, index, spacing, farthest_m)
     ]
+    fine = _with_ends(fine, step_m, FINENESS * SAME_PASS_STEPS)
     positions, headings, visited = _merge(fine, radius_m, FINENESS * SAME_PASS_STEPS)
     times = np.concatenate([run.times for run in fine])
     nodes = np.concatenate([run.nodes for run in fine])
     ahead = ((nodes - positions[visited]) * headings[visited]).sum(1)
-    metres_a_tick = np.concatenate(
-        [
-            np.linalg.norm(np.gradient(run.nodes, axis=0), axis=1) / np.gradient(run.times)
-            for run in fine
-        ]
-    )
+    metres_a_tick = np.concatenate([run.speeds for run in fine])
     return Places(
         positions,
         headings,
@@ -142,91 +132,6 @@ def merge_passes(tracks: Sequence[Floats], period_s: float) -> Places | None:
         times - ahead / np.maximum(metres_a_tick, 1e-9),
         tuple(stands),
     )
-
-
-def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
-    """
-    Return the median speed where the vehicle moves, m/s; 0 if it never does.
-
-    However long it stands, and whatever the positions are of which no speed explains any.
-    """
-    speeds = [np.linalg.norm(np.diff(track, axis=0), axis=1) / period_s for track in tracks]
-    fastest = max((_fastest(track) for track in tracks), default=0.0) / period_s
-    if fastest > 0.0:
-        # One leap of 100 km is faster than all driving together.
-        speeds = [np.minimum(each, 2.0 * fastest) for each in speeds]
-        stands = standing(tracks, fastest, period_s)
-        if np.concatenate(stands).mean() > 0.5:
-            # The median would be that of noise.
-            speeds = [each[~still[1:]] for each, still in zip(speeds, stands, strict=True)]
-    every = np.concatenate([*speeds, np.zeros(0)])
-    every = every[np.isfinite(every)]
-    moving = every[every > SLOW_SHARE * every.mean()] if len(every) else every
-    return float(np.median(moving)) if len(moving) else 0.0
-
-
-def _fastest(track: Floats) -> float:
-    """Return the highest speed that a track (T, 2) sustains, metres a tick; 0 if there is none."""
-    known = np.flatnonzero(np.isfinite(track).all(axis=1))
-    return sustained_speed(known.astype(np.float64), track[known])
-
-
-def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> list[Bools]:
-    """
-    Return at which ticks of each track a vehicle stands: (T,) each.
-
-    Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed, and
-    than a tenth of the route is wide.
-    """
-    known = [track[np.isfinite(track).all(axis=1)] for track in tracks]
-    size = float(np.linalg.norm(np.ptp(np.concatenate(known), axis=0)))
-    slow_mps, most_m = SLOW_SHARE * usual_mps, SLOW_SHARE * size
-    return [_standing(track, slow_mps, most_m, period_s) for track in tracks]
-
-
-def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
-    still: Bools = np.zeros(len(track), dtype=np.bool_)
-    for seconds in STANDS_S:
-        width = max(round(seconds / period_s), 2) + 1
-        if len(track) < width:
-            break
-        windows = sliding_window_view(track, width, axis=0)
-        extent = np.linalg.norm(windows.max(axis=2) - windows.min(axis=2), axis=1)
-        # Where positions leap about, or laps take a second or two, no speed tells who stands.
-        stays = extent < min(slow_mps * (width - 1) * period_s, most_m)
-        # Every tick of such a window.
-        counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
-        counts[width:] -= counts[:-width].copy()
-        still |= counts[: len(track)] > 0
-    nearby = round(2.0 * STANDS_S[-1] / period_s)
-    near = min(slow_mps * STANDS_S[0], most_m)
-    for begin, end in stretches_of(still):
-        # The last metres before it stands, and the first after, are driven.
-        here = track[begin:end]
-        first = _ticks_to_come(here[:nearby], near)
-        last = _ticks_to_come(here[::-1][:nearby], near)
-        still[begin : begin + first] = still[end - last : end] = False
-    return still
-
-
-def _ticks_to_come(track: Floats, near: float) -> int:
-    """Return the ticks until a vehicle is near where it is for most of a track (T, 2)."""
-    apart = np.linalg.norm(track - np.median(track, axis=0), axis=1)
-    return int(np.argmax(apart < near)) if (apart < near).any() else 0
-
-
-def stretches_of(flags: Bools) -> list[tuple[int, int]]:
-    """Return begin and end of each stretch of flags (T,)."""
-    edges = np.flatnonzero(np.diff(np.pad(flags.astype(np.int8), 1)))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-
-
-def _held_still(track: Floats, still: Bools) -> Floats:
-    """Return a track (T, 2) that stays in one place where the vehicle stands."""
-    track = track.copy()
-    for begin, end in stretches_of(still):
-        track[begin:end] = track[begin:end].mean(axis=0)
-    return track
 
 
 def _walk(
@@ -256,10 +161,55 @@ def _walk(
         nodes, times = _resampled(path, spacing(path))
         if len(nodes) < 3:
             continue
-        tangents = np.gradient(nodes, axis=0)
-        tangents /= np.maximum(np.linalg.norm(tangents, axis=1), 1e-12)[:, None]
-        runs.append(_Run(segment, nodes, times + part[0], tangents))
+        times += part[0]
+        advances = np.gradient(nodes, axis=0)
+        metres = np.linalg.norm(advances, axis=1)
+        headings = advances / np.maximum(metres, 1e-12)[:, None]
+        runs.append(_Run(segment, nodes, times, headings, metres / np.gradient(times)))
     return runs
+
+
+def _with_ends(runs: list[_Run], near_m: float, same_pass: int) -> list[_Run]:
+    """
+    Return the runs with the direction and the speed of arrival at the ends of a shuttle's line.
+
+    The ways to and fro cancel there: half of both together is nearly zero, its direction noise,
+    and no lap that turns back in the same place would be another visit of it. A point at which
+    none but one lap turns back, ``near_m`` around, may be an excursion of the receiver.
+    """
+    turns = [_turning_back(run.nodes, same_pass) for run in runs]
+    which = np.repeat(np.arange(len(runs)), [len(each) for each in turns])
+    index = np.concatenate(turns)
+    ends = np.array([runs[run].nodes[node] for run, node in zip(which, index, strict=True)])
+    if len(ends) < 2:
+        return runs
+    ways = ends - [runs[run].nodes[node - 1] for run, node in zip(which, index, strict=True)]
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    one, other = cKDTree(ends).query_pairs(near_m, output_type='ndarray').T
+    laps = (which[one] != which[other]) | (np.abs(index[one] - index[other]) > same_pass)
+    alike = laps & ((ways[one] * ways[other]).sum(axis=1) > SAME_WAY)
+    for end in np.unique(np.concatenate([one[alike], other[alike]])).tolist():
+        run, node = runs[which[end]], index[end]
+        run.headings[node] = ways[end]
+        metres = np.linalg.norm(run.nodes[node] - run.nodes[node - 1])
+        run.speeds[node] = metres / (run.times[node] - run.times[node - 1])
+    return runs
+
+
+def _turning_back(nodes: Floats, farther: int) -> Ints:
+    """
+    Return at which nodes (n, 2) the ways before and behind oppose each other.
+
+    Both to the next node and ``farther`` nodes on, where it is no noise.
+    """
+    each = np.arange(len(nodes))
+    opposed = np.ones(len(nodes), dtype=np.bool_)
+    for steps in (1, farther):
+        came = nodes - nodes[np.maximum(each - steps, 0)]
+        goes = nodes[np.minimum(each + steps, len(nodes) - 1)] - nodes
+        lengths = np.linalg.norm(came, axis=1) * np.linalg.norm(goes, axis=1)
+        opposed &= (came * goes).sum(axis=1) < -SAME_WAY * lengths
+    return np.flatnonzero(opposed)
 
 
 @allocating
@@ -299,7 +249,8 @@ def _some(runs: list[_Run], most: int) -> list[_Run]:
         if left <= SAME_PASS_STEPS:
             break
         part = slice(0, left)
-        chosen.append(_Run(run.segment, run.nodes[part], run.times[part], run.headings[part]))
+        columns = (run.nodes, run.times, run.headings, run.speeds)
+        chosen.append(_Run(run.segment, *(column[part] for column in columns)))
         left -= len(chosen[-1].nodes)
     return chosen
 
@@ -401,7 +352,7 @@ def _misfit(
 ) -> float:
     """Return how badly step i fits the place that step o opened, negative if not at all."""
     gx, gy = headings[o, 0], headings[o, 1]
-    if not headings[i, 0] * gx + headings[i, 1] * gy > 0.5:
+    if not headings[i, 0] * gx + headings[i, 1] * gy > SAME_WAY:
         return -1.0
     ex, ey = nodes[i, 0] - nodes[o, 0], nodes[i, 1] - nodes[o, 1]
     along = abs(ex * gx + ey * gy)

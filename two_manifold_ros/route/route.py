@@ -150,8 +150,8 @@ class Route:
         stand; and the log-likelihood ratio of standing over driving that a hundredth of the
         driving of the training exceeds, which is thus no sign of standing.
     rates, tick_lengths, pulls : (P,)
-        Places per tick at the usual pace; length of a tick over the usual speed, s^2/m; and the
-        usual forward acceleration, m/s^2.
+        Places per tick at the usual pace; length of a tick over the usual speed, s^2/m, negative
+        where the vehicle drives in reverse; and the usual forward acceleration, m/s^2.
     forward : (d,), forward_offset
         Forward acceleration, linear in the observation, m/s^2.
     sharpness, persistence

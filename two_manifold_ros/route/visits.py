@@ -13,7 +13,8 @@ import numpy as np
 from scipy import constants
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
-from two_manifold_ros.route.merging import merge_passes, STANDS_S, stretches_of
+from two_manifold_ros.route.merging import merge_passes, SAME_WAY
+from two_manifold_ros.route.standing import STANDS_S, stretches_of
 from two_manifold_ros.route.updating import take_features
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ class Passes:
         The observation of no motion, and what a channel may be off from one day to another.
     memory_s
         Of the observations, see `memory_of`.
-    forward
-        The forward acceleration that observations measure.
+    forward, gears : (P,)
+        The forward acceleration that observations measure; and 1, or -1 at places that the vehicle
+        drives in reverse.
     halts, starts : (V,)
         Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
 
@@ -120,6 +122,7 @@ class Passes:
     shifts: Floats
     memory_s: float
     forward: Forward
+    gears: Floats
     halts: Floats
     starts: Floats
 
@@ -168,6 +171,7 @@ def lay_out(
     ]
     halts, starts = _halts(places, tracks, period_s)
     log_paces, stays = _paces(places, halts)
+    forward, gears = _forward_and_gears(places, observations, tracks, period_s)
     return Passes(
         places,
         features,
@@ -184,7 +188,8 @@ def lay_out(
         at_rest,
         shifts,
         max(memories_s) / MEMORIES[-1],
-        learn_forward(observations, tracks, period_s),
+        forward,
+        gears,
         halts,
         starts,
     )
@@ -231,23 +236,70 @@ def memory_of(
     return max(float(max(lags)), least_ticks) * period_s
 
 
+def _forward_and_gears(
+    places: Places, observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
+) -> tuple[Forward, Floats]:
+    """
+    Return forward and gears of `Passes`.
+
+    Positions do not show whether a vehicle drives back in reverse or turns round first. If it
+    reverses, its speed goes on falling below zero, and observations explain that better.
+    """
+    forward, gears = learn_forward(observations, tracks, period_s), np.ones(len(places))
+    reversing = _gears_of_reversing(places)
+    if (reversing < 0.0).any():
+        signs = []
+        for segment, track in enumerate(tracks):
+            visits = np.flatnonzero(places.segments == segment)
+            visits = visits[np.argsort(places.times[visits], kind='stable')]
+            newest = np.searchsorted(places.times[visits], np.arange(len(track)), side='right') - 1
+            along = reversing[places.visited[visits]]
+            signs.append(along[newest.clip(0)] if len(visits) else np.ones(len(track)))
+        signed = learn_forward(observations, tracks, period_s, signs)
+        if signed.explained > forward.explained:
+            return signed, reversing
+    return forward, gears
+
+
+def _gears_of_reversing(places: Places) -> Floats:
+    """Return the gears (P,) of `Passes` if the vehicle reverses wherever it turns back."""
+    visited, runs = places.visited, places.runs
+    headings = places.headings[visited]
+    # From the place where it turns back it leaves the other way.
+    turns = np.zeros(len(visited), dtype=np.bool_)
+    opposed = (headings[1:] * headings[:-1]).sum(axis=1) < -SAME_WAY
+    turns[:-1] = opposed & (runs[1:] == runs[:-1])
+    votes = np.zeros(len(places))
+    edges = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(runs)]
+    # Which gear a stretch begins in is known from the longer ones that visited its places.
+    for begin, end in sorted(itertools.pairwise(edges), key=lambda each: each[0] - each[1]):
+        gears = 1.0 - 2.0 * (np.cumsum(turns[begin:end]) % 2)
+        known = np.sign(votes[visited[begin:end]])
+        np.add.at(votes, visited[begin:end], -gears if known @ gears < 0.0 else gears)
+    return np.where(votes < 0.0, -1.0, 1.0)
+
+
 def learn_forward(
-    observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
+    observations: Sequence[Floats],
+    tracks: Sequence[Floats],
+    period_s: float,
+    signs: Sequence[Floats] | None = None,
 ) -> Forward:
     """
     Regress the accelerations of the training on the observations.
 
     With the forward acceleration the belief knows how far a vehicle gets that pulls away from a
     standstill or brakes where nobody did. It is zero if positions show no acceleration. Parameters
-    are those of `lay_out`.
+    are those of `lay_out`, and the ``signs`` of the speed at each tick (T,), 1 where not given.
     """
+    signs = [np.ones(len(each)) for each in tracks] if signs is None else signs
     best = Forward(np.zeros(observations[0].shape[1]), 0.0, 0.0)
     # Ticks each way over which an acceleration is measured: positions are too noisy over a few,
     # accelerations last too short for many. The lag that observations explain best is taken.
     for lag in (2, 4, 8, 16):
         parts = [
-            _accelerations(seen, track, lag, period_s)
-            for seen, track in zip(observations, tracks, strict=True)
+            _accelerations(seen, track, sign, lag, period_s)
+            for seen, track, sign in zip(observations, tracks, signs, strict=True)
             if len(seen) > 4 * lag
         ]
         if not parts:
@@ -266,13 +318,13 @@ def learn_forward(
 
 
 def _accelerations(
-    seen: Floats, track: Floats, lag: int, period_s: float
+    seen: Floats, track: Floats, sign: Floats, lag: int, period_s: float
 ) -> tuple[Floats, Floats]:
     """Return the mean observations and a one (n, d + 1), and the accelerations (n,) around it."""
     half = max(lag // 2, 1)
     speeds = np.full(len(track), np.nan)
     moved = np.linalg.norm(track[2 * half :] - track[: -2 * half], axis=1)
-    speeds[half:-half] = moved / (2 * half * period_s)
+    speeds[half:-half] = sign[half:-half] * moved / (2 * half * period_s)
     gained = (speeds[2 * lag :] - speeds[: -2 * lag]) / (2 * lag * period_s)
     sums = np.cumsum(np.vstack([np.zeros(seen.shape[1]), seen]), axis=0)
     width = 2 * lag + 1

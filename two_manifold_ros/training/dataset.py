@@ -22,7 +22,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import median_interval_ns
-from two_manifold_ros.route.merging import standing, usual_speed
+from two_manifold_ros.route.standing import standing, usual_speed
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
     cut_segments,

@@ -1,0 +1,113 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""When a vehicle stands, by its positions, and how fast it usually is when it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from two_manifold_ros.recordings.excursions import sustained_speed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from two_manifold_ros.typing import Bools, Floats
+
+SLOW_SHARE = 0.1
+"""Share of the mean speed below which a tick does not count for the usual speed: it stands."""
+
+STANDS_S = (1.0, 2.0, 4.0)
+"""
+Seconds in which a standing vehicle gets less far than one at ``SLOW_SHARE`` does.
+
+The first finds short stops; in the last not even a receiver of one position a second, which
+wanders by a metre in each, gets far.
+"""
+
+
+def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
+    """
+    Return the median speed where the vehicle moves, m/s; 0 if it never does.
+
+    However long it stands, and whatever the positions are of which no speed explains any.
+    """
+    speeds = [np.linalg.norm(np.diff(track, axis=0), axis=1) / period_s for track in tracks]
+    fastest = max((_fastest(track) for track in tracks), default=0.0) / period_s
+    if fastest > 0.0:
+        # One leap of 100 km is faster than all driving together.
+        speeds = [np.minimum(each, 2.0 * fastest) for each in speeds]
+        stands = standing(tracks, fastest, period_s)
+        if np.concatenate(stands).mean() > 0.5:
+            # The median would be that of noise.
+            speeds = [each[~still[1:]] for each, still in zip(speeds, stands, strict=True)]
+    every = np.concatenate([*speeds, np.zeros(0)])
+    every = every[np.isfinite(every)]
+    moving = every[every > SLOW_SHARE * every.mean()] if len(every) else every
+    return float(np.median(moving)) if len(moving) else 0.0
+
+
+def _fastest(track: Floats) -> float:
+    """Return the highest speed that a track (T, 2) sustains, metres a tick; 0 if there is none."""
+    known = np.flatnonzero(np.isfinite(track).all(axis=1))
+    return sustained_speed(known.astype(np.float64), track[known])
+
+
+def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> list[Bools]:
+    """
+    Return at which ticks of each track a vehicle stands: (T,) each.
+
+    Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed, and
+    than a tenth of the route is wide.
+    """
+    known = [track[np.isfinite(track).all(axis=1)] for track in tracks]
+    size = float(np.linalg.norm(np.ptp(np.concatenate(known), axis=0)))
+    slow_mps, most_m = SLOW_SHARE * usual_mps, SLOW_SHARE * size
+    return [_standing(track, slow_mps, most_m, period_s) for track in tracks]
+
+
+def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
+    still: Bools = np.zeros(len(track), dtype=np.bool_)
+    for seconds in STANDS_S:
+        width = max(round(seconds / period_s), 2) + 1
+        if len(track) < width:
+            break
+        windows = sliding_window_view(track, width, axis=0)
+        extent = np.linalg.norm(windows.max(axis=2) - windows.min(axis=2), axis=1)
+        # Where positions leap about, or laps take a second or two, no speed tells who stands.
+        stays = extent < min(slow_mps * (width - 1) * period_s, most_m)
+        # Every tick of such a window.
+        counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
+        counts[width:] -= counts[:-width].copy()
+        still |= counts[: len(track)] > 0
+    nearby = round(2.0 * STANDS_S[-1] / period_s)
+    near = min(slow_mps * STANDS_S[0], most_m)
+    for begin, end in stretches_of(still):
+        # The last metres before it stands, and the first after, are driven.
+        here = track[begin:end]
+        first = _ticks_to_come(here[:nearby], near)
+        last = _ticks_to_come(here[::-1][:nearby], near)
+        still[begin : begin + first] = still[end - last : end] = False
+    return still
+
+
+def _ticks_to_come(track: Floats, near: float) -> int:
+    """Return the ticks until a vehicle is near where it is for most of a track (T, 2)."""
+    apart = np.linalg.norm(track - np.median(track, axis=0), axis=1)
+    return int(np.argmax(apart < near)) if (apart < near).any() else 0
+
+
+def stretches_of(flags: Bools) -> list[tuple[int, int]]:
+    """Return begin and end of each stretch of flags (T,)."""
+    edges = np.flatnonzero(np.diff(np.pad(flags.astype(np.int8), 1)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def held_still(track: Floats, still: Bools) -> Floats:
+    """Return a track (T, 2) that stays in one place where the vehicle stands."""
+    track = track.copy()
+    for begin, end in stretches_of(still):
+        track[begin:end] = track[begin:end].mean(axis=0)
+    return track
