@@ -18,7 +18,12 @@ from two_manifold_ros.inspection.motion import count_laps, put_together, way_dri
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.track import SpaceCurve
 from two_manifold_ros.simulation.world_course import plan, ride
-from two_manifold_ros.simulation.world_drive import imu_samples, oversampling, received_positions
+from two_manifold_ros.simulation.world_drive import (
+    ideal_imu,
+    imu_samples,
+    oversampling,
+    received_positions,
+)
 from two_manifold_ros.simulation.worlds import world_named
 from two_manifold_ros.ticks.segments import positions_at
 
@@ -149,11 +154,12 @@ def world_stream(
     day_grip = 1.0 + 0.03 * float(world.generator('grip', seed).standard_normal())
     grip = np.where(way.phases >= before, change.speed, 1.0) * day_grip
     ridden = ride(world, way, 1.0 / (world.rate_hz * every), random, grip=grip)
-    samples = imu_samples(world, ridden, every, seed, seed)
+    ideal = ideal_imu(world, ridden)[::every]
     times, places = received_positions(world, ridden, seed, seed)
-    noisier = imu_samples(world, ridden, every, seed, 1000 + seed)
-    noisier -= imu_samples(world, ridden, every, seed, 2000 + seed)
     ridden = ridden.every(every)
+    samples = imu_samples(world, ridden, ideal, seed, seed)
+    noisier = imu_samples(world, ridden, ideal, seed, 1000 + seed)
+    noisier -= imu_samples(world, ridden, ideal, seed, 2000 + seed)
     laps = np.interp(ridden.distances, way.distances, way.phases) - before
     begin = int(np.searchsorted(laps, 0.0))
     # The difference of two noises has twice the variance of one.

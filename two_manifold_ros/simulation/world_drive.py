@@ -57,13 +57,11 @@ def ideal_imu(world: World, ride: Ride) -> Floats:
     return np.concatenate([force, turning], axis=1)
 
 
-def imu_samples(world: World, ride: Ride, every: int, day: int, seed: int) -> Floats:
-    """Return the (T, 6) samples of the IMU, with all its errors, at every so many times."""
+def imu_samples(world: World, ride: Ride, ideal: Floats, day: int, seed: int) -> Floats:
+    """Return the (T, 6) samples of the IMU, with all its errors, of the ``ideal`` ones (T, 6)."""
     grade = world.imu
     each = np.repeat([0, 1], 3)
-    shaken = ideal_imu(world, ride)[::every]
-    ride = ride.every(every)
-    shaken += _vibration(world, ride, world.generator('vibration', day, seed))
+    shaken = ideal + _vibration(world, ride, world.generator('vibration', day, seed))
     turned = mounting(world, day).inv()
     samples = np.concatenate([turned.apply(shaken[:, :3]), turned.apply(shaken[:, 3:])], axis=1)
     device = world.generator('device')
@@ -133,7 +131,7 @@ def _vibration(world: World, ride: Ride, random: np.random.Generator) -> Floats:
     Half of its power is noise, half are tones in step with the wheels, whatever the rate of the
     IMU: faster ones are aliased, as where an analogue filter is missing.
     """
-    strength = world.idle + (1.0 - world.idle) * ride.speeds / world.top_speed
+    strength = world.idle + (1.0 - world.idle) * np.abs(ride.speeds) / world.top_speed
     shapes = random.standard_normal((len(strength), 6))
     turns = ride.distances / world.wheel_m
     # Imbalance of a wheel, a shaft and gears: turns per turn of a wheel, and amplitude.
@@ -213,15 +211,28 @@ def drive(
     ridden = ride(world, way, 1.0 / (world.rate_hz * every), random, grip=grip, halts=halts)
     if seconds is not None:
         ridden = ridden.until(seconds)
-    samples = imu_samples(world, ridden, every, day, seed)
-    times, places = received_positions(world, ridden, day, seed)
-    stamps, late = (_stamps(each, day) for each in (ridden.times[::every], times))
+    ideal = ideal_imu(world, ridden)
+    return recorded(world, ridden, ideal, every, day, seed, course)
+
+
+def recorded(
+    world: World, ride: Ride, ideal: Floats, every: int, day: int, seed: int, what: str
+) -> WorldDrive:
+    """
+    Return a ride as it is recorded, with a sample at every so many of its times.
+
+    ``ideal`` (T, 6) is what a faultless IMU reads, see `ideal_imu`; ``what`` was driven goes into
+    the name.
+    """
+    times, places = received_positions(world, ride, day, seed)
+    ridden = ride.every(every)
+    samples = imu_samples(world, ridden, ideal[::every], day, seed)
+    stamps, late = (_stamps(each, day) for each in (ridden.times, times))
     recording = Recording(
-        f'{world.name}, {course}, day {day}, seed {seed}',
+        f'{world.name}, {what}, day {day}, seed {seed}',
         ImuStream('/imu', 'imu', stamps, samples, stamps),
         PositionStream('/position', 'map', 'geometry_msgs/msg/PointStamped', late, places),
     )
-    ridden = ridden.every(every)
     return WorldDrive(recording, ridden.positions[:, :2], ridden.on_route)
 
 
