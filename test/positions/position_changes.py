@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.simulation.shuttle import Line, SHUTTLE, shuttle
+
 if TYPE_CHECKING:
     from position_fault import Change
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+SHUTTLE_LEGS = 12
+"""Legs of a shuttle that is trained on, or followed: two minutes."""
 
 
 def with_positions(recording: Recording, stamps: Ints, places: Floats) -> Recording:
@@ -228,3 +234,14 @@ def unrolled(recording: Recording, _: np.random.Generator) -> Recording:
     return with_positions(
         recording, stamps, np.stack([np.cumsum(steps), np.zeros(len(steps))], axis=1)
     )
+
+
+def shuttling(line: Line, white_m: float = 0.0) -> Change:
+    """Drive to and fro on a line instead, with another seed for each part of the clean drive."""
+
+    def change(recording: Recording, _: np.random.Generator) -> Recording:
+        world = replace(SHUTTLE, positions=replace(SHUTTLE.positions, white_m=white_m))
+        begin = int(recording.imu.stamps[0] // 10**9)
+        return shuttle(SHUTTLE_LEGS, line, world=world, seed=begin).recording
+
+    return change

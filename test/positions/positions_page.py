@@ -25,6 +25,7 @@ Each row is a trial: the fault is done to the positions of a simulated slot car 
 of a track of 4.9 m by 2.3 m). A model is trained on the faulty drive and follows two clean laps;
 a model of the clean drive follows the two laps, scored by faulty positions; `inspect` looks at the
 faulty drive; and an updater is given the faulty positions one after the other.
+A shuttle is another vehicle, on a line of 12 m, with another drive for its model to follow.
 
 * *says*: codes of the findings of `inspect --json`; `train` prints the warnings among them.
 * *left out*: positions that are left out, of all; in brackets how many that are more than

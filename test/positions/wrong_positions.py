@@ -17,11 +17,14 @@ from position_changes import (
     parked_first,
     repeated,
     scattered,
+    shuttling,
     throttled,
     unrolled,
     wandering,
 )
 from position_fault import ANY, Limits, PositionFault
+
+from two_manifold_ros.simulation.shuttle import Line
 
 LEFT_OUT = 'left out, counted and reported'
 LEFT = ('positions_left_out',)
@@ -172,11 +175,12 @@ PLACES = (
     ),
     PositionFault(
         name='a loop seen from its side: positions on a line',
-        rule='learned, with a variance across the line that is not zero; estimates are withheld'
-        ' (`off_route`), as one place looks like two',
+        rule='learned, with a variance across the line that is not zero; passes on top of each'
+        ' other are the same places, so that estimates are withheld (`off_route`) or wrong where'
+        ' they part',
         change=on_a_line,
         of_route=True,
-        # A projection of the track, at whose ends the car seems to stand.
+        # A projection of the track, at whose ends the car seems to turn back.
         trained=ANY,
         evaluated=None,
     ),
@@ -188,5 +192,22 @@ PLACES = (
         of_route=True,
         trained=ANY,
         evaluated=None,
+    ),
+    *(
+        PositionFault(
+            name=f'a shuttle: there and back in reverse, {what}',
+            rule='learned: each direction has places of its own, and they lead to each other at'
+            ' the ends; withheld until it is found, a few seconds after it drives off',
+            change=shuttling(line, white_m),
+            of_route=True,
+            # Of a line of 12 m there and 12 m back, at another speed than the track.
+            trained=Limits(places=2.2, ellipse=3.0, valid=0.06, error=2.0),
+            evaluated=None,
+        )
+        for what, line, white_m in (
+            ('on a perfectly straight line', Line(), 0.0),
+            ('on a straight line, with noise of 1 cm', Line(), 0.01),
+            ('on a bend', Line(sagitta_m=1.0), 0.0),
+        )
     ),
 )
