@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import gc
 from typing import Any, TYPE_CHECKING
 
 import pytest
@@ -167,9 +168,13 @@ def refusal(domain: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         try:
             with pytest.raises(InputError) as caught:
                 make()
+            reason = str(caught.value)
+            # Of a node that was not made nothing is left but what the traceback holds.
+            del caught
+            gc.collect()
         finally:
             rclpy.shutdown()
-        return str(caught.value)
+        return reason
 
     monkeypatch.setattr(publishing, 'message_class', without_transforms)
     yield refused
@@ -180,7 +185,12 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
     refusal: Callable[..., str],
 ) -> None:
     def configure() -> None:
-        FilterNode().prepare()()
+        node = FilterNode()
+        try:
+            node.prepare()()
+        finally:
+            # What it publishes would be there for the tests that follow.
+            node.destroy_node()
 
     wanted, missing = 'publish_tf:=true', 'model:=missing.npz'
     assert 'No model is given' in refusal(configure, 'managed:=true', wanted)
