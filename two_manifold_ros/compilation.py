@@ -311,7 +311,17 @@ def subroutine(function: Function) -> Function:
 
     What turns the arguments of Python into arrays takes half of the time that a compilation takes.
     """
-    return _compiled(function, _nrt=False, no_cpython_wrapper=True)
+    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
+
+
+def shared(function: Function) -> Function:
+    """
+    Compile a function that Python calls and compiled ones do.
+
+    As subroutines it is inlined there. A function of its own among the code of its caller would
+    give way to one of the same name that happens to be loaded already, with other last bits.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
 
 
 def _compiled(function: Function, **options: Any) -> Function:  # noqa: ANN401 - numba's

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.model.head import TrainedModel
@@ -26,7 +26,7 @@ LARGEST_VALUE = 1e6
 """Larger than any sensor says in any unit: what is above it counts as this."""
 
 
-@compiled
+@shared
 def _read_sample(sample: Floats, last: Floats, now: Floats) -> bool:
     """Read a sample, and return whether it differs from the one before."""
     largest = 0.0

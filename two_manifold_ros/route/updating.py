@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from two_manifold_ros.compilation import compiled, subroutine
+from two_manifold_ros.compilation import compiled, shared, subroutine
 from two_manifold_ros.route.route import LIMITS, OFF, ON, OWN_PACE, STANDS
 from two_manifold_ros.route.steps import (
     Cells,
@@ -72,7 +72,7 @@ of the observation alone (d, d), each with room for its result; the forward acce
 """
 
 
-@compiled
+@shared
 def take_features(
     observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
 ) -> None:
@@ -101,7 +101,7 @@ def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
         whitened[i] = value
 
 
-@compiled
+@shared
 def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
     """Fill the mean (k,) of states (P, k), the constant first, over active places on the route."""
     state[:] = 0.0

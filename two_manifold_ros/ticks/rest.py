@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import compiled, shared
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -78,7 +78,7 @@ ROUNDING = 1e-9
 """In standard deviations: equal samples have means over ticks that differ by rounding only."""
 
 
-@compiled
+@shared
 def alike(first: Floats, second: Floats) -> bool:
     """Return whether two (d,) observations are the same."""
     for i in range(first.size):  # noqa: SIM110 - numba compiles no generator

@@ -18,7 +18,7 @@ from typing import Generic, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from two_manifold_ros.compilation import allocating, compiled
+from two_manifold_ros.compilation import allocating, shared
 from two_manifold_ros.recordings.excursions import LATE_NS
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ class Reordering:
         self._begin, self._end = 0, count
 
 
-@compiled
+@shared
 def hold_until(
     clock: Ints,
     held: Floats,
