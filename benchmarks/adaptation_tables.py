@@ -90,7 +90,7 @@ def _beside_mean(row: Row) -> Checks:
 
 
 def _told(row: Row) -> Checks:
-    yield '', (_accuracy(row, 'told') or 0.0) >= LEAST_TOLD
+    yield '', (_accuracy(row, 'published') or 0.0) >= LEAST_TOLD
 
 
 def _ellipses(row: Row) -> Checks:
@@ -237,7 +237,7 @@ def _gauntlet(rows: list[Row]) -> Iterator[str]:
         rmse, middle, mean = (found.get(name) for name in ('rmse_m', 'median_m', 'mean_m'))
         yield (
             f'{_head(row)}{row["laps"]:6.1f}{found["ticks"]:7d}'
-            f'{_cell(found["told"], 7, 1, 100.0)}{_metres(rmse)}{_metres(offline)}'
+            f'{_cell(found["published"], 7, 1, 100.0)}{_metres(rmse)}{_metres(offline)}'
             f'{_cell(_over(rmse, offline), 7, 2)}{_metres(middle)}{_metres(mean)}  {ellipses}'
         ).rstrip()
 

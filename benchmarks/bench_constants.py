@@ -6,8 +6,9 @@ Rates between the hypotheses of the belief, each judged by leaving one recording
 Run `./run bench constants`, or name cases of the gauntlet after it. Every constant is halved and
 doubled; the map is learned anew, the drive of the gauntlet is followed, and so are its other
 roads. The loss of a case is the logarithm of the RMSE over all ticks, plus the share of ticks on
-the route that are not told, plus the share of those off it that are. What is chosen on all other
-cases is then judged by the one left out: a constant holds where that is no better than its value.
+the route that are not published, plus the share of those off it that are. What is chosen on all
+other cases is then judged by the one left out: a constant holds where that is no better than its
+value.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
         following = follow(tried, case.followed)
         known = following.known()
         rmse = math.sqrt(np.mean(np.square(following.errors()[known])))
-        away = [elsewhere(tried, case, each)['told'] or 0.0 for each in case.elsewhere]
-        withheld = 1.0 - float(following.told[known].mean())
+        away = [elsewhere(tried, case, each)['published'] or 0.0 for each in case.elsewhere]
+        withheld = 1.0 - float(following.published[known].mean())
         return math.log(rmse) + withheld + (float(np.mean(away)) if away else 0.0)
 
     usual = loss(Durations())

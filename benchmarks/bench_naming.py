@@ -64,7 +64,7 @@ class Drive:
         """Return the same bends driven so much faster, as if gravity did not tell slopes."""
         stamps = self.stamps[0] + ((self.stamps - self.stamps[0]) / factor).astype(np.int64)
         samples = self.samples * [factor**2, factor**2, 1.0, factor, factor, factor]
-        return Drive(f'{self.name}, pace {factor}', stamps, samples)
+        return Drive(f'{self.name}, speed {factor}', stamps, samples)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ LAPS = 20
 FAULT_EVERY_S = 20.0
 """Seconds of samples from one fault to the next."""
 
-STRANGE = (
+NOVEL_WARN = (
     'non_finite',
     'out_of_range',
     'zero_stamp',
@@ -82,11 +82,11 @@ class EndlessDrive:
             self.sent.update(('received', 'used'))
             yield stamp, sample, place
             if given % self._every == 0:
-                kind = (given // self._every) % (len(STRANGE) + len(STEPS_S))
-                if kind < len(STRANGE):
-                    yield self._strange(STRANGE[kind], stamp, sample)
+                kind = (given // self._every) % (len(NOVEL_WARN) + len(STEPS_S))
+                if kind < len(NOVEL_WARN):
+                    yield self._strange(NOVEL_WARN[kind], stamp, sample)
                 else:
-                    step = round(STEPS_S[kind - len(STRANGE)] * SECOND) // self._period
+                    step = round(STEPS_S[kind - len(NOVEL_WARN)] * SECOND) // self._period
                     self.sent['gaps' if step > 0 else 'jumps_back'] += 1
                     stamp += step * self._period
                     # The car goes on where only the samples are missing.

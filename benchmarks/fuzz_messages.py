@@ -106,9 +106,11 @@ def stream_target() -> tuple[One, Iterable[bytes]]:
         counts = session.counts()
         counts.subtract(before)
         expect(counts['received'] == sent, 'counts[received] == sent')
-        told = {'used', 'published', 'ticks', 'gaps', 'resets', 'restarts', 'received'}
+        published = {'used', 'published', 'ticks', 'gaps', 'resets', 'restarts', 'received'}
         others = {'rejected_observations', 'estimates_not_finite', 'reordered', 'jumps_back'}
-        rejected = {name: count for name, count in counts.items() if name not in told | others}
+        rejected = {
+            name: count for name, count in counts.items() if name not in published | others
+        }
         # One may wait for the next to say whether its stamp is wild.
         expect(0 <= sent - counts['used'] - sum(rejected.values()) <= 1, counts)
 

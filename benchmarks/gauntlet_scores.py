@@ -68,7 +68,7 @@ class Following:
     ----------
     stamps : (T,) int64
         Ends of the ticks.
-    told, tracking : (T,)
+    published, tracking : (T,)
         Whether the estimate may be used, and whether the status is tracking.
     positions, truths : (T, H, 2), covariances : (T, H, 2, 2)
         At each horizon; truths are NaN where unknown.
@@ -80,7 +80,7 @@ class Following:
     """
 
     stamps: Ints
-    told: Bools
+    published: Bools
     tracking: Bools
     positions: Floats
     covariances: Floats
@@ -177,7 +177,7 @@ def _day(model: ModelHead, drive: Drive) -> dict[str, Any]:
         'rmse_m': _rms(errors),
         'median_m': float(np.median(errors)),
         'later_rmse_m': _rms(errors[len(errors) // 2 :]),
-        'told': _mean(following.told, known),
+        'published': _mean(following.published, known),
     }
 
 
@@ -190,20 +190,23 @@ def _size(model: ModelHead) -> int:
 
 def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, Any]:
     errors, known = following.errors(), following.known()
-    found: dict[str, Any] = {'ticks': int(known.sum()), 'told': _mean(following.told, known)}
+    found: dict[str, Any] = {
+        'ticks': int(known.sum()),
+        'published': _mean(following.published, known),
+    }
     if not known.any():
         return found
     scored = errors[known]
     rmse, median = float(np.sqrt(np.mean(np.square(scored)))), float(np.median(scored))
-    told = known & following.told
+    published = known & following.published
     along, across = _along_and_across(case.followed, following)
     return found | {
         'rmse_m': rmse,
         'median_m': median,
         'p99_m': float(np.quantile(scored, 0.99)),
         'rmse_over_median': rmse / max(median, 1e-9),
-        'told_rmse_m': _rms(errors[told]),
-        'far': _mean(errors > FAR * median, told),
+        'published_rmse_m': _rms(errors[published]),
+        'far': _mean(errors > FAR * median, published),
         'along_m': _rms(along[known]),
         'across_m': _rms(across[known]),
         'mean_m': _mean_position_error(case, following),
@@ -216,12 +219,12 @@ def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, An
 
 def _horizon(following: Following, index: int, ahead: int) -> dict[str, Any]:
     chosen = following.known(index)
-    told = chosen & following.told
+    published = chosen & following.published
     return {
         'ticks_ahead': ahead,
         'rmse_m': _rms(following.errors(index)[chosen]),
-        'in_68': _mean(following.inside(index, 0), told),
-        'in_95': _mean(following.inside(index, 1), told),
+        'in_68': _mean(following.inside(index, 0), published),
+        'in_95': _mean(following.inside(index, 1), published),
     }
 
 
@@ -265,8 +268,8 @@ def elsewhere(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
     return {
         'drive': drive.name,
         'ticks': int(away.sum()),
-        'told': _mean(following.told, away),
-        'told_on_route': _mean(following.told, back),
+        'published': _mean(following.published, away),
+        'told_on_route': _mean(following.published, back),
     }
 
 
@@ -321,7 +324,7 @@ def _moved(following: Following, put_ns: int, model: ModelHead) -> dict[str, flo
 def stops(model: ModelHead, case: Case, drive: Drive) -> Iterator[dict[str, Any]]:
     """Yield how the filter fared while the vehicle stood and after it."""
     following = follow(model, drive)
-    errors, known, told = following.errors(), following.known(), following.told
+    errors, known, published = following.errors(), following.known(), following.published
     tail_ns = round(1e9 * AFTER_LAPS * case.lap_s)
     for begin, end in drive.halts:
         first, last = int(drive.stamps[begin]), int(drive.stamps[end])
@@ -333,5 +336,5 @@ def stops(model: ModelHead, case: Case, drive: Drive) -> Iterator[dict[str, Any]
         row: dict[str, Any] = {'stood_s': (last - first) * 1e-9}
         for name, (left, right) in spans.items():
             chosen = known & (following.stamps > left) & (following.stamps <= right)
-            row[name] = {'told': _mean(told, chosen), 'rmse_m': _rms(errors[chosen])}
+            row[name] = {'published': _mean(published, chosen), 'rmse_m': _rms(errors[chosen])}
         yield row

@@ -70,7 +70,7 @@ def _ellipses(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, b
 def _elsewhere(found: dict[str, Any], _: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     for each in found.get('elsewhere', ()):
         if each['ticks']:
-            yield each['drive'], _at_most(each['told'], 0.01)
+            yield each['drive'], _at_most(each['published'], 0.01)
 
 
 def _accuracy(
@@ -99,7 +99,7 @@ def _beside_plain(found: dict[str, Any], plain: dict[str, Any]) -> Iterator[tupl
 
 
 TARGETS = (
-    Target('told >= 95 %', _accuracy('told', lambda value: _at_least(value, LEAST_TOLD))),
+    Target('told >= 95 %', _accuracy('published', lambda value: _at_least(value, LEAST_TOLD))),
     Target('RMSE <= 2 x median', _accuracy('rmse_over_median', lambda v: _at_most(v, 2.0))),
     Target('errors above 10 medians <= 0.1 %', _accuracy('far', lambda v: _at_most(v, 0.001))),
     Target('ellipses hold 90-99 % and 60-78 %, each horizon', _ellipses),
@@ -108,7 +108,9 @@ TARGETS = (
     Target('moves: found in 1.5 windows >= 95 %', _moves('found', lambda v: _at_least(v, 0.95))),
     Target('moves: wrong while tracking <= 2 %', _moves('wrong', lambda v: _at_most(v, 0.02))),
     Target('spectral RMSE <= 3 x that of route', _beside_plain, 'spectral'),
-    Target('spectral told >= 90 %', _accuracy('told', lambda v: _at_least(v, 0.90)), 'spectral'),
+    Target(
+        'spectral told >= 90 %', _accuracy('published', lambda v: _at_least(v, 0.90)), 'spectral'
+    ),
 )
 
 
@@ -188,7 +190,7 @@ def show_accuracy(results: Results) -> None:
         ratio = row['rmse_over_median']
         names = ('along_m', 'across_m', 'mean_m')
         print(
-            f'{head}{row["ticks"]:6d}{_share(row["told"])}'
+            f'{head}{row["ticks"]:6d}{_share(row["published"])}'
             f'{"".join(_metres(row[name]) for name in ("rmse_m", "median_m", "p99_m"))}'
             f'{ratio:8.2f}{_share(row["far"], 8)}{"".join(_metres(row[name]) for name in names)}'
             f'{found["training_s"]:8.1f}{row["step_us"]:6.0f}{found["model_bytes"] / 1e6:6.1f}'
@@ -211,7 +213,7 @@ def show_elsewhere(results: Results) -> None:
     print('\nelsewhere: told % of the ticks off the route, after a grace (ticks)')
     for head, found in _rows(results):
         cells = [
-            f'  {each["drive"]} {_share(each["told"], 1)} ({each["ticks"]})'
+            f'  {each["drive"]} {_share(each["published"], 1)} ({each["ticks"]})'
             for each in found.get('elsewhere', ())
         ]
         if cells:
@@ -240,7 +242,7 @@ def show_stops(results: Results) -> None:
     for head, found in _rows(results):
         for row in found.get('stops', ()):
             cells = [
-                f'  {name}{_share(row[name]["told"], 6)}{_metres(row[name]["rmse_m"])}'
+                f'  {name}{_share(row[name]["published"], 6)}{_metres(row[name]["rmse_m"])}'
                 for name in ('before', 'during', 'after')
             ]
             print(f'{head}{row["stood_s"]:5.0f} s{"".join(cells)}')
@@ -257,10 +259,10 @@ def show_days(results: Results) -> None:
             continue
         cells = [f'{row["rmse_m"]:7.3g} /{row["median_m"]:6.3g}' for row in rows]
         later = math.sqrt(sum(row['later_rmse_m'] ** 2 for row in rows) / len(rows))
-        told = sum(row['told'] for row in rows) / len(rows)
-        print(f'{head}{"".join(cells)}   later{later:7.3g}   told{100.0 * told:6.1f}')
+        published = sum(row['published'] for row in rows) / len(rows)
+        print(f'{head}{"".join(cells)}   later{later:7.3g}   published{100.0 * published:6.1f}')
         count += len(rows)
-        good += sum(row['told'] >= LEAST_TOLD for row in rows)
+        good += sum(row['published'] >= LEAST_TOLD for row in rows)
     print(f'  told on {100.0 * LEAST_TOLD:.0f} % of the ticks: {good} of {count} drives')
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-ROWS = ('on', 'on new', 'own pace', 'stands', 'off', 'off new')
+ROWS = ('on', 'on new', 'free motion', 'stands', 'off', 'off new')
 JUMPED = ('on new', 'off', 'off new')
 FASTEST, USUAL_PACES = 3.0, 3.0
 
 Cell = tuple[float, float, float]
-"""Probability, and mean and variance of the pace."""
+"""Probability, and mean and variance of the speed ratio."""
 
 
 def merged(cells: list[Cell]) -> Cell:
@@ -32,7 +32,7 @@ def merged(cells: list[Cell]) -> Cell:
 
 
 class NaiveBelief:
-    """Bayes over all rows at all places, each with a Gaussian over the pace; drops nothing."""
+    """Bayes over all rows at all places, each with a Gaussian over the ratio; drops nothing."""
 
     def __init__(self, route: Route, leads_to: Array) -> None:
         """Take the chances (P, P) to be at each place one step after another."""
@@ -48,7 +48,7 @@ class NaiveBelief:
         self.seen: list[Array] = []
         self.moving, self.looks_still = 1.0, 0.0
         self.resting = route.forward @ route.rest_alone.offset + route.forward_offset
-        usual = route.pace_spread**2
+        usual = route.ratio_spread**2
         self.cells: dict[tuple[str, int], Cell] = {
             (row, place): (0.0, 1.0, usual) for row in ROWS for place in range(self.places)
         }
@@ -73,33 +73,33 @@ class NaiveBelief:
         return max((1.0 - high) * squares[low] + high * squares[low + 1], 1e-2)
 
     def move(self, forward: float | None) -> None:
-        """Move each cell by its pace; who got farther than its mean was faster."""
+        """Move each cell by its speed ratio; who got farther than its mean was faster."""
         route = self.route
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
-        for (row, here), (chance, pace, before) in self.cells.items():
+        for (row, here), (chance, ratio, before) in self.cells.items():
             variance = before
             if row == 'stands':
                 come[row, here].append((chance, 0.0, 0.0))
                 continue
             change = 0.0
             if forward is not None:
-                at_rest = (1.0 - min(pace**2, 1.0)) * self.resting
-                pull = forward - pace**2 * route.pulls[here] - at_rest
+                at_rest = (1.0 - min(ratio**2, 1.0)) * self.resting
+                pull = forward - ratio**2 * route.pulls[here] - at_rest
                 change = pull * route.tick_lengths[here]
-            if row == 'own pace':
-                after = min(pace + change, route.fastest[here])
-                variance = before + route.pace_noise
+            if row == 'free motion':
+                after = min(ratio + change, route.fastest[here])
+                variance = before + route.ratio_noise
             else:
                 usual = np.clip(change, -route.usual_change, route.usual_change)
-                after = 1.0 + route.pace_kept * (pace - 1.0)
+                after = 1.0 + route.ratio_kept * (ratio - 1.0)
                 after += route.trust * usual + (change - usual)
-                gained = route.pace_spread**2 * (1.0 - route.pace_kept**2)
-                variance = route.pace_kept**2 * before + gained
+                gained = route.ratio_spread**2 * (1.0 - route.ratio_kept**2)
+                variance = route.ratio_kept**2 * before + gained
             after = min(max(after, 0.0), FASTEST)
             rate = route.rates[here]
-            mean = rate * (pace + after) / 2.0
+            mean = rate * (ratio + after) / 2.0
             within = self.variance_of_steps(mean)
-            # The joint Gaussian of pace and step, given the step.
+            # The joint Gaussian of speed ratio and step, given the step.
             covariance = np.array(
                 [[variance, rate * variance], [rate * variance, rate**2 * variance + within]]
             )
@@ -114,12 +114,12 @@ class NaiveBelief:
         self.cells = {key: (c, max(m, 0.0), v) for key, (c, m, v) in self.cells.items()}
 
     def go_over(self) -> None:  # noqa: C901 - every rule of it is a line
-        route, usual = self.route, self.route.pace_spread**2
+        route, usual = self.route, self.route.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         elsewhere = self.elsewhere
         last = len(ROWS)
         jumps = np.zeros(len(JUMPED))
-        for (row, place), (chance, pace, variance) in self.cells.items():
+        for (row, place), (chance, ratio, variance) in self.cells.items():
             i, stays = ROWS.index(row), chance
             if row in {'on', 'on new'}:
                 come['stands', place].append((chance * route.stops[0, place], 0.0, 0.0))
@@ -131,8 +131,10 @@ class NaiveBelief:
                 part = chance * route.exchanges[i, j]
                 if other == row:
                     continue
-                if row == 'own pace' and other in {'on new', 'stands'}:
-                    apart = pace if other == 'stands' else max(abs(pace - 1.0) - 2 * usual**0.5, 0)
+                if row == 'free motion' and other in {'on new', 'stands'}:
+                    apart = (
+                        ratio if other == 'stands' else max(abs(ratio - 1.0) - 2 * usual**0.5, 0)
+                    )
                     near = np.exp(-0.5 * apart**2 / (variance + usual))
                     rests = min(route.halts * self.looks_still / route.exchanges[i, j], 1.0)
                     part *= near + (1.0 - near) * (rests if other == 'stands' else 0.0)
@@ -142,13 +144,13 @@ class NaiveBelief:
                 elif row == 'stands':
                     come[other, place].append((part, 0.0, usual))
                 else:
-                    come[other, place].append((part, pace, variance))
+                    come[other, place].append((part, ratio, variance))
             gone = chance * route.exchanges[i, last]
-            gone *= self.moving if row == 'own pace' else 1.0
+            gone *= self.moving if row == 'free motion' else 1.0
             elsewhere += gone
             jumps += chance * route.jumps[i]
             stays -= gone + chance * route.jumps[i].sum()
-            come[row, place].append((stays, pace, variance))
+            come[row, place].append((stays, ratio, variance))
         elsewhere -= self.elsewhere * self.moving * (1.0 - route.exchanges[last, last])
         jumps += self.elsewhere * self.moving * route.jumps[last]
         for row, chance in zip(JUMPED, jumps, strict=True):
@@ -174,15 +176,15 @@ class NaiveBelief:
             chance = self.route.exchanges[ROWS.index(new), ROWS.index(settled)]
             left = (1.0 - chance) ** ticks
             for place in range(self.places):
-                whole, pace, variance = self.cells[settled, place]
+                whole, ratio, variance = self.cells[settled, place]
                 fresh, *other = self.cells[new, place]
                 came = (1.0 - left) * whole
                 share = came / (fresh + came)
                 mixed = [
                     (1 - share) * a + share * b
-                    for a, b in zip(other, (pace, variance), strict=True)
+                    for a, b in zip(other, (ratio, variance), strict=True)
                 ]
-                self.cells[settled, place] = (left * whole, pace, variance)
+                self.cells[settled, place] = (left * whole, ratio, variance)
                 self.cells[new, place] = (fresh + came, *mixed)
 
     def update(self, observation: Array) -> float:
@@ -199,8 +201,8 @@ class NaiveBelief:
             anything = np.log(route.beginnings.sum(axis=1) @ parts) / route.sharpness
         logs = {}
         for (row, place), cell in self.cells.items():
-            if row in {'own pace', 'stands'}:
-                logs[row, place] = route.sharpness * (anything if row == 'own pace' else stands)
+            if row in {'free motion', 'stands'}:
+                logs[row, place] = route.sharpness * (anything if row == 'free motion' else stands)
             else:
                 logs[row, place], self.cells[row, place] = self.seen_at(row, place, cell, lasting)
         joint = {key: self.cells[key][0] * np.exp(log) for key, log in logs.items()}
@@ -231,9 +233,9 @@ class NaiveBelief:
         return stands, moves, lasting
 
     def seen_at(self, row: str, place: int, cell: Cell, lasting: float) -> tuple[float, Cell]:
-        """Tempered log-likelihood with the pace integrated out, and the cell given it."""
+        """Tempered log-likelihood with the speed ratio integrated out, and the cell given it."""
         route, (means, observation) = self.route, self.features()
-        chance, pace, variance = cell
+        chance, ratio, variance = cell
         if row.endswith('new'):
             apart = route.new_whitening @ observation - route.new_means[place]
             slope, level = route.new_slopes[place], route.new_level + lasting
@@ -243,8 +245,8 @@ class NaiveBelief:
             slope, level = route.slopes[place], 0.0
             # What lasts counts less.
             weights = np.array([route.persistence] * len(means) + [1.0] * len(observation))
-        bound = USUAL_PACES * route.pace_spread
-        here = min(max(pace - 1.0, -bound), bound)
+        bound = USUAL_PACES * route.ratio_spread
+        here = min(max(ratio - 1.0, -bound), bound)
         rest = weights**0.5 * (apart - here * slope)
         slope = weights**0.5 * slope
         noise, count = route.noise[place], weights.sum()
@@ -254,11 +256,11 @@ class NaiveBelief:
         square = rest @ np.linalg.solve(whole, rest)
         log = route.sharpness * (student(np.array([square]), count, noise, route.tail) + level)
         log -= 0.5 * np.linalg.slogdet(whole)[1]
-        if here == pace - 1.0:
+        if here == ratio - 1.0:
             gain = variance * steep * np.linalg.solve(whole, slope)
-            pace = min(max(pace + gain @ rest, 0.0), FASTEST)
+            ratio = min(max(ratio + gain @ rest, 0.0), FASTEST)
             variance -= gain @ slope * variance
-        return float(log), (chance, pace, variance)
+        return float(log), (chance, ratio, variance)
 
     def table(self) -> Array:
         """Return probabilities, means and variances as the belief has them: (3, P, 6)."""

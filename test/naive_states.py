@@ -51,7 +51,7 @@ def naive_judgement(
     signs, before = history[-1], said[-1] if said else Status.FILLING
     usable = before in {Status.TRACKING, Status.UNSURE}
     nowhere = Status.LOST if knew(said) else Status.LOCALISING
-    unknown = math.isnan(signs.familiarity) or signs.familiarity > 1.68
+    unknown = math.isnan(signs.novelty) or signs.novelty > 1.68
     unfamiliar = signs.window_full and unknown
     # A vehicle that stands contradicts nothing, and confirms nothing.
     moving = [each.accepted for each in history if not each.standing]
@@ -69,7 +69,7 @@ def naive_judgement(
         (signs.finding or not signs.window_full or signs.restarted, Status.UNSURE),
         (rejected >= 3 or signs.ellipse_m > limits.warn_m, Status.UNSURE),
         (signs.off_route > 0.1 or signs.unlike > 0.5, Status.UNSURE),
-        (signs.familiarity > 1.41, Status.UNSURE),
+        (signs.novelty > 1.41, Status.UNSURE),
         (True, Status.TRACKING),
     ]
     return next(status for holds, status in rules if holds)

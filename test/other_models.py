@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def tolerant(model: Model) -> Model:
     """Return a model that finds nothing strange, so that it is never silent."""
-    familiarity = replace(model.familiarity, own=0.0, other=0.0, squared=1e6)
-    return replace(model, familiarity=familiarity)
+    novelty = replace(model.novelty, own=0.0, other=0.0, squared=1e6)
+    return replace(model, novelty=novelty)
 
 
 def displaced(model: Model, metres: float) -> Model:

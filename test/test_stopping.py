@@ -67,7 +67,7 @@ def test_a_signal_that_comes_in_a_destructor_is_not_lost() -> None:
     assert stop.signal == signal.SIGTERM
 
 
-def test_what_else_is_lost_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_else_is_lost_is_reported_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     class Dying:
         def __del__(self) -> None:
             int('bad')

@@ -134,18 +134,18 @@ def with_published(offline: FilterRun, published: PublishedRun) -> FilterRun:
     """
     Return the run that was published, with what was not as the same filter computes it offline.
 
-    Only what was published counts as told.
+    Only what the node sent counts as published.
     """
     absent = ~np.isin(offline.stamps, published.stamps)
     stamps = np.concatenate([published.stamps, offline.stamps[absent]])
     order = np.argsort(stamps, kind='stable')
-    missing = int(np.count_nonzero(absent & offline.told))
+    missing = int(np.count_nonzero(absent & offline.published))
     return replace(
         offline,
         stamps=stamps[order],
         positions=np.concatenate([published.positions, offline.positions[absent]])[order],
         covariances=np.concatenate([published.covariances, offline.covariances[absent]])[order],
-        told=order < len(published.stamps),
+        published=order < len(published.stamps),
         withheld=offline.withheld + Counter({NOT_RECEIVED: missing}),
         reasons={**offline.reasons, NOT_RECEIVED: 'published, but not received'},
     )
@@ -288,7 +288,7 @@ def _score(folder: Path, model: ModelHead, held_out: Recording) -> None:
     evaluation = compare(model, [held_out], [with_published(offline, live)])
     draw_evaluation(evaluation, model, folder / 'figure.png', 'Slot car: what the node published')
     print_scores(evaluation, model)
-    stamps, positions = offline.stamps[offline.told], offline.positions[offline.told]
+    stamps, positions = offline.stamps[offline.published], offline.positions[offline.published]
     alike = np.array_equal(stamps, live.stamps) and np.array_equal(positions, live.positions)
     print(
         '      The node published bit for bit what "two-manifold evaluate" computes offline.'

@@ -398,7 +398,7 @@ def test_a_disk_that_is_full_stops_nothing(
     assert len(saved(tmp_path)) == 2
 
 
-def test_a_folder_that_cannot_be_made_is_told_at_once_and_stops_nothing(
+def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(
     learned: UpdaterSession, tmp_path: Path
 ) -> None:
     (tmp_path / 'file').touch()
@@ -412,7 +412,7 @@ def test_a_folder_that_cannot_be_made_is_told_at_once_and_stops_nothing(
     assert saved(tmp_path / 'file') == ['updater.000001.npz']
 
 
-def test_what_is_told_of_is_on_the_disk_already(
+def test_what_is_reported_of_is_on_the_disk_already(
     drive: SlotCarRun,
     learned: UpdaterSession,
     tmp_path: Path,
@@ -499,14 +499,16 @@ def test_a_full_disk_costs_no_older_file(
     assert names_in(tmp_path) == numbered(1, 2, 3)
 
 
-def test_a_folder_is_made_and_one_that_cannot_be_is_told_before_there_is_a_model(
+def test_a_folder_is_made_and_one_that_cannot_be_is_reported_before_there_is_a_model(
     tmp_path: Path,
 ) -> None:
     assert SnapshotFiles(tmp_path / 'a' / 'b', 'robot').obstacle() == ''
     assert names_in(tmp_path / 'a' / 'b') == numbered()
     (tmp_path / 'file').touch()
-    told = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
-    assert told.startswith(f'{tmp_path}/file/b: no model can be written here (Not a directory)')
+    published = SnapshotFiles(tmp_path / 'file' / 'b', 'robot').obstacle()
+    assert published.startswith(
+        f'{tmp_path}/file/b: no model can be written here (Not a directory)'
+    )
 
 
 def test_two_robots_do_not_share_a_name_in_a_folder(tmp_path: Path, tpsr_model: Model) -> None:

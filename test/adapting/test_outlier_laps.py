@@ -29,10 +29,10 @@ class Drive:
         seconds = np.arange(round(laps * LAP_S * RATE_HZ)) / RATE_HZ
         self.stamps: Ints = begin_ns + np.round(1e9 * seconds).astype(np.int64)
         # No two laps are equally fast.
-        pace = np.interp(
+        ratio = np.interp(
             seconds, np.arange(0.0, laps * LAP_S, LAP_S), random.normal(size=99)[: math.ceil(laps)]
         )
-        self.laps: Floats = np.cumsum(1.0 + 0.01 * pace) / (LAP_S * RATE_HZ)
+        self.laps: Floats = np.cumsum(1.0 + 0.01 * ratio) / (LAP_S * RATE_HZ)
         self.samples: Floats = felt(self.laps) + 0.2 * random.normal(size=(len(seconds), 6))
         self.fix_laps: Floats = self.laps[::EVERY]
         self.fixes: Floats = places(self.fix_laps) + 0.05 * random.normal(

@@ -54,7 +54,7 @@ def test_it_sums_what_the_last_seconds_were_worth(
         score.add(estimate(second, guess, 0.0, valid=valid))
     places = {second * SECOND_NS: (row[0], 0.0) for second, row in enumerate(rows)}
     score.settle((len(rows) - 1) * SECOND_NS, places.get)
-    found = score.rmse_m, score.mean_rmse_m, score.told
+    found = score.rmse_m, score.mean_rmse_m, score.published
     assert found == pytest.approx(naive_errors(rows, span), abs=1e-5)
     assert len(score) == min(span + 1, len(rows))
 
@@ -84,24 +84,24 @@ def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns: int) -> None:
     assert score.capped_mean_m(math.inf, 1.0) == pytest.approx(2.5)
 
 
-def test_what_was_withheld_for_being_no_better_is_judged_as_told() -> None:
+def test_what_was_withheld_for_being_no_better_is_judged_as_reported() -> None:
     score = Prequential(100.0)
-    score.add(estimate(1, 3.0, 4.0, valid=False, cause='no_better'))
-    score.add(estimate(2, 3.0, 4.0, valid=False, cause='astray'))
+    score.add(estimate(1, 3.0, 4.0, valid=False, cause='not_useful'))
+    score.add(estimate(2, 3.0, 4.0, valid=False, cause='diverged'))
     score.settle(2 * SECOND_NS, lambda _: (0.0, 0.0))
     assert score.rmse_m == pytest.approx(np.sqrt(12.5))
-    assert score.told == 0.5
+    assert score.published == 0.5
 
 
 def test_only_what_is_known_counts_and_only_once() -> None:
     score = Prequential(100.0)
     assert math.isnan(score.rmse_m)
-    assert math.isnan(score.told)
+    assert math.isnan(score.published)
     for second in range(10):
         score.add(estimate(second, 3.0, 4.0))
     known = {second * SECOND_NS: (0.0, 0.0) for second in (1, 2, 7)}
     score.settle(5 * SECOND_NS, known.get)
-    assert (len(score), score.rmse_m, score.told) == (2, 5.0, 1.0)
+    assert (len(score), score.rmse_m, score.published) == (2, 5.0, 1.0)
     score.settle(5 * SECOND_NS, known.get)
     assert len(score) == 2
     score.settle(9 * SECOND_NS, known.get)

@@ -86,10 +86,10 @@ def test_a_model_that_is_not_taken(protocol: SwapProtocol, asked: Asked) -> None
     protocol.begin(NEW, OLD, 0.0)
     accept(asked)
     accept(asked)
-    told = {'model': OLD, 'swap': 'failed', 'swap_trouble': 'of another track'}
-    protocol.hear({**told, 'swap_trouble': 'of an attempt before'}, 1.0)
+    published = {'model': OLD, 'swap': 'failed', 'swap_trouble': 'of another track'}
+    protocol.hear({**published, 'swap_trouble': 'of an attempt before'}, 1.0)
     assert protocol.busy, 'the first word may be about something older'
-    protocol.hear(told, 2.0)
+    protocol.hear(published, 2.0)
     assert (protocol.busy, protocol.trouble) == (False, 'of another track')
 
 
@@ -105,7 +105,7 @@ def test_silence(protocol: SwapProtocol, asked: Asked, answers: int) -> None:
     assert f'{NEW} was to run, but nothing was heard' in protocol.trouble
 
 
-def test_loading_may_take_long_if_it_is_told(protocol: SwapProtocol, asked: Asked) -> None:
+def test_loading_may_take_long_if_it_is_reported(protocol: SwapProtocol, asked: Asked) -> None:
     protocol.begin(NEW, OLD, 0.0)
     accept(asked)
     accept(asked)
@@ -186,7 +186,7 @@ class Far:
         self.before, self.path = self.path, path
         self.swaps += 1
 
-    def told(self) -> dict[str, str]:
+    def published(self) -> dict[str, str]:
         self.received += 100
         numbers = {'swaps': self.swaps, 'received': self.received, 'ellipse_error_m': 50.0}
         return {'model': self.path, **{name: str(each) for name, each in numbers.items()}}
@@ -209,7 +209,7 @@ class Bench:
     def second(self, *, heard: bool = True) -> None:
         self.now_s += 1.0
         if heard:
-            self.promotion.hear(self.far.told(), self.now_s)
+            self.promotion.hear(self.far.published(), self.now_s)
         learned = self.snapshot
         if learned is not None and not self.is_the_same:
             learned = replace(learned)
@@ -384,7 +384,7 @@ def test_nothing_is_put_up_before_something_was_learned(
     assert bench.promotion.state == 'comparing'
 
 
-def test_a_refusal_is_told_and_another_candidate_tries(bench: Bench, old: Path) -> None:
+def test_a_refusal_is_reported_and_another_candidate_tries(bench: Bench, old: Path) -> None:
     bench.far.refusal = 'no room'
     bench.blocks(BETTER)
     bench.seconds(4)
@@ -399,7 +399,7 @@ def test_a_refusal_is_told_and_another_candidate_tries(bench: Bench, old: Path) 
     assert bench.far.path != str(old)
 
 
-def test_a_folder_that_is_gone_is_told_and_tried_again(bench: Bench, tmp_path: Path) -> None:
+def test_a_folder_that_is_gone_is_reported_and_tried_again(bench: Bench, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path)
     bench.blocks(BETTER)
     bench.seconds(4)
@@ -425,7 +425,7 @@ def test_the_file_that_runs_outlives_those_that_were_refused(bench: Bench, tmp_p
     assert bench.far.path.endswith('000001.npz')
 
 
-def test_a_bug_is_told_and_not_repeated_at_once(
+def test_a_bug_is_reported_and_not_repeated_at_once(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = []

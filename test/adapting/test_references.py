@@ -134,7 +134,7 @@ def test_positions_that_do_not_agree_are_never_followed() -> None:
         assert not gate.add(START + tick * STEP, 3.0 + 2.0 * (tick % 2), 0.0)
 
 
-def test_a_clock_that_goes_back_begins_anew() -> None:
+def test_a_clock_that_goes_back_begins_again() -> None:
     gate = ReferenceMonitor()
     follow(gate, 0, 60)
     # One alone is wild, whatever it says.

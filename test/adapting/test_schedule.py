@@ -121,7 +121,7 @@ def risen(schedule: Schedule) -> int:
     return begin_ns
 
 
-def test_one_part_that_errs_begins_nothing_anew_and_two_in_a_row_do() -> None:
+def test_one_part_that_errs_begins_nothing_again_and_two_in_a_row_do() -> None:
     schedule = Schedule()
     begin_ns = driven(schedule, 5 * LAP_S)
     found = [(0.1, 0)] * 4 + [(1.0, begin_ns), (0.1, 0), (1.0, begin_ns)]

@@ -124,7 +124,7 @@ def test_both_or_none(errors: PairedErrors) -> None:
 
 
 @pytest.mark.parametrize('first', ['truth', 'prediction'])
-def test_a_jump_back_in_time_starts_anew(first: str, errors: PairedErrors) -> None:
+def test_a_jump_back_in_time_starts_again(first: str, errors: PairedErrors) -> None:
     pass_by(errors, range(105))
     predict(errors, 100, said(0.0, 0.0), said(0.0, 0.0))
     if first == 'truth':
@@ -272,11 +272,11 @@ def test_who_knows_next_to_nothing_does_not_come_in(error: float, verdict: Verdi
     test = make_test()
     for tick in range(20 * TICKS_PER_BLOCK):
         x, y = math.cos(0.05 * tick), math.sin(0.05 * tick)
-        told = np.array(
+        published = np.array(
             [[math.cos(0.05 * (tick + h)) + error, math.sin(0.05 * (tick + h))] for h in HORIZONS]
         )
         test.observe(Side.INCUMBENT, tick * PERIOD, None)
-        test.observe(Side.CANDIDATE, tick * PERIOD, told)
+        test.observe(Side.CANDIDATE, tick * PERIOD, published)
         test.add_reference(tick * PERIOD, x, y)
     assert test.blocks > 10
     assert test.score(Side.CANDIDATE) < 0.9 * test.score(Side.INCUMBENT)

@@ -78,8 +78,8 @@ def errors(estimates: list[Estimate], later_ns: int = 0) -> np.ndarray:
     drive = run()
     valid = [each for each in estimates if each.valid]
     where = np.searchsorted(drive.stamps_ns, [each.stamp_ns - later_ns for each in valid])
-    told = np.array([each.positions[0] for each in valid])
-    return np.linalg.norm(told - drive.positions[where, :2], axis=1)
+    published = np.array([each.positions[0] for each in valid])
+    return np.linalg.norm(published - drive.positions[where, :2], axis=1)
 
 
 def wait_for(condition: Callable[[], object]) -> None:
@@ -95,7 +95,7 @@ class Learned(NamedTuple):
     """What a learner told and did on the first laps, and has saved then."""
 
     learner: StreamLearner
-    told: list[Estimate]
+    published: list[Estimate]
     trained_on: list[list[Recording]]
     saved: Saved
 
@@ -151,8 +151,8 @@ def test_without_references_it_learns_from_what_it_followed_until_one_comes(kept
     assert f'{seconds:.0f} s of it without positions' in str(learning_values(learner)['learning'])
     again = restored(learner.saved())
     assert f'{seconds:.0f} s of it without positions' in str(learning_values(again)['learning'])
-    told = feed(again, LEARNED + 5 * lap // 2, LEARNED + 3 * lap, reference=False)
-    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
+    published = feed(again, LEARNED + 5 * lap // 2, LEARNED + 3 * lap, reference=False)
+    assert np.sqrt(np.mean(errors(published) ** 2)) < 0.1
     # Beside what is, what the filter told is worth nothing.
     trained_on.clear()
     feed(learner, LEARNED + 5 * lap // 2, LEARNED + 4 * lap)
@@ -177,16 +177,16 @@ def test_the_map_is_trained_on_all_of_the_stream(learned: Learned) -> None:
     assert model.route.means.tobytes() == offline.route.means.tobytes()
 
 
-def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_told_twice(
+def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_reported_twice(
     learned: Learned,
 ) -> None:
     again = new_learner()
-    told = feed(again, 0, 500)
+    published = feed(again, 0, 500)
     assert again.models > 1
-    assert [each.positions.tobytes() for each in told] == [
-        each.positions.tobytes() for each in learned.told[: len(told)]
+    assert [each.positions.tobytes() for each in published] == [
+        each.positions.tobytes() for each in learned.published[: len(published)]
     ]
-    steps = np.diff([each.stamp_ns for each in learned.told])
+    steps = np.diff([each.stamp_ns for each in learned.published])
     assert steps.min() > 0
     assert steps.max() <= 2 * HEAD.period_ns
     live = learned.learner.filter
@@ -287,7 +287,7 @@ def test_samples_do_not_wait_for_a_training() -> None:
         (RuntimeError('a bug'), 'please report it: a bug', True),
     ],
 )
-def test_a_training_that_fails_is_told_and_the_next_one_is_tried(
+def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(
     raised: Exception, words: str, is_bug: bool
 ) -> None:
     left = [raised]
@@ -312,9 +312,9 @@ def test_what_was_learned_outlives_it(
 ) -> None:
     learner, again = restored(kept), restored(kept)
     assert learner.counters['learned'] == LEARNED
-    told = feed(learner, LEARNED, LEARNED + 300, reference=False)
-    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
-    assert [each.positions.tobytes() for each in told] == [
+    published = feed(learner, LEARNED, LEARNED + 300, reference=False)
+    assert np.sqrt(np.mean(errors(published) ** 2)) < 0.1
+    assert [each.positions.tobytes() for each in published] == [
         each.positions.tobytes() for each in feed(again, LEARNED, LEARNED + 300, reference=False)
     ]
     # More of the same drive, after a pause.
@@ -343,13 +343,13 @@ def test_late_positions_are_put_in_step(kept: Saved) -> None:
     del numbers['model']
     learner = new_learner(position_lag='0.3')
     learner.restore(numbers, {**arrays, 'fixes': arrays['fixes'] + late_ns})
-    told = []
+    published = []
     for index in range(LEARNED + 10, LEARNED + 400):
         stamp = int(run().stamps_ns[index])
-        told += learner.push(stamp, run().imu[index])
+        published += learner.push(stamp, run().imu[index])
         if index % 2 == 0:
             learner.add_reference(stamp + late_ns, *run().positions[index, :2].tolist())
-    assert np.sqrt(np.mean(errors(told) ** 2)) < 0.1
+    assert np.sqrt(np.mean(errors(published) ** 2)) < 0.1
     # What was told is held against where the vehicle was then.
     assert learning_values(learner)['error_m'] < 0.1
 
@@ -375,8 +375,8 @@ def test_what_changes_for_good_is_learned_in_a_few_laps_and_what_was_before_is_l
     for index in range(LEARNED, 1700):
         stamp = int(drive.stamps_ns[index])
         place = drive.positions[index, :2] + (index >= LEARNED + 380) * aside
-        told = learner.push(stamp, drive.imu[index])
-        wrong += [np.linalg.norm(each.positions[0] - place) for each in told]
+        published = learner.push(stamp, drive.imu[index])
+        wrong += [np.linalg.norm(each.positions[0] - place) for each in published]
         learner.add_reference(stamp, *place.tolist())
     lap = round(20.0 * learner.lap_s)
     assert np.median(wrong[380 : 380 + lap]) > 1.0
@@ -473,7 +473,7 @@ def test_a_lap_that_is_like_no_other_is_not_trained_on(kept: Saved) -> None:
     assert learner.schedule.epoch_ns == 0
 
 
-def test_what_errs_no_less_than_the_mean_position_is_not_told(kept: Saved) -> None:
+def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept: Saved) -> None:
     """Positions of half a lap before, and later right ones again."""
 
     def refuse(_: Sequence[Recording]) -> None:
@@ -482,22 +482,22 @@ def test_what_errs_no_less_than_the_mean_position_is_not_told(kept: Saved) -> No
 
     learner, drive = restored(kept, trainer=Recorder(refuse)), run()
     lap = round(20.0 * learner.lap_s)
-    told = []
+    published = []
     for index in range(LEARNED, LEARNED + 5 * lap):
         wrong = index < LEARNED + 2 * lap
         stamp = int(drive.stamps_ns[index])
-        told.append(learner.push(stamp, drive.imu[index]))
+        published.append(learner.push(stamp, drive.imu[index]))
         place = drive.positions[index - wrong * lap // 2, :2]
         learner.add_reference(stamp, *place.tolist())
         if index == LEARNED + 2 * lap:
-            assert (learner.filter.status, learner.filter.cause) == (Status.LOST, 'no_better')
+            assert (learner.filter.status, learner.filter.cause) == (Status.LOST, 'not_useful')
             assert 'so nothing is published' in str(learning_values(learner)['learning'])
             assert restored(learner.saved()).filter.withheld
     before, after = (
-        [each for row in told[begin : begin + lap // 2] for each in row]
+        [each for row in published[begin : begin + lap // 2] for each in row]
         for begin in (3 * lap // 2, 9 * lap // 2)
     )
-    assert {each.cause for each in before} == {'no_better'}
+    assert {each.cause for each in before} == {'not_useful'}
     assert not any(each.valid for each in before)
     # What would have been told stays there, for whoever judges it.
     assert np.isfinite([each.positions for each in before]).all()
@@ -557,10 +557,10 @@ def test_positions_of_another_clock_are_counted_and_not_learned() -> None:
 
 def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned: Learned) -> None:
     """Wild places and stamps, some before anything is known, and a receiver that is throttled."""
-    drive, learner, told = run(), new_learner(), []
+    drive, learner, published = run(), new_learner(), []
     for index in range(LEARNED):
         stamp = int(drive.stamps_ns[index])
-        told += learner.push(stamp, drive.imu[index])
+        published += learner.push(stamp, drive.imu[index])
         x, y = drive.positions[index, :2].tolist()
         if index % 100 == 2:
             learner.add_reference(stamp, x + 1e5 if index % 200 == 2 else x - 3.0, y)
@@ -575,22 +575,22 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned:
     counters = learner.reference.counters
     # The first wrong place comes before there is anything that it could be held against.
     assert (counters['jumped'], counters['wild_stamp']) == (6, 7)
-    late = [each for each in told if each.stamp_ns > drive.stamps_ns[450]]
+    late = [each for each in published if each.stamp_ns > drive.stamps_ns[450]]
     assert np.mean([each.valid for each in late]) > 0.9
     assert np.sqrt(np.mean(errors(late) ** 2)) < 0.1
 
 
 def test_an_imu_with_an_axis_of_nan_is_learned_from() -> None:
-    drive, learner, told = run(), new_learner(), []
+    drive, learner, published = run(), new_learner(), []
     for index in range(1000):
         stamp, sample = int(drive.stamps_ns[index]), drive.imu[index].copy()
         sample[3] = np.nan
-        told += learner.push(stamp, sample)
+        published += learner.push(stamp, sample)
         if index % 2 == 0:
             learner.add_reference(stamp, *drive.positions[index, :2].tolist())
     assert learner.models
     assert learner.filter.counters['non_finite'] == 0
-    late = [each for each in told if each.stamp_ns > drive.stamps_ns[LEARNED]]
+    late = [each for each in published if each.stamp_ns > drive.stamps_ns[LEARNED]]
     assert np.mean([each.valid for each in late]) > 0.9
     assert np.sqrt(np.mean(errors(late) ** 2)) < 0.1
 

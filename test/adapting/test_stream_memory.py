@@ -180,7 +180,7 @@ def test_positions_that_no_training_could_use_are_not_kept() -> None:
     assert recording.positions.stamps.tolist() == [STEP, 2 * STEP]
 
 
-def test_what_the_filter_told_follows_what_was_given() -> None:
+def test_what_the_filter_reported_follows_what_was_given() -> None:
     memory = filled(60)
     for index in range(60, 100):
         memory.add(STEP * (index + 1), sample(index))
@@ -206,7 +206,7 @@ def test_what_the_filter_told_follows_what_was_given() -> None:
     assert len(memory.recordings(HEAD)[0].imu.stamps) == 100
 
 
-def test_what_the_filter_told_goes_with_its_samples() -> None:
+def test_what_the_filter_reported_goes_with_its_samples() -> None:
     memory = StreamMemory(most=600)
     for index in range(150):
         memory.add(STEP * (index + 1), sample(index))

@@ -26,7 +26,7 @@ LAP_S = 2.0
 TRACKING, UNSURE = Status.TRACKING, Status.UNSURE
 
 
-def told(tick: int, status: Status = TRACKING, speed: float = 2.0) -> Any:  # noqa: ANN401 - a part
+def published(tick: int, status: Status = TRACKING, speed: float = 2.0) -> Any:  # noqa: ANN401 - a part
     return SimpleNamespace(
         stamp_ns=tick * STEP_NS,
         status=status,
@@ -37,7 +37,7 @@ def told(tick: int, status: Status = TRACKING, speed: float = 2.0) -> Any:  # no
 
 
 def taken(laps: FollowedLaps, ticks: Iterable[int]) -> list[tuple[int, float, float]]:
-    return [tuple(each) for tick in ticks for each in laps.take(told(tick), LAP_S)]
+    return [tuple(each) for tick in ticks for each in laps.take(published(tick), LAP_S)]
 
 
 def test_nothing_counts_before_a_whole_lap_and_then_all_of_it() -> None:
@@ -57,7 +57,7 @@ def test_only_runs_of_a_lap_count(lengths: list[int]) -> None:
     for length in lengths:
         run = list(range(tick, tick + length))
         found += [each[0] // STEP_NS for each in taken(laps, run)]
-        assert laps.take(told(tick + length, UNSURE), LAP_S) == []
+        assert laps.take(published(tick + length, UNSURE), LAP_S) == []
         tick += length + 1
         if length > 20:
             wanted += run
@@ -69,7 +69,7 @@ def test_only_runs_of_a_lap_count(lengths: list[int]) -> None:
 def test_a_training_is_due_after_one_lap_two_four() -> None:
     laps, due = FollowedLaps(), []
     for tick in range(200):
-        laps.take(told(tick), LAP_S)
+        laps.take(published(tick), LAP_S)
         if laps.is_due(LAP_S):
             due.append(tick)
             laps.begin_training()
@@ -88,7 +88,7 @@ def test_who_stands_is_not_learned_and_goes_on_where_it_was() -> None:
     laps = FollowedLaps()
     taken(laps, range(15))
     for tick in range(15, 5000):
-        assert laps.take(told(tick, speed=0.5), LAP_S) == []
+        assert laps.take(published(tick, speed=0.5), LAP_S) == []
     assert laps.seconds == 0.0
     found = taken(laps, range(5000, 5006))
     assert [each[0] // STEP_NS for each in found] == [*range(15), *range(5000, 5006)]
@@ -99,7 +99,7 @@ def test_of_who_creeps_no_more_than_a_lap_waits() -> None:
     laps, waiting = FollowedLaps(), 0
     for tick in range(1000):
         drives = tick % 2
-        waiting += drives - len(laps.take(told(tick, speed=2.0 * drives), LAP_S))
+        waiting += drives - len(laps.take(published(tick, speed=2.0 * drives), LAP_S))
         assert waiting <= 20
     assert laps.seconds == pytest.approx(50.0, abs=0.1)
 
@@ -107,7 +107,7 @@ def test_of_who_creeps_no_more_than_a_lap_waits() -> None:
 def test_without_a_lap_nothing_counts() -> None:
     laps = FollowedLaps()
     for tick in range(50):
-        assert laps.take(told(tick), np.nan) == []
+        assert laps.take(published(tick), np.nan) == []
 
 
 def test_newest_laps_reach_back_over_drives_and_holes() -> None:

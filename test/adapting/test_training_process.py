@@ -79,7 +79,7 @@ def test_ctrl_c_while_it_starts_leaves_no_trace(
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_a_killed_process_is_told_and_another_one_goes_on(
+def test_a_killed_process_is_reported_and_another_one_goes_on(
     training: TrainingProcess, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     with pytest.raises(InputError):

@@ -146,7 +146,7 @@ def test_a_stream_that_stops_or_goes_back_goes_on_with_what_was_learned(
     assert learned.learned()['learned'] >= before
 
 
-def test_a_reference_that_jumps_is_refused_and_told(
+def test_a_reference_that_jumps_is_refused_and_reported(
     drive: SlotCarRun, learned: UpdaterSession
 ) -> None:
     used = []
@@ -355,7 +355,7 @@ def test_faults_are_said_with_a_capital_and_only_once() -> None:
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other() -> None:
     well = Assessment(Level.OK, Status.TRACKING, '', 'tracking')
-    lost = Assessment(Level.ERROR, Status.LOST, 'astray', 'lost')
+    lost = Assessment(Level.ERROR, Status.LOST, 'diverged', 'lost')
     assert assess_checkpoints(well, '') == well
     assert assess_checkpoints(lost, 'disk full') == lost
     assert assess_checkpoints(well, 'disk full') == Assessment(

@@ -45,9 +45,9 @@ def row(
     return {'block': block, 'case': 'slot_car', 'learner': learner, 'seed': seed, **found}
 
 
-def followed(rmse_m: float | None, in_95: float = 0.95, told: float = 0.96) -> dict[str, Any]:
+def followed(rmse_m: float | None, in_95: float = 0.95, published: float = 0.96) -> dict[str, Any]:
     horizon = {'ticks_ahead': 0, 'rmse_m': rmse_m, 'in_68': 0.7, 'in_95': in_95}
-    found = {'ticks': 900, 'told': told, 'rmse_m': rmse_m, 'median_m': 0.02, 'mean_m': 1.5}
+    found = {'ticks': 900, 'told': published, 'rmse_m': rmse_m, 'median_m': 0.02, 'mean_m': 1.5}
     return {
         'laps': 12.0,
         'accuracy': {**found, 'horizons': [horizon]},
@@ -68,7 +68,9 @@ def poisons(clean_m: float, **ratios: float) -> dict[str, Any]:
 ROWS = [
     row('gauntlet', **followed(0.046)),
     row('gauntlet', 'tpsr', **followed(0.046)),
-    row('curve', mean_m=2.0, rmse_m=[2.0, 1.0, 0.5, 0.3, 0.2, 0.13, 0.1, 0.1], told=[1.0] * 8),
+    row(
+        'curve', mean_m=2.0, rmse_m=[2.0, 1.0, 0.5, 0.3, 0.2, 0.13, 0.1, 0.1], published=[1.0] * 8
+    ),
     row('changes', seed=0, changes={'none': change(0), 'bias': change(3), 'rebuilt': change(4)}),
     row('cost', lap_s=7.0, first_core=0.03, core=0.015, kept_mb=5.0, grown_mb=60.0),
     row('cost', 'tpsr', lap_s=7.0, first_core=0.2, core=0.16, kept_mb=51.0, grown_mb=10.0),
@@ -115,7 +117,7 @@ def test_targets_of_the_tpsr() -> None:
         (followed(0.047), 'IMU alone: RMSE <= 1.15 x offline'),
         (followed(None), 'IMU alone: RMSE <= 1.15 x offline'),
         (followed(0.04, in_95=1.0), 'IMU alone: ellipses 90-99 %, 60-78 %'),
-        (followed(0.04, told=0.9), 'IMU alone: told >= 95 %'),
+        (followed(0.04, published=0.9), 'IMU alone: told >= 95 %'),
     ],
 )
 def test_what_misses_a_target(found: dict[str, Any], missed: str) -> None:
@@ -133,7 +135,7 @@ def test_a_share_of_the_changes_may_miss() -> None:
 
 def test_who_knew_nothing_keeps_nothing() -> None:
     rows = [
-        row('curve', mean_m=2.0, rmse_m=[1.0] * 8, told=[1.0] * 8),
+        row('curve', mean_m=2.0, rmse_m=[1.0] * 8, published=[1.0] * 8),
         row('changes', seed=0, changes={'bias': change(0, old_m=0.9)}),
         row('poison', seed=0, poisons=poisons(0.9, NaN=1.0)),
     ]
@@ -152,7 +154,7 @@ def test_a_failure_misses_every_target_of_its_block() -> None:
 
 
 def test_too_few_laps_are_not_judged() -> None:
-    short = row('curve', mean_m=2.0, rmse_m=[2.0, 1.0], told=[0.0, 1.0])
+    short = row('curve', mean_m=2.0, rmse_m=[2.0, 1.0], published=[0.0, 1.0])
     assert not verdicts([short], 'map')
 
 
@@ -251,7 +253,7 @@ def test_where_no_world_has_the_same_sensor_the_route_is_mirrored() -> None:
 
 
 @pytest.mark.parametrize('name', LEARNERS)
-def test_what_is_told_is_judged_before_positions_are_given(name: str) -> None:
+def test_what_is_reported_is_judged_before_positions_are_given(name: str) -> None:
     made = drive(world_named('slot_car'), seconds=8.0).recording
     stream = joined([made, made], 7.0)
     assert stream.laps[0] == pytest.approx(0.0, abs=0.1)

@@ -254,7 +254,7 @@ def test_no_method_that_works_is_an_error(
     assert not list((tmp_path / 'folder').iterdir())
 
 
-def test_late_positions_are_told_of_and_corrected(
+def test_late_positions_are_reported_of_and_corrected(
     write_bag: Callable[..., Path],
     drive: Callable[..., Any],
     tmp_path: Path,

@@ -28,13 +28,13 @@ def comparison(horizons: tuple[int, ...], *results: Result) -> Comparison:
     )
 
 
-def result(name: str, *rmse: float | None, told: bool = False) -> Result:
+def result(name: str, *rmse: float | None, sees_positions: bool = False) -> Result:
     scores = tuple(
         Errors(None, None, None) if each is None else Errors(each, each / 2, each * 2)
         for each in rmse
     )
     chosen = {'window': 5, 'ridge': 1 / 3, 'score_m': None, 'rates': [[1 / 3, 2], 'x']}
-    return Result(name, f'the {name}', told, chosen=chosen, scores=scores)
+    return Result(name, f'the {name}', sees_positions, chosen=chosen, scores=scores)
 
 
 def lines(of: Comparison, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -47,15 +47,17 @@ def row(name: str, found: list[str]) -> list[str]:
     return line.removeprefix(name).split()
 
 
-def test_the_least_error_of_those_not_told_has_a_star(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_least_error_of_those_not_reported_has_a_star(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     found = lines(
         comparison(
             (0, 50),
-            result('cheat', 0.0, 0.125, told=True),
+            result('cheat', 0.0, 0.125, sees_positions=True),
             result('good', 0.25, None),
             result('bad', 0.5, 1.0),
             replace(result('bare', 1.5, 1.5), chosen={'weights': [1.0]}),
-            Result('broken', 'the broken', told=False, failure='it is too short'),
+            Result('broken', 'the broken', sees_positions=False, failure='it is too short'),
         ),
         capsys,
     )
@@ -93,7 +95,7 @@ def test_what_is_withheld_is_shown_and_the_star_is_over_all(
         scores=(Errors(0.7, 0.7, 0.7, told_share=1.0, told_rmse_m=0.7),) * 2,
     )
     found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)), capsys)
-    assert row('method', found)[0] == 'told'
+    assert row('method', found)[0] == 'sees_positions'
     shown = ['90.0', '%', '0.500', '0.250', '1.000', '0.600*', '0.250', '1.000']
     assert row('the shy', found) == shown
     assert row('the sure', found)[:3] == ['100', '%', '0.700']
@@ -131,7 +133,7 @@ def test_a_star_takes_twenty_predictions(
 
 
 def test_without_a_star_nothing_is_said_of_one(capsys: pytest.CaptureFixture[str]) -> None:
-    found = lines(comparison((0,), result('cheat', 1.0, told=True)), capsys)
+    found = lines(comparison((0,), result('cheat', 1.0, sees_positions=True)), capsys)
     assert not any('star' in line or '*' in line for line in found)
     assert 'given true positions on the way: the cheat' in found
 

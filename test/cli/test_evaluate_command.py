@@ -143,10 +143,10 @@ def strange_bag(
     turned = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
     samples = np.where(turned, test.imu.samples * [1, -1, -1, 1, -1, -1], test.imu.samples)
     spoilt = replace(test, imu=replace(test.imu, samples=samples))
-    return write_bag(tmp_path_factory.mktemp('bags') / 'strange', spoilt)
+    return write_bag(tmp_path_factory.mktemp('bags') / 'novelty_warn', spoilt)
 
 
-def test_the_row_of_a_horizon_has_all_ticks_and_those_told(
+def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
     model_file: Path, strange_bag: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(scores(model_file, [strange_bag], '--json')) == 0

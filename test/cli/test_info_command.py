@@ -46,7 +46,7 @@ def test_the_table_tells_what_it_was_trained_on_and_what_was_chosen(
         'frame map',
         'angular_velocity.z',
         'method route, laplacian-eigenmap, cross-covariance map',
-        ' places, paces within ',
+        ' places, speed ratios within ',
         'belief sharpness 0.2, persistence 0.25 states 20',
         'held-out ticks',
         'log score persistence sharpness mean error (m)',

@@ -61,7 +61,7 @@ def test_machines_get_one_object(ellipse_bag: Path, capsys: pytest.CaptureFixtur
     assert [each['name'] for each in content['recordings']] == [str(ellipse_bag)] * 2
 
 
-def test_progress_is_told_while_inspecting(
+def test_progress_is_reported_while_inspecting(
     ellipse_bag: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[bool] = []

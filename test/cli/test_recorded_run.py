@@ -39,13 +39,13 @@ def test_paths_and_present_covariances_come_back(tmp_path: Path) -> None:
     assert np.isnan(run.covariances[0, 1]).all()
 
 
-def test_what_was_not_published_is_as_offline_and_not_told() -> None:
+def test_what_was_not_published_is_as_offline_and_not_reported() -> None:
     stamps = np.arange(6) * 10
     offline = FilterRun(
         stamps=stamps,
         positions=np.arange(12.0).reshape(6, 1, 2),
         covariances=np.tile(np.eye(2), (6, 1, 1, 1)),
-        told=np.array([True, True, False, False, True, True]),
+        published=np.array([True, True, False, False, True, True]),
         withheld=Counter({'gap': 2}),
         reasons={'gap': 'a gap'},
         seconds_per_tick=np.ones(6),
@@ -58,10 +58,10 @@ def test_what_was_not_published_is_as_offline_and_not_told() -> None:
     run = with_published(offline, published)
     assert run.stamps.tolist() == stamps.tolist()
     for tick in range(6):
-        told = tick in arrived
-        assert run.told[tick] == told
-        sign = -1.0 if told else 1.0
+        published = tick in arrived
+        assert run.published[tick] == published
+        sign = -1.0 if published else 1.0
         np.testing.assert_array_equal(run.positions[tick], sign * offline.positions[tick])
-        assert run.covariances[tick, 0, 0, 0] == (2.0 if told else 1.0)
+        assert run.covariances[tick, 0, 0, 0] == (2.0 if published else 1.0)
     assert run.withheld == {'gap': 2, NOT_RECEIVED: 1}
     assert set(run.reasons) == {'gap', NOT_RECEIVED}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MODULE = 'two_manifold_ros.nodes.bag_session'
-LOST = {'status': 'lost', 'cause': 'astray'}
+LOST = {'status': 'lost', 'cause': 'diverged'}
 WELL = {'status': 'tracking', 'cause': ''}
 
 
@@ -90,7 +90,7 @@ def test_json_is_what_each_node_said_last(
     assert node == {
         'level': 'ERROR',
         'status': 'lost',
-        'cause': 'astray',
+        'cause': 'diverged',
         'why': 'lost: a',
         'input_rate_hz': 99.5,
         'estimate_rate_hz': None,

@@ -43,7 +43,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / 'thesis.tex').read_text() == 'years of work'
 
 
-def test_a_folder_of_an_earlier_demo_is_made_anew(tmp_path: Path) -> None:
+def test_a_folder_of_an_earlier_demo_is_made_again(tmp_path: Path) -> None:
     folder = demo._fresh_folder(tmp_path / 'demo')
     (folder / 'old').touch()
     assert not (demo._fresh_folder(folder) / 'old').exists()

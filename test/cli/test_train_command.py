@@ -261,7 +261,7 @@ def test_wrong_units_are_warned_of_on_standard_error(
 def test_rare_positions_are_said_to_be_estimable(
     every: int,
     options: list[str],
-    told: bool,
+    published: bool,
     slot_car_bag: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -273,10 +273,10 @@ def test_rare_positions_are_said_to_be_estimable(
     monkeypatch.setattr(train, 'recordings_of', lambda _: [rare])
     monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
     assert main(['train', 'bag', '-o', 'm', '--rate', '50', '--window', '9999', *options]) == 2
-    assert ('--readout mkdr estimates' in capsys.readouterr().err) == told
+    assert ('--readout mkdr estimates' in capsys.readouterr().err) == published
 
 
-def test_progress_is_told_while_inspecting(
+def test_progress_is_reported_while_inspecting(
     slot_car_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[bool] = []

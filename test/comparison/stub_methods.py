@@ -25,7 +25,7 @@ class Fixed:
     place: tuple[float, float] = (0.0, 0.0)
     late: int = 0
     states: bool = False
-    told: bool = False
+    sees_positions: bool = False
     chosen: dict[str, Any] = field(default_factory=dict)
     horizons: int = 0
 

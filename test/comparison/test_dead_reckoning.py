@@ -184,8 +184,8 @@ def fitted() -> FittedDeadReckoning:
 
 
 def errors_of(fitted: FittedDeadReckoning, segment: Segment) -> np.ndarray:
-    told = fitted.predict(segment).positions[:, 0]
-    return np.asarray(np.linalg.norm(told - segment.positions, axis=1))
+    published = fitted.predict(segment).positions[:, 0]
+    return np.asarray(np.linalg.norm(published - segment.positions, axis=1))
 
 
 def biased(segment: Segment, bias: float) -> Segment:
@@ -222,10 +222,12 @@ def test_a_gyroscope_bias_drifts_as_by_hand(bias: float) -> None:
 
 def test_ahead_it_drives_on_as_now(fitted: FittedDeadReckoning) -> None:
     segment = steady(120, 0.5, 2.0)
-    told = fitted.predict(segment).positions
+    published = fitted.predict(segment).positions
     for column, horizon in ((1, 5), (2, 20)):
         wanted = segment.positions[TOLD + horizon :]
-        errors = np.linalg.norm(told[TOLD : len(told) - horizon, column] - wanted, axis=1)
+        errors = np.linalg.norm(
+            published[TOLD : len(published) - horizon, column] - wanted, axis=1
+        )
         assert errors.max() < 0.15
 
 
@@ -240,7 +242,7 @@ def test_later_positions_change_nothing(fitted: FittedDeadReckoning) -> None:
     np.testing.assert_array_equal(before.states, after.states)
 
 
-def test_standing_is_told_until_it_sets_off(fitted: FittedDeadReckoning) -> None:
+def test_standing_is_reported_until_it_sets_off(fitted: FittedDeadReckoning) -> None:
     """Without a course there is nothing to integrate; the start is where it drives off."""
     segment = driven(200, lambda t: 0.2 * np.tanh(t - 8.0) + 0.2, lambda t: 1.0 + np.tanh(t - 8.0))
     course = fitted.predict(segment)
@@ -255,9 +257,9 @@ def test_standing_is_told_until_it_sets_off(fitted: FittedDeadReckoning) -> None
 def test_it_waits_for_the_first_position(fitted: FittedDeadReckoning) -> None:
     segment = varied(200)
     segment.positions[:40] = np.nan
-    told = fitted.predict(segment).positions
-    assert np.isnan(told[:40]).all()
-    assert np.isfinite(told[40:]).all()
+    published = fitted.predict(segment).positions
+    assert np.isnan(published[:40]).all()
+    assert np.isfinite(published[40:]).all()
     segment.positions[:] = np.nan
     nowhere = fitted.predict(segment)
     assert np.isnan(nowhere.positions).all()

@@ -242,24 +242,24 @@ def test_positions_mix_the_mean_of_what_followed_each_state() -> None:
     first.positions[20:30] = np.nan
     train = train_of(first, second, horizons=(0, 3, 85))
     fitted = FittedHiddenMarkov(Learning(train), FEW)
-    told = [fitted.predict(segment) for segment in (first, second)]
+    published = [fitted.predict(segment) for segment in (first, second)]
     for place, horizon in enumerate(train.horizons):
         sums, weights = np.zeros((6, 2)), np.zeros(6)
-        for segment, predicted in zip((first, second), told, strict=True):
+        for segment, predicted in zip((first, second), published, strict=True):
             for tick in range(len(segment) - horizon):
                 ahead = segment.positions[tick + horizon]
                 if np.isfinite(ahead).all():
                     sums += predicted.states[tick][:, None] * ahead
                     weights += predicted.states[tick]
         means = sums / weights[:, None]
-        for predicted in told:
+        for predicted in published:
             np.testing.assert_allclose(
                 predicted.positions[:, place], predicted.states @ means, atol=1e-9
             )
 
 
 @pytest.mark.parametrize('readout', ['ridge', 'mean'])
-def test_a_horizon_beyond_every_segment_is_not_told(readout: str) -> None:
+def test_a_horizon_beyond_every_segment_is_not_reported(readout: str) -> None:
     train = train_of(circle(0, 80), horizons=(0, 80))
     fitted = FittedHiddenMarkov(Learning(train), replace(FEW, readout=readout))
     positions = fitted.predict(circle(1, 20)).positions

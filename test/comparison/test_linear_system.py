@@ -186,11 +186,11 @@ def naive(
         return what @ on.T @ np.linalg.inv(on @ on.T) @ on
 
     past, future = hankel[: i * d], hankel[i * d :]
-    told = project(future, past)
+    published = project(future, past)
     weight = past.T if weighting == 'principal' else np.eye(len(columns))
-    vectors, strengths, _ = np.linalg.svd(told @ weight, full_matrices=False)
+    vectors, strengths, _ = np.linalg.svd(published @ weight, full_matrices=False)
     observability = vectors[:, :order] * np.sqrt(strengths[:order])
-    before = np.linalg.pinv(observability) @ told
+    before = np.linalg.pinv(observability) @ published
     told_later = project(hankel[(i + 1) * d :], hankel[: (i + 1) * d])
     after = np.linalg.pinv(observability[:-d]) @ told_later
     wanted = np.concatenate([after, future[:d]])
@@ -247,9 +247,9 @@ def test_as_another_library_says() -> None:
     order = [*range(2, 6), *range(2)]
     their_form = innovation_form(system.a, system.c, noise[np.ix_(order, order)])
     np.testing.assert_allclose(form.innovation, their_form.innovation, atol=0.02)
-    told = form.filter(measured) @ form.output.T
+    published = form.filter(measured) @ form.output.T
     told_by_other = their_form.filter(measured) @ their_form.output.T
-    assert np.std(told - told_by_other) < 0.02 * np.std(told)
+    assert np.std(published - told_by_other) < 0.02 * np.std(published)
 
 
 def test_columns_may_come_in_chunks() -> None:
@@ -279,9 +279,9 @@ def test_a_channel_that_is_there_twice_does_no_harm() -> None:
     measured = simulate(3000)
     once = identified([measured], 6, 4)
     twice = identified([np.tile(measured, 2)], 6, 4)
-    told = once.filter(measured) @ once.output.T
+    published = once.filter(measured) @ once.output.T
     again = (twice.filter(np.tile(measured, 2)) @ twice.output.T)[:, :2]
-    np.testing.assert_allclose(again, told, atol=0.05)
+    np.testing.assert_allclose(again, published, atol=0.05)
 
 
 TURN = 0.98 * np.array([[np.cos(0.2), -np.sin(0.2)], [np.sin(0.2), np.cos(0.2)]])

@@ -24,8 +24,8 @@ def graded(
     """Grade methods by what they tell along the only test; all withhold alike."""
     kept = None if valid is None else (valid,)
     trials: dict[str, Trial | Failure] = {
-        name: told if isinstance(told, Failure) else Trial((told,), None, {}, kept)
-        for name, told in positions.items()
+        name: published if isinstance(published, Failure) else Trial((published,), None, {}, kept)
+        for name, published in positions.items()
     }
     return grade(plan, [Fixed(name) for name in positions], trials)
 
@@ -51,8 +51,8 @@ def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
             true, direction = test.truth[tick, column], test.directions[tick, column]
             if not np.isfinite(true).all():
                 continue
-            for index, told in enumerate((one, other)):
-                place = told[tick, column]
+            for index, published in enumerate((one, other)):
+                place = published[tick, column]
                 if not (np.abs(place) < 1e9).all():
                     place = mean
                 distances[index].append(float(np.hypot(*(place - true))))
@@ -84,13 +84,13 @@ def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan
     wanted = graded(ellipse_plan, one=one, other=other)
     comparison = graded(ellipse_plan, valid, one=one, other=other)
     assert comparison.scored == wanted.scored
-    for mine, its, told in zip(comparison.results, wanted.results, (one, other), strict=True):
+    for mine, its, published in zip(comparison.results, wanted.results, (one, other), strict=True):
         for column in range(3):
             found, plain = ((each.scores or ())[column] for each in (mine, its))
             assert replace(found, told_share=None, told_rmse_m=None) == plain
             known = np.isfinite(test.truth[:, column, 0]) & test.scored
             assert found.told_share == pytest.approx(valid[known].mean())
-            squares = np.square(told[:, column] - test.truth[:, column]).sum(axis=1)
+            squares = np.square(published[:, column] - test.truth[:, column]).sum(axis=1)
             left = squares[known & valid]
             rmse_m = np.sqrt(left.mean()) if len(left) else None
             assert found.told_rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
@@ -137,11 +137,11 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
 def test_what_was_learned_from_and_followed(ellipse_plan: Plan) -> None:
     (test,) = ellipse_plan.tests
     plan = replace(ellipse_plan, tests=(test, test), notes=('a note to know',))
-    told = noise(plan, 1)
-    trials: dict[str, Trial | Failure] = {'one': Trial((told, told), None, {})}
+    published = noise(plan, 1)
+    trials: dict[str, Trial | Failure] = {'one': Trial((published, published), None, {})}
     comparison = grade(plan, [Fixed('one')], trials)
     assert comparison.notes == plan.notes
-    assert comparison.scored[0] == 2 * graded(ellipse_plan, one=told).scored[0]
+    assert comparison.scored[0] == 2 * graded(ellipse_plan, one=published).scored[0]
     content = comparison.to_json()
     assert content['learned'] == [{'recording': 'ellipse', 'seconds': pytest.approx(105.59)}]
     assert content['followed'] == [{'recording': 'ellipse', 'seconds': pytest.approx(28.6)}]

@@ -40,7 +40,7 @@ def test_every_name_is_that_of_a_method(name: str) -> None:
     (method,) = methods_named([name])
     assert method.name == name
     assert method.title
-    assert method.told == (name in {'previous', 'imu-only'})
+    assert method.sees_positions == (name in {'previous', 'imu-only'})
 
 
 def test_the_kernels_in_one_word() -> None:
@@ -131,7 +131,7 @@ def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
     spoilt = replace(followed, imu=replace(followed.imu, samples=samples))
     plan = plan_bags([slot_car_laps[0]], [spoilt], SETTINGS)
     wanted = evaluate(slot_car_model, [spoilt])
-    assert 0.5 < wanted.told / wanted.ticks < 0.95
+    assert 0.5 < wanted.sees_positions / wanted.ticks < 0.95
     (test,) = plan.tests
     predicted = FittedModel(slot_car_model).predict(test.segment)
     trial = Trial((predicted.positions,), None, {}, (predicted.valid,))
@@ -152,7 +152,7 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(
         predicted = fitted.predict(test.segment)
         rows = np.searchsorted(run.stamps, test.segment.stamps[test.scored])
         assert predicted.positions[test.scored].tobytes() == run.positions[rows].tobytes()
-        assert predicted.valid[test.scored].tolist() == run.told[rows].tolist()
+        assert predicted.valid[test.scored].tolist() == run.sees_positions[rows].tolist()
     assert len(plan.tests) == 2
 
 

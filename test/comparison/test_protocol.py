@@ -243,7 +243,7 @@ def renamed(recording: Recording, move: Callable[[Floats], Floats]) -> Recording
         (lambda places: np.where(first(places, 0.35), places + 9.0, places), False),
     ],
 )
-def test_another_route_is_told_of(
+def test_another_route_is_reported_of(
     move: Callable[[Floats], Floats], known: bool, drive: Drive
 ) -> None:
     """The positions of the ellipse have a spread of 1.58 m."""
@@ -262,7 +262,7 @@ def first(places: Floats, share: float) -> Bools:
     return rows
 
 
-def test_holes_in_what_is_learned_from_are_told_of(drive: Drive) -> None:
+def test_holes_in_what_is_learned_from_are_reported_of(drive: Drive) -> None:
     whole = drive(60.0)
     seconds = (whole.positions.stamps - whole.imu.stamps[0]) * 1e-9
     kept = (seconds < 20.0) | (seconds > 26.0)
@@ -287,11 +287,11 @@ def test_real_tracks(recordings_folder: Path) -> None:
     runs = [read_recording(recordings_folder / 'f1tenth_ipz20' / f'run_{n}') for n in (1, 2, 7)]
     settings = TrainingSettings(horizons=(0, 10))
 
-    def told(*notes: str) -> bool:
+    def warned(*notes: str) -> bool:
         return any('another route' in note for note in notes)
 
-    assert not told(*plan_share(track, settings).notes)
-    assert not told(*plan_bags(runs[:2], runs[2:], settings).notes)
+    assert not warned(*plan_share(track, settings).notes)
+    assert not warned(*plan_bags(runs[:2], runs[2:], settings).notes)
     other = read_recording(recordings_folder / 'f1tenth_ipz8' / 'run_6')
-    assert told(*plan_bags(runs[:2], [other], settings).notes)
-    assert told(*plan_bags(runs[:2], [track], settings).notes)
+    assert warned(*plan_bags(runs[:2], [other], settings).notes)
+    assert warned(*plan_bags(runs[:2], [track], settings).notes)

@@ -172,9 +172,9 @@ def test_every_number_by_plain_loops(
     slot_car_model: RouteModel, laps: Recording, withheld: Evaluation
 ) -> None:
     (run,) = withheld.runs
-    assert 20 < np.count_nonzero(~run.told) < len(run.told) - 100
+    assert 20 < np.count_nonzero(~run.published) < len(run.published) - 100
     for index, horizon in enumerate(slot_car_model.horizons):
-        told, every, along, cross = [], [], [], []
+        published, every, along, cross = [], [], [], []
         later = run.stamps + horizon * slot_car_model.period_ns
         truths = positions_at(laps.positions, later)
         directions = travel_directions(laps.positions, later)
@@ -185,12 +185,12 @@ def test_every_number_by_plain_loops(
             every.append(np.hypot(east, north))
             along.append(east * direction[0] + north * direction[1])
             cross.append(north * direction[0] - east * direction[1])
-            if run.told[tick]:
-                told.append(every[-1])
+            if run.published[tick]:
+                published.append(every[-1])
         found = withheld.scores[index].model
-        assert (found.n, found.all.n) == (len(told), len(every))
-        assert found.told_share == pytest.approx(len(told) / len(every))
-        for summary, distances in ((found, told), (found.all, every)):
+        assert (found.n, found.all.n) == (len(published), len(every))
+        assert found.told_share == pytest.approx(len(published) / len(every))
+        for summary, distances in ((found, published), (found.all, every)):
             assert summary.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(distances))))
             assert summary.median_m == pytest.approx(np.median(distances))
             assert summary.p95_m == pytest.approx(np.quantile(distances, 0.95))
@@ -230,7 +230,7 @@ def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
     found = evaluate(slot_car_model, [strange(laps)])
-    assert found.told == 0
+    assert found.published == 0
     assert found.ticks == len(laps.imu.stamps) - 1 - 19
     for each in found.scores:
         assert (each.model.n, each.model.rmse_m, each.model.told_share) == (0, None, 0.0)
@@ -342,8 +342,8 @@ def test_a_run_keeps_every_estimate_after_the_first_window(
     run, found = run_filter(slot_car_model, faulty, silent), estimates_of(slot_car_model, faulty)
     kept = found[slot_car_model.window - 1 :]
     assert run.stamps.tolist() == [each.stamp_ns for each in kept]
-    assert run.told.tolist() == [each.valid for each in kept]
-    assert 10 < np.count_nonzero(~run.told) < len(kept) - 10
+    assert run.published.tolist() == [each.valid for each in kept]
+    assert 10 < np.count_nonzero(~run.published) < len(kept) - 10
     for index, each in enumerate(kept):
         assert run.positions[index].tobytes() == each.positions.tobytes()
         assert run.covariances[index].tobytes() == each.covariances.tobytes()
@@ -434,7 +434,7 @@ def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
     found = evaluate(slot_car_model, [strange(laps), laps])
-    assert [bool(run.told.any()) for run in found.runs] == [False, True]
+    assert [bool(run.published.any()) for run in found.runs] == [False, True]
     alone = evaluate(slot_car_model, [laps]).scores[0].model
     both = found.scores[0].model
     assert both.n == alone.n
@@ -458,8 +458,8 @@ def test_a_run_without_a_window_keeps_its_shapes(
     slot_car_model: RouteModel, laps: Recording
 ) -> None:
     run = run_filter(slot_car_model, laps.between(0, 1), silent)
-    shapes = [run.stamps.shape, run.told.shape, run.positions.shape, run.covariances.shape]
+    shapes = [run.stamps.shape, run.published.shape, run.positions.shape, run.covariances.shape]
     assert shapes == [(0,), (0,), (0, 3, 2), (0, 3, 2, 2)]
-    assert run.told.dtype == bool
+    assert run.published.dtype == bool
     assert not run.withheld
     assert len(run.seconds_per_tick) == 9

@@ -57,11 +57,15 @@ def test_what_was_withheld_is_drawn_apart(
 ) -> None:
     """In the lighter colours, and the share in the legend; the words of an SVG are glyphs."""
     (run,) = short.runs
-    withheld = np.arange(len(run.told)) == 3
-    parted = replace(run, told=~withheld, withheld=Counter({'gap': 1}), reasons={'gap': 'a gap'})
-    nothing = replace(run, told=np.zeros_like(run.told), withheld=Counter({'gap': len(run.told)}))
-    told = replace(run, withheld=Counter())
-    for name, each in (('parted', parted), ('nothing', nothing), ('told', told)):
+    withheld = np.arange(len(run.published)) == 3
+    parted = replace(
+        run, published=~withheld, withheld=Counter({'gap': 1}), reasons={'gap': 'a gap'}
+    )
+    nothing = replace(
+        run, published=np.zeros_like(run.published), withheld=Counter({'gap': len(run.published)})
+    )
+    published = replace(run, withheld=Counter())
+    for name, each in (('parted', parted), ('nothing', nothing), ('told', published)):
         draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / f'{name}.svg')
     drawn = {path.stem: path.read_text() for path in tmp_path.iterdir()}
     colours = {name: ('#9ecae1' in text, '1f77b4' in text) for name, text in drawn.items()}

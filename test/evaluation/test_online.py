@@ -100,7 +100,7 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(
     assert rows[3].seconds == pytest.approx(2 * LAP_S, abs=0.2)
     # What it says is one position of 25 in a second old, at up to 1.6 m/s.
     assert 0.0 < rows[3].rmse_m < 0.07
-    assert rows[3].told == 1.0
+    assert rows[3].published == 1.0
 
 
 @pytest.mark.usefixtures('no_training')
@@ -110,14 +110,14 @@ def test_who_says_nothing_errs_as_much_as_the_mean_position(
     curve = learning_curve([drive(24.0)], {'mute': Parrot(silent=True)}, SETTINGS)
     mute, mean = rows_of(curve, 'mute'), rows_of(curve, MEAN)
     assert [row.rmse_m for row in mute.values()] == [row.rmse_m for row in mean.values()]
-    assert {row.told for row in mute.values()} == {0.0}
+    assert {row.published for row in mute.values()} == {0.0}
 
 
 @pytest.mark.usefixtures('no_training')
 def test_who_has_slow_ticks_says_something_between_them(drive: Callable[..., Recording]) -> None:
     curve = learning_curve([drive(40.0)], {'slow': Parrot(period_s=1.6)}, SETTINGS)
     rows = rows_of(curve, 'slow')
-    assert [rows[lap].told for lap in (2, 3, 4, 5)] == [1.0] * 4
+    assert [rows[lap].published for lap in (2, 3, 4, 5)] == [1.0] * 4
     # What it says of the end of a tick is one position old at most, however long it holds.
     assert max(rows[lap].rmse_m for lap in (2, 3, 4, 5)) < 0.07
 
@@ -130,12 +130,12 @@ def test_who_stops_says_nothing_once_the_next_tick_is_overdue(
     learner = Parrot(period_s=period_s, stops_s=2.5 * LAP_S)
     curve = learning_curve([drive(40.0)], {'stops': learner}, SETTINGS)
     rows, mean = rows_of(curve, 'stops'), rows_of(curve, MEAN)
-    assert rows[2].told == 1.0
+    assert rows[2].published == 1.0
     # It stops in the middle of the third lap, and what it said last holds for a tick and a gap.
     held = 0.5 + (period_s + 0.2) / LAP_S
-    assert held - period_s / LAP_S - 0.02 < rows[3].told < held + 0.02
+    assert held - period_s / LAP_S - 0.02 < rows[3].published < held + 0.02
     for lap in (4, 5):
-        assert (rows[lap].told, rows[lap].rmse_m) == (0.0, mean[lap].rmse_m)
+        assert (rows[lap].published, rows[lap].rmse_m) == (0.0, mean[lap].rmse_m)
 
 
 @pytest.mark.usefixtures('no_training')
@@ -162,7 +162,7 @@ def test_offline_models_know_only_what_came_before(
     offline, mean = rows_of(curve, OFFLINE), rows_of(curve, MEAN)
     assert 1 not in offline
     assert offline[AFTERWARDS].rmse_m < 0.25 * mean[AFTERWARDS].rmse_m
-    assert offline[AFTERWARDS].told > 0.9
+    assert offline[AFTERWARDS].published > 0.9
     content = curve.to_json()
     assert content['laps_counted']
     assert {row['name'] for row in content['rows']} == {OFFLINE, MEAN}

@@ -32,7 +32,7 @@ EAST = np.array([1.0, 0.0])
 def scored(
     errors: np.ndarray,
     covariances: np.ndarray | None = None,
-    told: np.ndarray | None = None,
+    published: np.ndarray | None = None,
     directions: np.ndarray | None = None,
 ) -> Score:
     """Score with unit ellipses, everything told and travel to the east unless given."""
@@ -40,7 +40,7 @@ def scored(
     return score(
         errors,
         np.tile(np.eye(2), (count, 1, 1)) if covariances is None else covariances,
-        np.ones(count, dtype=bool) if told is None else told,
+        np.ones(count, dtype=bool) if published is None else published,
         np.tile(EAST, (count, 1)) if directions is None else directions,
     )
 
@@ -65,13 +65,13 @@ def test_withholding_never_changes_the_numbers_over_all(
     rows: list[tuple[float, float, bool]],
 ) -> None:
     errors = np.array([row[:2] for row in rows])
-    told = np.array([row[2] for row in rows])
-    open_about_all, withheld = scored(errors), scored(errors, told=told)
+    published = np.array([row[2] for row in rows])
+    open_about_all, withheld = scored(errors), scored(errors, published=published)
     assert withheld.all == open_about_all.all
     assert withheld.along_rmse_m == open_about_all.along_rmse_m
     assert withheld.cross_rmse_m == open_about_all.cross_rmse_m
-    assert withheld.told_share == told.mean()
-    assert withheld.n == told.sum()
+    assert withheld.told_share == published.mean()
+    assert withheld.n == published.sum()
 
 
 @pytest.mark.parametrize('scale', [0.5, 1.0, 2.0])

@@ -115,12 +115,12 @@ def test_estimates_and_scores(
     score, other = evaluate(model, [recording]), evaluate(model, [moved])
     assert differences(score.to_json(), other.to_json()) == []
     assert differences(score.truths, other.truths) == []
-    told = [
+    published = [
         [values_of(estimate, by) for estimate, _ in estimates_along(Filter(model), each, silent)]
         for each, by in ((recording, 0), (moved, shift_ns))
     ]
-    assert len({each['cause'] for each in told[0]}) > 1
-    assert differences(*told) == []
+    assert len({each['cause'] for each in published[0]}) > 1
+    assert differences(*published) == []
 
 
 def silent(_: str, share: float) -> None:

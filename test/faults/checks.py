@@ -56,7 +56,7 @@ def _numbers(trial: Trial) -> Iterator[str]:
 
 def _silence(trial: Trial) -> Iterator[str]:
     """Complain of what was published in a state that publishes nothing."""
-    for each in trial.told:
+    for each in trial.published:
         statuses = trial.statuses(each.after)
         if not statuses & {TRACKING, UNSURE}:
             yield f'an estimate was published while it said {" and ".join(map(repr, statuses))}'
@@ -65,7 +65,7 @@ def _silence(trial: Trial) -> Iterator[str]:
 
 def _unnoticed(trial: Trial) -> int:
     """Count positions that were told as sure and are wrong."""
-    sure = [each for each in trial.told if trial.statuses(each.after) == {TRACKING}]
+    sure = [each for each in trial.published if trial.statuses(each.after) == {TRACKING}]
     usual_m = trial.drive.usual_error
     return sum(not _right(each, _place(trial, each), usual_m) for each in sure)
 
@@ -75,31 +75,31 @@ def _truth(trial: Trial, unnoticed: int) -> Iterator[str]:
         yield f'{unnoticed} positions were told as sure and are wrong, not {trial.fault.blind}'
 
 
-def _right(told: Told, place: np.ndarray | None, usual_m: float) -> bool:
+def _right(published: Told, place: np.ndarray | None, usual_m: float) -> bool:
     if place is None:
         return False
-    error = told.place - place
+    error = published.place - place
     error_m = np.linalg.norm(error)
-    ellipses = np.sqrt(error @ np.linalg.solve(told.covariance, error) / CHI_SQUARE)
+    ellipses = np.sqrt(error @ np.linalg.solve(published.covariance, error) / CHI_SQUARE)
     if ellipses > SURE and error_m > SURE * usual_m:
         return False
     return bool(ellipses <= 1.0 or error_m < FAR_M)
 
 
-def _place(trial: Trial, told: Told) -> np.ndarray | None:
+def _place(trial: Trial, published: Told) -> np.ndarray | None:
     """Return where the car was at the stamp of an estimate, if that is known."""
-    taken = _taken(trial.sent, told)
+    taken = _taken(trial.sent, published)
     return None if taken is None else trial.drive.places(np.array([taken]))[0]
 
 
-def _taken(sent: list[Sample], told: Told) -> int | None:
+def _taken(sent: list[Sample], published: Told) -> int | None:
     """Return the time on the drive of the newest sample that an estimate may have used."""
-    for sample in reversed(sent[: told.after - 1]):
-        if sample.refused or sample.stamp_ns > told.stamp_ns:
+    for sample in reversed(sent[: published.after - 1]):
+        if sample.refused or sample.stamp_ns > published.stamp_ns:
             continue
         if sample.taken_ns is None:
             return None
-        return sample.taken_ns + min(told.stamp_ns - sample.stamp_ns, 20_000_000)
+        return sample.taken_ns + min(published.stamp_ns - sample.stamp_ns, 20_000_000)
     return None
 
 
@@ -176,17 +176,17 @@ def _error_ratio(trial: Trial, recovered: int | None) -> float | None:
     if recovered is None:
         return None
     since = trial.begin if trial.fault.harmless else trial.end
-    told = [
+    published = [
         each
-        for each in trial.told
+        for each in trial.published
         if each.after > since
         and trial.ticks_between(since, each.after) >= (trial.fault.recovers or 0)
         and _taken(trial.sent, each) is not None
     ]
-    if not told:
+    if not published:
         return None
-    taken = np.array([_taken(trial.sent, each) for each in told])
-    errors = np.array([each.place for each in told]) - trial.drive.places(taken)
+    taken = np.array([_taken(trial.sent, each) for each in published])
+    errors = np.array([each.place for each in published]) - trial.drive.places(taken)
     error = float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
     return max(error, LEAST_ERROR_M) / max(trial.drive.error(taken), LEAST_ERROR_M)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Change: TypeAlias = Callable[[Stretch, HealthyDrive], Stretch]
 
 ANY, FILLING, TRACKING, UNSURE = '', 'filling the window', 'tracking', 'unsure'
-LOST, REFUSED, NO_DATA = 'lost', 'refused input', 'no data'
+LOST, REFUSED, NO_DATA = 'lost', 'input rejected', 'no data'
 
 MOST_ERROR = 1.2
 """After a fault the error may be this many times what it would have been without."""

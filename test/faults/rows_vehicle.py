@@ -14,7 +14,7 @@ AFTER = 50
 """
 Ticks until a vehicle that was put down elsewhere is tracked again.
 
-The window leaves the hand behind (20), the familiarity of the last windows does (20), and the
+The window leaves the hand behind (20), the novelty of the last windows does (20), and the
 better status is believed (10).
 """
 

@@ -55,24 +55,24 @@ def good() -> Trial:
         name='fault',
         seen='here',
         rule='lost',
-        says=(LOST, 'astray'),
+        says=(LOST, 'diverged'),
         within_s=0.5,
         recovers=25,
         words='drive on',
     )
-    told = [
+    published = [
         Told(row + 1, sent[row].stamp_ns, place + AHEAD, np.eye(2) * 0.01)
         for row, place in enumerate(driven.run.positions[:, :2])
         if row and row % 5 == 0 and not 119 <= row < 300
     ]
     words = [
         Word(0, TRACKING, '', 'tracking', 0.0),
-        Word(120, LOST, 'astray', 'lost: drive on', 0.0),
+        Word(120, LOST, 'diverged', 'lost: drive on', 0.0),
         Word(301, TRACKING, '', 'tracking', 0.0),
     ]
     looks = [Look(count, numbers(count)) for count in (0, BEGIN, SAMPLES)]
     return Trial(
-        fault, driven, sent, BEGIN, END, words, looks, told, 0.0, not_finite=0, survived=True
+        fault, driven, sent, BEGIN, END, words, looks, published, 0.0, not_finite=0, survived=True
     )
 
 
@@ -86,8 +86,10 @@ def test_a_good_trial_has_no_complaints(good: Trial) -> None:
 
 
 def ill_before(trial: Trial) -> Trial:
-    told = [each for each in trial.told if each.after > END]
-    return replace(trial, told=told, words=[Word(0, LOST, 'x', 'lost', 0.0), *trial.words[1:]])
+    published = [each for each in trial.published if each.after > END]
+    return replace(
+        trial, published=published, words=[Word(0, LOST, 'x', 'lost', 0.0), *trial.words[1:]]
+    )
 
 
 def not_finite(trial: Trial) -> Trial:
@@ -95,23 +97,23 @@ def not_finite(trial: Trial) -> Trial:
 
 
 def told_while_lost(trial: Trial) -> Trial:
-    late = trial.told[0]._replace(after=150)
-    return replace(trial, told=[*trial.told, late])
+    late = trial.published[0]._replace(after=150)
+    return replace(trial, published=[*trial.published, late])
 
 
 def sure_and_wrong(trial: Trial) -> Trial:
-    wrong = trial.told[3]._replace(place=trial.told[3].place + 0.5)
-    return replace(trial, told=[*trial.told[:3], wrong, *trial.told[4:]])
+    wrong = trial.published[3]._replace(place=trial.published[3].place + 0.5)
+    return replace(trial, published=[*trial.published[:3], wrong, *trial.published[4:]])
 
 
 def sure_and_wrong_by_little(trial: Trial) -> Trial:
-    near = trial.told[3].place + 2.3 * AHEAD
-    wrong = trial.told[3]._replace(place=near, covariance=np.eye(2) * 0.001)
-    return replace(trial, told=[*trial.told[:3], wrong, *trial.told[4:]])
+    near = trial.published[3].place + 2.3 * AHEAD
+    wrong = trial.published[3]._replace(place=near, covariance=np.eye(2) * 0.001)
+    return replace(trial, published=[*trial.published[:3], wrong, *trial.published[4:]])
 
 
 def named_otherwise(trial: Trial) -> Trial:
-    other = trial.words[1]._replace(cause='unfamiliar')
+    other = trial.words[1]._replace(cause='novelty')
     return replace(trial, words=[trial.words[0], other, trial.words[2]])
 
 
@@ -134,15 +136,16 @@ def back_late(trial: Trial) -> Trial:
 
 
 def never_back(trial: Trial) -> Trial:
-    told = [each for each in trial.told if each.after < END]
-    return replace(trial, words=trial.words[:2], told=told)
+    published = [each for each in trial.published if each.after < END]
+    return replace(trial, words=trial.words[:2], published=published)
 
 
 def worse_than_before(trial: Trial) -> Trial:
-    told = [
-        each._replace(place=each.place + 0.5 * AHEAD * (each.after > END)) for each in trial.told
+    published = [
+        each._replace(place=each.place + 0.5 * AHEAD * (each.after > END))
+        for each in trial.published
     ]
-    return replace(trial, told=told)
+    return replace(trial, published=published)
 
 
 def not_counted(trial: Trial) -> Trial:
@@ -198,7 +201,7 @@ def test_every_check_complains(
 def test_a_harmless_fault_must_not_be_noticed(good: Trial) -> None:
     harmless = replace(good.fault, says=(TRACKING, ''), words='')
     complaints = judge(replace(good, fault=harmless)).complaints
-    assert any("it said 'lost' because of 'astray'" in each for each in complaints)
+    assert any("it said 'lost' because of 'diverged'" in each for each in complaints)
 
 
 def test_the_wrong_place_is_known_from_the_samples(good: Trial) -> None:

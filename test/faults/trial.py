@@ -77,7 +77,7 @@ class Trial:
     end: int
     words: list[Word]
     looks: list[Look]
-    told: list[Told]
+    published: list[Told]
     silence_s: float
     not_finite: int
     survived: bool
@@ -159,7 +159,7 @@ def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[T
     They come in the order of what was sent: each is looked for after the one before, because
     stamps may come twice.
     """
-    told, after = [], 0
+    published, after = [], 0
     for message in estimates:
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         # A tick is told once a sample is there that is as late as its end, not much later.
@@ -168,5 +168,5 @@ def _read(estimates: list[Odometry], sent: list[Sample], late_ns: int) -> list[T
         after = next(enders, len(sent))
         pose = message.pose.pose.position
         covariance = np.array(message.pose.covariance).reshape(6, 6)[:2, :2]
-        told.append(Told(after + 1, stamp, np.array([pose.x, pose.y]), covariance))
-    return told
+        published.append(Told(after + 1, stamp, np.array([pose.x, pose.y]), covariance))
+    return published

@@ -46,7 +46,7 @@ def numbers(estimate: Estimate) -> list[Floats]:
         estimate.covariances,
         estimate.velocity,
         estimate.velocity_covariance,
-        np.array([estimate.evidence, estimate.familiarity]),
+        np.array([estimate.evidence, estimate.novelty]),
     ]
 
 

@@ -109,12 +109,12 @@ def test_a_vehicle_that_never_moved() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
-def test_they_are_told_as_often_as_asked(
+def test_they_are_reported_as_often_as_asked(
     places_hz: float, every: int, slot_car_model: RouteModel, stream: Stream
 ) -> None:
     found = feed(Filter(slot_car_model, places_hz), stream)
-    told = [each.tick for each in found if each.places is not None]
-    assert told == list(range(0, len(found), every))
+    published = [each.tick for each in found if each.places is not None]
+    assert published == list(range(0, len(found), every))
     assert bits(found) == bits(feed(Filter(slot_car_model), stream))
 
 
@@ -136,7 +136,7 @@ def test_they_are_where_the_position_is_once_it_is_found(
         np.testing.assert_allclose(mean, each.positions[0], atol=0.1)
 
 
-def test_they_are_not_told_unasked_nor_by_the_spectral_filter(
+def test_they_are_not_reported_unasked_nor_by_the_spectral_filter(
     slot_car_model: RouteModel, spectral_model: Model, stream: Stream
 ) -> None:
     for live in (Filter(slot_car_model), Filter(spectral_model, 5.0)):
@@ -237,7 +237,7 @@ def test_an_estimate_with_a_number_that_is_not_finite_is_never_valid(
     broken[part].flat[-1] = np.nan
     monkeypatch.setattr(adding, 'read', lambda: (means, covariances))
     found = live.push(7 * pixels.period_ns, np.full(10, 7))
-    assert (found[0].status, found[0].cause) == (Status.LOST, 'unsound')
+    assert (found[0].status, found[0].cause) == (Status.LOST, 'numerics')
     assert np.isnan(found[0].ellipse_m)
 
 

@@ -50,7 +50,7 @@ def test_nothing_is_valid_until_a_window_is_full(
     wanted = [Status.FILLING] * (WINDOW - 1) + [Status.TRACKING] * (len(found) - WINDOW + 1)
     assert statuses(found) == wanted
     assert [each.valid for each in found] == [each is Status.TRACKING for each in wanted]
-    assert [bool(np.isnan(each.familiarity)) for each in found] == [
+    assert [bool(np.isnan(each.novelty)) for each in found] == [
         each is Status.FILLING for each in wanted
     ]
     assert [each.tick for each in found] == list(range(len(found)))
@@ -70,7 +70,7 @@ def test_after_a_short_gap_the_belief_goes_on(
     ]  # fmt: skip
     assert {each.cause for each in recovered[:unsure]} == {'gap'}
     assert all(each.valid for each in recovered)
-    assert all(np.isnan(each.familiarity) for each in recovered[: WINDOW - 1])
+    assert all(np.isnan(each.novelty) for each in recovered[: WINDOW - 1])
     assert recovered[0].stamp_ns == after[0][0] + PERIOD
     elapsed = recovered[0].stamp_ns - tracked[-1].stamp_ns
     assert recovered[0].tick - tracked[-1].tick == round(elapsed / PERIOD)
@@ -132,7 +132,7 @@ def test_gaps_with_less_than_a_tick_between_them_are_one(
 
 
 @pytest.mark.parametrize('ticks', [WINDOW + 1, 60])
-def test_a_longer_gap_starts_anew(ticks: int, slot_car_model: RouteModel, stream: Stream) -> None:
+def test_a_longer_gap_starts_again(ticks: int, slot_car_model: RouteModel, stream: Stream) -> None:
     before, after = with_gap(stream, ticks)
     live = Filter(slot_car_model)
     feed(live, before)

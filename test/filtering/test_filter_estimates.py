@@ -15,7 +15,7 @@ from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.ticks.novelty import UNFAMILIAR
+from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def squared_distances(model: Model, window: np.ndarray) -> np.ndarray:
 def test_positions_lie_in_the_hull_of_the_training_positions(
     kind: str, columns: int, stream: Stream, request: pytest.FixtureRequest
 ) -> None:
-    """A pace of its own may lead a prediction out of it, but never the position now."""
+    """Free motion may lead a prediction out of it, but never the position now."""
     model: Model = request.getfixturevalue(kind)
     known = model.track[np.isfinite(model.track).all(axis=1)]
     hull = ConvexHull(known).equations
@@ -97,7 +97,7 @@ def test_the_velocity_is_that_of_the_car(
 def test_familiarity_is_the_mean_contrast_of_the_last_windows(
     spectral_model: Model, stream: Stream
 ) -> None:
-    width, anchors = spectral_model.window, spectral_model.familiarity
+    width, anchors = spectral_model.window, spectral_model.novelty
     seen = observations(spectral_model, stream)
     found = feed(Filter(spectral_model), stream)
     contrasts = np.full(len(found), np.nan)
@@ -107,7 +107,7 @@ def test_familiarity_is_the_mean_contrast_of_the_last_windows(
     for tick in (width - 1, width, width + 57, len(found) - 1):
         last = contrasts[max(tick - width + 1, width - 1) : tick + 1]
         wanted = 2.0 ** ((last.mean() - anchors.own) / (anchors.other - anchors.own))
-        np.testing.assert_allclose(found[tick].familiarity, wanted, rtol=1e-9)
+        np.testing.assert_allclose(found[tick].novelty, wanted, rtol=1e-9)
 
 
 def test_estimates_never_look_ahead(slot_car_model: RouteModel, stream: Stream) -> None:
@@ -205,14 +205,14 @@ def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
     parked = replace(slot_car_model, most_still=7)
     repeated = [(stamp, parked.channels.mean) for stamp, _ in stream]
     found = feed(Filter(parked), repeated)
-    refused = [each.familiarity > UNFAMILIAR for each in found]
+    refused = [each.novelty > NOVEL for each in found]
     assert refused.index(True) == WINDOW + 7 + 1
     assert all(refused[WINDOW + 8 :])
     assert all(each.status in UNTOLD for each in found[WINDOW + 8 :])
     noise = np.random.default_rng(0).normal(scale=1e-6, size=(len(stream), 6))
     alive = [(stamp, sample + each) for (stamp, sample), each in zip(repeated, noise, strict=True)]
-    # Of familiarity alone: the map of this model knows no place where the car was parked.
-    assert all(each.familiarity <= UNFAMILIAR for each in feed(Filter(parked), alive)[WINDOW:])
+    # Of novelty alone: the map of this model knows no place where the car was parked.
+    assert all(each.novelty <= NOVEL for each in feed(Filter(parked), alive)[WINDOW:])
 
 
 def compiled() -> dict[tuple[str, str], int]:

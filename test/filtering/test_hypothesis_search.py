@@ -89,8 +89,8 @@ def test_nothing_is_named_where_nothing_is_wrong(
 ) -> None:
     search = HypothesisSearch(slot_car_model)
     assert set(causes_along(search, laps)) == {''}
-    for pace in (0.9, 1.1):
-        faster = laps * [pace**2, pace**2, 1.0, pace, pace, pace]
+    for ratio in (0.9, 1.1):
+        faster = laps * [ratio**2, ratio**2, 1.0, ratio, ratio, ratio]
         search.clear()
         assert set(causes_along(search, faster)) == {''}
 
@@ -165,7 +165,9 @@ def test_it_is_the_least_cost_of_all_ways() -> None:
         assert found[end] == pytest.approx(least_cost(stretch, learned, end))
 
 
-def test_a_stretch_of_the_route_at_another_pace_costs_little(slot_car_model: RouteModel) -> None:
+def test_a_stretch_of_the_route_at_another_speed_ratio_costs_little(
+    slot_car_model: RouteModel,
+) -> None:
     learned = slot_car_model.series.T
     stretch = learned[200:240]
     slower = stretch.repeat(3, axis=0)[::2][:40]
@@ -203,7 +205,7 @@ def test_the_newest_observations_oldest_first() -> None:
             np.testing.assert_array_equal(window.rows, observations[tick - 3 : tick + 1])
 
 
-def test_after_a_gap_it_fills_anew() -> None:
+def test_after_a_gap_it_fills_again() -> None:
     window = RecentWindow(2, 1)
     for value in (1.0, 2.0, 3.0):
         window.push(np.array([value]))

@@ -259,7 +259,7 @@ def test_the_ticks_are_those_of_a_recording_however_they_are_taken() -> None:
         np.testing.assert_array_equal(recorded(parts)[1], wanted)
 
 
-def test_begun_anew_it_forgets_all_but_the_last_change() -> None:
+def test_begun_again_it_forgets_all_but_the_last_change() -> None:
     record, _ = recorded(parts=1)
     changed = record.changed.copy()
     record.restart()

@@ -42,7 +42,7 @@ def test_undoing_gives_the_samples_back(cause: str) -> None:
     assert min(apart) < (0.11 if cause == 'gravity_removed' else 1e-9)
 
 
-def test_each_turn_is_there_once_and_is_told_by_its_axes() -> None:
+def test_each_turn_is_there_once_and_is_reported_by_its_axes() -> None:
     found = causes(CHANNELS)
     half_turns = [found[f'turned_about_{axis}'] for axis in 'xyz']
     # 24 rotations but none, and as many left-handed frames.
@@ -64,7 +64,7 @@ def test_gravity_can_only_be_missing_where_it_was() -> None:
     assert causes(in_g)['gravity_removed'] == causes(in_g)['gravity_added'] == 0
 
 
-def test_what_dead_channels_hide_is_not_told_apart() -> None:
+def test_what_dead_channels_hide_is_not_reported_apart() -> None:
     planar = np.array([True, True, False, False, False, True])
     found = causes(replace(CHANNELS, live=planar))
     assert found['sign_of_az'] == found['sign_of_wx'] == 0

@@ -25,10 +25,10 @@ from two_manifold_ros.filtering.status import (
 STEADY = StateMachine.steady
 LIMITS = EllipseLimits(0.5, 1.0)
 GOOD = TickDiagnostics(
-    window_full=True, recovering=False, accepted=True, restarted=False, familiarity=1.0,
+    window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,
     ellipse_m=0.1, seen=20,
 )  # fmt: skip
-FILLING = GOOD._replace(window_full=False, familiarity=math.nan, seen=3)
+FILLING = GOOD._replace(window_full=False, novelty=math.nan, seen=3)
 GAP = FILLING._replace(recovering=True)
 REFUSING = Finding('reversed', 'the gyro is turned round: turn it back', refuses=True)
 DOUBTFUL = Finding('biased', 'the gyro has an offset: calibrate it', refuses=False)
@@ -39,7 +39,7 @@ signs = st.builds(
     recovering=st.booleans(),
     accepted=st.sampled_from([True, True, False]),
     restarted=st.sampled_from([False, False, True]),
-    familiarity=st.sampled_from([1.0, 1.0, 1.5, 1.7, math.inf, math.nan]),
+    novelty=st.sampled_from([1.0, 1.0, 1.5, 1.7, math.inf, math.nan]),
     ellipse_m=st.sampled_from([0.1, 0.1, 0.5, 0.7, 1.2, math.inf, math.nan]),
     finding=st.sampled_from([None, None, None, DOUBTFUL, REFUSING]),
     seen=st.integers(0, 20),
@@ -71,13 +71,13 @@ def test_no_status_is_better_than_its_signs(history: list[TickDiagnostics]) -> N
     for shown, verdict in zip(history, run(history), strict=True):
         if verdict.status in USABLE:
             assert shown.ellipse_m <= LIMITS.error_m
-            assert shown.familiarity <= 1.69 or not shown.window_full
+            assert shown.novelty <= 1.69 or not shown.window_full
             assert not shown.off_route > 0.5
             assert shown.finding is not REFUSING
         if verdict.status is Status.TRACKING:
             assert shown.ellipse_m <= LIMITS.warn_m
             assert shown.window_full
-            assert shown.familiarity <= 1.42
+            assert shown.novelty <= 1.42
             assert not shown.off_route > 0.1
             assert not shown.unlike > 0.5
             assert shown.finding is None
@@ -111,19 +111,19 @@ def test_a_reset_leaves_no_trace(
 
 CASES = {
     'filling': ([FILLING], Status.FILLING, '3 of 20'),
-    'searching': ([GOOD._replace(ellipse_m=1.2)], Status.LOCALISING, '1.20 m'),
-    'unsound': ([GOOD, GOOD._replace(ellipse_m=math.nan)], Status.LOST, 'report'),
+    'converging': ([GOOD._replace(ellipse_m=1.2)], Status.LOCALISING, '1.20 m'),
+    'numerics': ([GOOD, GOOD._replace(ellipse_m=math.nan)], Status.LOST, 'report'),
     'gap': ([GOOD, GAP], Status.UNSURE, '3 of 20'),
     'wide': ([GOOD, GOOD._replace(ellipse_m=0.6)], Status.UNSURE, '0.60 m, above 0.50 m'),
-    'strange': ([GOOD._replace(familiarity=1.5)], Status.UNSURE, 'familiarity 1.5'),
-    'doubted': ([GOOD, *[GOOD._replace(accepted=False)] * 3], Status.UNSURE, 'last 3'),
+    'novelty_warn': ([GOOD._replace(novelty=1.5)], Status.UNSURE, 'novelty 1.5'),
+    'innovation_warn': ([GOOD, *[GOOD._replace(accepted=False)] * 3], Status.UNSURE, 'last 3'),
     'restarted': ([GOOD._replace(restarted=True)], Status.UNSURE, 'went astray'),
-    'astray': ([GOOD, GOOD._replace(ellipse_m=1.2)], Status.LOST, '1.20 m, above 1.00 m'),
-    'unfamiliar': ([GOOD._replace(familiarity=1.7)], Status.LOST, 'familiarity 1.7'),
-    'contradicted': ([GOOD._replace(accepted=False)] * 10, Status.LOST, '10 by now'),
-    'leaving': ([GOOD._replace(off_route=0.2)], Status.UNSURE, 'probability of 20%'),
+    'diverged': ([GOOD, GOOD._replace(ellipse_m=1.2)], Status.LOST, '1.20 m, above 1.00 m'),
+    'novelty': ([GOOD._replace(novelty=1.7)], Status.LOST, 'novelty 1.7'),
+    'innovation': ([GOOD._replace(accepted=False)] * 10, Status.LOST, '10 by now'),
+    'off_route_warn': ([GOOD._replace(off_route=0.2)], Status.UNSURE, 'probability of 20%'),
     'off_route': ([GOOD._replace(off_route=0.7)], Status.LOST, 'probability of 70%'),
-    'unseen': ([GOOD._replace(unlike=0.7)], Status.UNSURE, 'probability of 70%'),
+    'unmodelled_motion': ([GOOD._replace(unlike=0.7)], Status.UNSURE, 'probability of 70%'),
     'reversed': ([GOOD._replace(finding=REFUSING)], Status.REFUSED, 'turn it back'),
     'biased': ([GOOD._replace(finding=DOUBTFUL)], Status.UNSURE, 'calibrate it'),
 }
@@ -138,11 +138,11 @@ def test_each_cause(cause: str) -> None:
 
 
 def test_every_cause_can_be_reached() -> None:
-    assert set(CAUSES) - {'waiting', 'no_better'} == set(CASES) - {'reversed', 'biased'}
+    assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
 
 
 def test_what_is_found_names_why_the_input_is_unfamiliar() -> None:
-    verdict = run([GOOD._replace(finding=DOUBTFUL, familiarity=3.0)])[-1]
+    verdict = run([GOOD._replace(finding=DOUBTFUL, novelty=3.0)])[-1]
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
 
 
@@ -168,7 +168,7 @@ def test_what_was_wrong_before_a_gap_is_not_blamed_for_it() -> None:
 
 def test_a_gap_makes_nothing_better_and_forgives_contradictions() -> None:
     machine = StateMachine(LIMITS, 20)
-    run([GOOD, GOOD._replace(familiarity=3.0)], machine)
+    run([GOOD, GOOD._replace(novelty=3.0)], machine)
     machine.pause()
     assert {each.status for each in run([GAP] * 30, machine)} == {Status.LOST}
     machine.reset()

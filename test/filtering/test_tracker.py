@@ -17,7 +17,7 @@ from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, Status
 from two_manifold_ros.filtering.tracker import PositionModes, Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import RidgeKernel
-from two_manifold_ros.ticks.novelty import UNFAMILIAR
+from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.rest import RestRule
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def test_how_long_it_stood_makes_no_difference(standing_model: Model, stream: St
     assert after[0] == after[1]
 
 
-def test_the_estimate_is_held_and_told(standing_model: Model, stream: Stream) -> None:
+def test_the_estimate_is_held_and_reported(standing_model: Model, stream: Stream) -> None:
     live = Filter(standing_model)
     said = feed(live, with_a_stop(standing_model, stream, 100))
     ticks = [each for each in said if each.tick >= DRIVEN + TICKS]
@@ -201,16 +201,16 @@ def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(
     tracker = Tracker(standing_model)
     for _, sample in stream[:DRIVEN]:
         tracker.update(sample)
-    frozen = standing_model.familiarity.still + standing_model.window
+    frozen = standing_model.novelty.still + standing_model.window
     steps = [tracker.update(stream[DRIVEN][1]) for _ in range(frozen + 3)]
     assert steps[TICKS + 1].standing
-    assert steps[TICKS + 1].familiarity < UNFAMILIAR
+    assert steps[TICKS + 1].novelty < NOVEL
     assert steps[-1].standing
-    assert steps[-1].familiarity > UNFAMILIAR
+    assert steps[-1].novelty > NOVEL
     # As soon as it works again nothing is held against it.
     healthy = [tracker.update(each) for each in at_rest(standing_model, 9)]
     assert healthy[-1].standing
-    assert healthy[-1].familiarity < UNFAMILIAR
+    assert healthy[-1].novelty < NOVEL
 
 
 def test_over_a_gap_who_stood_is_taken_for_one_who_still_does(
@@ -300,7 +300,7 @@ def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
 
 
 @pytest.mark.long
-def test_a_sensor_that_repeats_itself_is_not_told_for_long(
+def test_a_sensor_that_repeats_itself_is_not_reported_for_long(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     imu = slot_car_laps[1].imu

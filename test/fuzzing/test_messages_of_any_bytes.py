@@ -62,9 +62,9 @@ def test_a_stream_of_any_messages(session: Session, messages: list[bytes]) -> No
     for name in ('state', 'positions', 'covariances', 'velocity', 'velocity_covariance'):
         assert all(np.isfinite(getattr(estimate, name)).all() for estimate in published)
     assert counts['received'] == len(messages)
-    told = counts['used'] + sum(counts[cause] for cause in REJECTIONS)
+    published = counts['used'] + sum(counts[cause] for cause in REJECTIONS)
     # The newest may wait for the next to say whether its stamp is wild.
-    assert len(messages) - 1 <= told <= len(messages)
+    assert len(messages) - 1 <= published <= len(messages)
 
 
 @settings(max_examples=80)

@@ -18,7 +18,7 @@ BANDWIDTH = 0.7
 
 
 def drive(ticks: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return observations (T, 3) and positions (T, 2) of laps at an unsteady pace."""
+    """Return observations (T, 3) and positions (T, 2) of laps at an unsteady speed."""
     rng = np.random.default_rng(seed)
     angle = np.cumsum(0.2 + 0.03 * rng.normal(size=ticks))
     clean = np.stack([np.cos(angle), np.sin(2.0 * angle), np.sin(angle + 1.0)], axis=1)

@@ -97,7 +97,7 @@ def test_units_rotations_and_shifts_of_the_responses_do_not_matter() -> None:
 def test_what_cannot_be_used() -> None:
     rng = np.random.default_rng(3)
     vectors, responses = rng.standard_normal((9, 3)), rng.standard_normal((9, 1))
-    for given, told in (
+    for given, published in (
         ((vectors, responses, 0.0), 'penalty'),
         ((vectors, responses[:8], 1.0), 'row for every point'),
         ((vectors, responses[:, 0], 1.0), 'row for every point'),
@@ -105,7 +105,7 @@ def test_what_cannot_be_used() -> None:
         ((np.full((9, 3), 0.1), responses, 1.0), 'eigenvectors are the same'),
         ((vectors, np.where(responses > 0.0, responses, np.nan), 1.0), 'not finite'),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=published):
             Contrast(*given)
 
 
@@ -168,7 +168,7 @@ def test_turning_the_responses_changes_nothing() -> None:
     np.testing.assert_allclose(again.theta, found.theta, atol=1e-5)
 
 
-def test_it_descends_until_told_to_stop() -> None:
+def test_it_descends_until_reported_to_stop() -> None:
     rng = np.random.default_rng(5)
     vectors = rng.standard_normal((30, 10))
     responses = rng.standard_normal((30, 3))

@@ -197,7 +197,7 @@ def test_a_slow_imu_has_long_ticks(drive: Drive) -> None:
     assert 'time_offset' not in codes(replace(recording, imu=slow))
 
 
-def test_training_is_told_of_one_lag_once(drive: Drive) -> None:
+def test_training_is_reported_of_one_lag_once(drive: Drive) -> None:
     late = [replace(drive(late_s=0.06), name=name) for name in 'abc']
     (sentence,) = training_warnings(late)
     assert sentence.startswith('a and 2 more: The stamps of the positions are 0.06')
@@ -206,7 +206,7 @@ def test_training_is_told_of_one_lag_once(drive: Drive) -> None:
     assert not list(training_warnings([]))
 
 
-def test_training_is_not_told_of_laps_here(drive: Drive) -> None:
+def test_training_is_not_reported_of_laps_here(drive: Drive) -> None:
     short = drive(seconds=12.0)
     assert 'few_laps' in codes(short)
     assert not list(training_warnings([short]))

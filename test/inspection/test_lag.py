@@ -86,7 +86,7 @@ def test_only_pairs_of_known_values_count() -> None:
     assert find_lag('a', early, late, STEP_S, WINDOW).lag_s == pytest.approx(0.2, abs=0.003)
 
 
-def test_a_lag_beyond_the_search_is_not_told() -> None:
+def test_a_lag_beyond_the_search_is_not_reported() -> None:
     assert not find_lag('a', *signals(FURTHEST_S + 0.04), STEP_S, WINDOW).usable
     assert not find_lag('a', *signals(FURTHEST_S + 2.0), STEP_S, WINDOW).usable
 
@@ -197,7 +197,7 @@ def test_where_the_sensors_disagree_the_truth_is_between() -> None:
 
 
 @pytest.mark.parametrize(('lap_s', 'late_s'), [(2.0, -0.7), (3.5, 0.1), (4.0, 0.25), (2.0, 0.8)])
-def test_on_a_short_oval_a_lag_is_right_or_not_told(
+def test_on_a_short_oval_a_lag_is_right_or_not_reported(
     drive: Drive, lap_s: float, late_s: float
 ) -> None:
     """Half a lap later everything looks the same again."""

@@ -50,7 +50,7 @@ def estimate() -> Estimate:
         velocity=np.array([0.0, 2.0]),
         velocity_covariance=np.array([[0.16, 0.0], [0.0, 0.25]]),
         evidence=0.9,
-        familiarity=0.4,
+        novelty=0.4,
         ellipse_m=0.1,
         places=np.array([[1.0, 2.0, 0.75], [-3.5, 0.25, 0.125]]),
     )

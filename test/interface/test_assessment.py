@@ -31,7 +31,7 @@ FILLS: dict[str, Any] = {
     'cause': 'filling',
     'why': 'filling the window: 3 of 60 ticks',
 }
-LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'astray', 'why': 'lost: too wide'}
+LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost: too wide'}
 TURNED: dict[str, Any] = {'status': Status.REFUSED, 'cause': 'reversed', 'why': 'refused: turned'}
 
 OK, WARN, ERROR = Level
@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     ),
     'gap': (WARN, Status.FILLING, {'interruption': Interruption('gap', 61.0), **FILLS}),
     'filling': (WARN, Status.FILLING, FILLS),
-    'astray': (ERROR, Status.LOST, LOST),
+    'diverged': (ERROR, Status.LOST, LOST),
     'reversed': (ERROR, Status.REFUSED, {'usable_rate_hz': 7.9, 'rate_hz': 10.0, **TURNED}),
     '': (
         OK,
@@ -190,7 +190,7 @@ def test_an_interruption_is_no_reason_once_it_tracks_again() -> None:
     assert assess(snapshot(interruption=Interruption('gap', 2.0), **TRACKS)).cause == ''
 
 
-def test_a_remapping_that_was_forgotten_is_told() -> None:
+def test_a_remapping_that_was_forgotten_is_reported() -> None:
     known = snapshot(received=False, silence_s=3.0, elsewhere=('/imu/data', '/spare'))
     assert assess(known).why.endswith('the topic of the driver, /imu/data or /spare')
 
@@ -200,7 +200,7 @@ def test_publishers_of_another_type_are_not_mixed_in() -> None:
     assert oddities(odd) == {}
 
 
-def test_all_that_is_odd_is_told_at_once() -> None:
+def test_all_that_is_odd_is_reported_at_once() -> None:
     found = oddities(
         snapshot(
             publishers=DRIVER * 2,

@@ -34,14 +34,14 @@ def test_what_was_rejected_since_the_last_that_was_used() -> None:
     assert found.rejected == {'malformed': 3, 'zero_stamp': 1}
 
 
-def test_another_session_counts_anew() -> None:
+def test_another_session_counts_again() -> None:
     monitor = InputMonitor('IMU', '/imu')
     health(monitor, received=90, used=3, malformed=87)
     assert health(monitor, received=30, malformed=30).rejected == {}
     assert health(monitor, received=31, malformed=31).rejected == {'malformed': 1}
 
 
-def test_what_happened_in_the_last_second_is_told_once() -> None:
+def test_what_happened_in_the_last_second_is_reported_once() -> None:
     monitor, arrivals = InputMonitor('IMU', '/imu'), Arrivals()
     arrivals.take(SECOND, 'imu', 0, used=True, broke=False)
     arrivals.take(31 * SECOND, 'base', SECOND // 10, used=True, broke=True)

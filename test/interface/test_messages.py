@@ -78,9 +78,7 @@ def test_every_number_is_finite(
     estimate: Estimate, model: SimpleNamespace, frames: Frames
 ) -> None:
     model.track = np.full((4, 2), np.nan)
-    still = replace(
-        estimate, velocity=np.zeros(2), evidence=math.nan, familiarity=math.nan, tick=0
-    )
+    still = replace(estimate, velocity=np.zeros(2), evidence=math.nan, novelty=math.nan, tick=0)
     for name, _, message in messages_of(still, model, frames):
         assert all(math.isfinite(number) for number in numbers(message)), name
 
@@ -182,7 +180,7 @@ def test_the_latent_state_is_a_labelled_array(build: Build, estimate: Estimate) 
     assert dimension['label'] == 'sec,nanosec,state_0,state_1,state_2'
 
 
-def test_learning_is_not_told_unless_all_of_it_is_finite() -> None:
+def test_learning_is_not_reported_unless_all_of_it_is_finite() -> None:
     message = learning_message(7 * 10**9, {'learned_s': 12.5, 'models': 2})
     assert message is not None
     assert message['data'] == [7.0, 0.0, 12.5, 2.0]

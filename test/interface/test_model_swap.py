@@ -232,7 +232,7 @@ def test_a_file_that_is_no_model_changes_nothing(bench: Bench, tmp_path: Path) -
     assert bench.gaps().max() == 1.0
 
 
-def test_a_bug_in_loading_is_told_with_its_traceback(
+def test_a_bug_in_loading_is_reported_with_its_traceback(
     bench: Bench, other_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: str) -> object:
@@ -289,7 +289,7 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     bench: Bench, other: Model, tmp_path: Path
 ) -> None:
     # To this one everything is strange.
-    strange = replace(other, familiarity=replace(other.familiarity, own=-20.0, other=-19.0))
+    strange = replace(other, novelty=replace(other.novelty, own=-20.0, other=-19.0))
     save_model(strange, tmp_path / 'strange.npz')
     bench.go(300)
     bench.swap.start(str(tmp_path / 'strange.npz'))

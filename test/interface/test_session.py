@@ -186,17 +186,17 @@ PERIOD = 20 * MS
 COUNT = 100
 
 
-def fed(pace: float = 1.0) -> Arrivals:
-    """Return the arrivals of two seconds of stamps at a pace beside the clock."""
+def fed(ratio: float = 1.0) -> Arrivals:
+    """Return the arrivals of two seconds of stamps at a speed ratio beside the clock."""
     arrivals = Arrivals()
     for step in range(COUNT):
-        arrived = round(step * PERIOD / pace)
+        arrived = round(step * PERIOD / ratio)
         arrivals.take(10**12 + step * PERIOD, 'imu', arrived, used=True, broke=step == 0)
     return arrivals
 
 
 @pytest.mark.parametrize(
-    ('pace', 'by_stamps_s', 'by_clock_s', 'cause', 'seconds'),
+    ('ratio', 'by_stamps_s', 'by_clock_s', 'cause', 'seconds'),
     [
         (1.0, 5.0, 5.0, 'gap', 5.0),
         (1.0, 30.0, 0.02, 'stepped_ahead', 29.98),
@@ -209,14 +209,14 @@ def fed(pace: float = 1.0) -> Arrivals:
         (0.1, 5.0, 5.0, 'stepped_ahead', 4.5),
     ],
 )
-def test_a_clock_that_was_set_is_told_from_a_driver_that_was_silent(
-    pace: float, by_stamps_s: float, by_clock_s: float, cause: str, seconds: float
+def test_a_clock_that_was_set_is_reported_from_a_driver_that_was_silent(
+    ratio: float, by_stamps_s: float, by_clock_s: float, cause: str, seconds: float
 ) -> None:
-    arrivals = fed(pace)
+    arrivals = fed(ratio)
     assert arrivals.interruption is None
     last = COUNT - 1
     stamp = 10**12 + last * PERIOD + round(by_stamps_s * 1e9)
-    arrived = round(last * PERIOD / pace + by_clock_s * 1e9)
+    arrived = round(last * PERIOD / ratio + by_clock_s * 1e9)
     arrivals.take(stamp, 'imu', arrived, used=True, broke=True)
     assert arrivals.interruption is not None
     assert arrivals.interruption.cause == cause
@@ -227,7 +227,7 @@ def test_a_clock_that_was_set_is_told_from_a_driver_that_was_silent(
     assert arrivals.interruption is None
 
 
-def test_batches_do_not_disturb_the_pace() -> None:
+def test_batches_do_not_disturb_the_speed_ratio() -> None:
     arrivals = Arrivals()
     for step in range(500):
         arrived = (step // 50 + 1) * 50 * PERIOD

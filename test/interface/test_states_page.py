@@ -24,7 +24,7 @@ from two_manifold_ros.interface.assessment import (
     REJECTIONS,
 )
 from two_manifold_ros.interface.status import CODES, NUMBERS
-from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
+from two_manifold_ros.ticks.novelty import NOVEL, NOVEL_WARN
 from two_manifold_ros.ticks.segments import Channels
 
 SUSPECTS = {
@@ -57,7 +57,7 @@ def test_every_number_of_the_topic_is_explained_and_no_other() -> None:
     'words',
     [
         f'| {WARN_SHARE:g} and {ERROR_SHARE:g} times the ellipse of one who knows nothing',
-        f'| {STRANGE:.2f} and {UNFAMILIAR:.2f}, see',
+        f'| {NOVEL_WARN:.2f} and {NOVEL:.2f}, see',
         f'| {InputLimits.most_in_a_row}, or fewer where',
         f'| {InputLimits.most_rejected_share:.0%} |'.replace('%', ' %'),
         f'| {InputLimits.least_rate_share:g} times that of the model |',
@@ -76,8 +76,8 @@ def test_every_cause_for_which_messages_do_not_come_or_are_not_used() -> None:
 
 
 def test_every_cause_of_the_filter() -> None:
-    told = first_cells('The filter is not there yet, or not any more')
-    assert told == {*CAUSES, *INTERRUPTION_WORDS} - {'waiting'}
+    published = first_cells('The filter is not there yet, or not any more')
+    assert published == {*CAUSES, *INTERRUPTION_WORDS} - {'waiting'}
 
 
 def test_every_cause_of_the_updater() -> None:
@@ -86,7 +86,7 @@ def test_every_cause_of_the_updater() -> None:
 
 
 def test_every_mistake_that_samples_may_show() -> None:
-    told = first_cells('Something is wrong with the samples')
+    published = first_cells('Something is wrong with the samples')
     found = set(re.findall(r"Finding\(\s*'(\w+)'", inspect.getsource(input_watch)))
     for force in (np.array([0.0, 0.0, 9.81]), np.zeros(3)):
         mean = np.concatenate([force, np.zeros(3)])
@@ -94,4 +94,4 @@ def test_every_mistake_that_samples_may_show() -> None:
         causes = {mistake.cause for mistake in known_misconfigurations(channels)}
         found |= {part for cause in causes for part in cause.split('_and_')}
     between = {f'sign_of_{name}' for name in ('ay', 'az', 'wx', 'wy')}
-    assert told == found - between
+    assert published == found - between

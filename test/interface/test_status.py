@@ -25,8 +25,8 @@ def test_the_layout_is_always_the_same_and_what_is_unknown_is_nan() -> None:
     names = dimension['label'].split(',')
     assert names == ['sec', 'nanosec', *NUMBERS]
     assert dimension['size'] == len(message['data'])
-    told = dict(zip(names, message['data'], strict=True))
-    known = {name: number for name, number in told.items() if not math.isnan(number)}
+    published = dict(zip(names, message['data'], strict=True))
+    known = {name: number for name, number in published.items() if not math.isnan(number)}
     assert known == {'sec': 3.0, 'nanosec': 7.0, 'used': 12.0, 'valid': 1.0}
 
 
@@ -64,7 +64,7 @@ def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen() -> None:
     table = StatusTable()
     assert table.update('b/filter_node', 0, 'tracking', WELL, 0.0)
     assert not table.update('b/filter_node', 0, 'tracking', WELL, 1.0)
-    lost = {**WELL, 'status': 'lost', 'cause': 'astray', 'input_rate_hz': 'unknown'}
+    lost = {**WELL, 'status': 'lost', 'cause': 'diverged', 'input_rate_hz': 'unknown'}
     assert table.update('b/filter_node', 2, 'lost: why', lost, 2.0)
     assert table.update('a/filter_node', 0, 'tracking', WELL, 2.0)
     assert table.lines(2.5) == [
@@ -79,7 +79,7 @@ def test_a_namesake_that_comes_or_goes_is_a_change() -> None:
     assert changes == [True, True, False, True]
 
 
-def test_others_are_left_out_and_one_that_is_gone_is_told() -> None:
+def test_others_are_left_out_and_one_that_is_gone_is_reported() -> None:
     table = StatusTable()
     assert not table.update('lidar', 0, 'fine', {'temperature': '30'}, 0.0)
     table.update('filter_node', 3, 'tracking', WELL, 0.0)
@@ -102,7 +102,9 @@ def log(said: list[str]) -> ThrottledLog:
     )
 
 
-def test_a_cause_is_warned_of_once_and_its_end_told(log: ThrottledLog, said: list[str]) -> None:
+def test_a_cause_is_warned_of_once_and_its_end_reported(
+    log: ThrottledLog, said: list[str]
+) -> None:
     for second in range(5):
         log.update({'gap': f'gap {second}'}, second)
     log.update({}, 6.0)
@@ -130,7 +132,7 @@ def test_causes_are_independent(log: ThrottledLog, said: list[str]) -> None:
     assert said == ['W a', 'W b', 'I Over after 1.0 s; the warning was: b']
 
 
-def test_a_state_that_another_one_replaces_is_not_told_to_be_over(
+def test_a_state_that_another_one_replaces_is_not_reported_to_be_over(
     log: ThrottledLog, said: list[str]
 ) -> None:
     for second, state in enumerate(('unsure', 'lost', 'unsure', 'lost')):

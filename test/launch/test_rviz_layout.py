@@ -103,7 +103,7 @@ def all_markers() -> list[dict[str, Any]]:
         velocity=np.zeros(2),
         velocity_covariance=np.eye(2),
         evidence=1.0,
-        familiarity=1.0,
+        novelty=1.0,
         ellipse_m=0.1,
     )
     model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)

@@ -101,7 +101,7 @@ def test_dense_eigenvectors(modes: int) -> None:
     assert (columns[np.abs(columns).argmax(axis=0), np.arange(modes)] > 0.0).all()
 
 
-def test_a_second_zero_is_told_from_the_known_one() -> None:
+def test_a_second_zero_is_reported_from_the_known_one() -> None:
     apart = np.kron(np.eye(2), ring(40))
     found, columns = smallest_modes(laplacian_of(apart), np.full(80, 80**-0.5), 3)
     assert found[0] == pytest.approx(0.0, abs=1e-12)

@@ -28,10 +28,10 @@ NAN = float('nan')
 @pytest.mark.parametrize(
     ('name', 'value', 'words'),
     [
-        ('familiarity.squared', 0.0, 'familiarity.squared holds 0'),
-        ('familiarity.own', 1.0, 'familiarity.own holds 1'),
-        ('familiarity.still', -1, 'familiarity.still holds -1'),
-        ('familiarity.still', 2**31, 'familiarity.still holds'),
+        ('novelty.squared', 0.0, 'novelty.squared holds 0'),
+        ('novelty.own', 1.0, 'novelty.own holds 1'),
+        ('novelty.still', -1, 'novelty.still holds -1'),
+        ('novelty.still', 2**31, 'novelty.still holds'),
         ('state_bound', -2.0, 'state_bound holds -2'),
         ('operator.bandwidth', 0.0, 'operator.bandwidth holds 0'),
         ('rest', {'ticks': 1, 'limit': 0.1}, 'rest.ticks holds 1'),
@@ -117,7 +117,7 @@ def test_a_ridge_kernel_of_other_windows(spectral_model: Model) -> None:
         ('channels', ..., 5, 'channels is 5, where'),
         ('sharpness', ..., 1e-300, 'sharpness holds 1e-300'),
         ('persistence', ..., -1.0, 'persistence holds -1'),
-        ('pace_spread', ..., 0.0, 'pace_spread holds 0'),
+        ('ratio_spread', ..., 0.0, 'ratio_spread holds 0'),
         ('new_level', ..., 1e9, 'new_level holds 1e+09'),
         ('rest.level', ..., -1e9, 'rest.level holds -1e+09'),
         ('slow.tail', ..., 0.0, 'slow.tail holds 0'),

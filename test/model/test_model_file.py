@@ -106,12 +106,12 @@ def test_every_kind_of_model_has_a_file(
 def test_the_header_tells_people_what_it_is(slot_car_model: RouteModel, tmp_path: Path) -> None:
     save_model(slot_car_model, tmp_path / 'model')
     header = header_of(tmp_path / 'model')
-    told = {
+    published = {
         'format': 'two_manifold_ros route model', 'version': VERSION, 'rate_hz': 10.0,
         'window': 20, 'horizons': [0, 5, 20], 'kernel': 'laplacian-eigenmap', 'frame_id': 'map',
         'channel_units': ['m/s^2'] * 3 + ['rad/s'] * 3, 'summary': slot_car_model.summary,
     }  # fmt: skip
-    assert {name: header[name] for name in told} == told
+    assert {name: header[name] for name in published} == published
 
 
 def test_a_part_that_no_file_knows(spectral_model: Model) -> None:
@@ -163,7 +163,7 @@ def test_another_version_is_refused_and_named(form: str, version: object, words:
         ('channels.names', ['a\x07'] * 6, 'channels.names is too long or holds characters'),
         ('summary', None, 'summary is no table'),
         ('origin', {'latitude_deg': 1.0, 'longitude_deg': 2.0}, 'origin.altitude_m is missing'),
-        ('familiarity', {}, 'familiarity.squared is missing'),
+        ('novelty', {}, 'novelty.squared is missing'),
         ('readout', {'kind': ['sharpened']}, 'its content does not fit together'),
         ('warm_start.response.more', 1.0, "it holds 'warm_start.response.more', which is no part"),
         ('channel_units', ['g'] * 3 + ['deg/s'] * 3, 'it was trained on channels in other units'),

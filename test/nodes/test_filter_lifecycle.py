@@ -64,8 +64,8 @@ def test_without_a_model_it_says_so_and_takes_one_later(
     assert not refusal.successful
     assert 'takes effect only' in refusal.reason
     # Each of the two is logged once by who met it, and not warned of as well.
-    told = [line for line in node.said.splitlines() if 'ros2 lifecycle set' in line]
-    assert len([line for line in told if 'Over after' not in line]) == 2
+    published = [line for line in node.said.splitlines() if 'ros2 lifecycle set' in line]
+    assert len([line for line in published if 'Over after' not in line]) == 2
 
 
 def test_managed_node_waits_for_its_manager(

@@ -150,13 +150,13 @@ def test_an_imu_that_becomes_too_slow_is_named(
     send(talk, imu, messages(drive)[:150])
     slow = messages(drive, 1)[0]
 
-    def told() -> bool:
+    def published() -> bool:
         slow.header.stamp.sec += 1
         imu.publish(slow)
         sleep(0.2)
         return 'Hz, but the model needs 10 Hz' in health.why and health.values['valid'] == 'false'
 
-    talk.until(told, 'the rates')
+    talk.until(published, 'the rates')
     assert health.level == 1
     assert health.values['evidence'] == 'unknown'
 
@@ -251,11 +251,11 @@ def test_the_way_to_tracking_and_every_count_on_it(
     assert silent['ticks_since_good_sample'] >= 4
     assert math.isnan(silent['ellipse_m'])
     # Counts are not known while it is configured, which is over sooner or later than discovery.
-    told = [each for each in numbers.all if each['status'] != OUTSIDE]
-    for each in told:
+    published = [each for each in numbers.all if each['status'] != OUTSIDE]
+    for each in published:
         rejected = sum(each[cause] for cause in REJECTIONS)
         assert each['received'] == each['used'] + each['waiting'] + rejected
-    codes = [each['status'] for each in told]
+    codes = [each['status'] for each in published]
     way = [code for code, before in zip(codes, [None, *codes], strict=False) if code != before]
     wanted = (Status.WAITING, Status.FILLING, Status.TRACKING, Status.NO_DATA)
     seen = iter(way)
@@ -282,9 +282,9 @@ def test_numbers_and_reasons_come_without_a_clock_or_a_model(
         listen(heard_one, lambda: None, 20.0)
     stream = iter(messages(drive, 2000))
 
-    def told() -> bool:
+    def published() -> bool:
         imu.publish(next(stream))
         return 'publishers are on /imu (/test, /test)' in health.why
 
-    talk.until(told, 'both publishers to be named')
+    talk.until(published, 'both publishers to be named')
     talk.node.destroy_publisher(other)

@@ -23,7 +23,7 @@ from two_manifold_ros.nodes import health
 from two_manifold_ros.nodes.health import Report, startup_lines, StatusPublisher
 
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
-LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'astray', 'why': 'lost: too wide'}
+LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost: too wide'}
 
 
 class Bench:
@@ -32,7 +32,7 @@ class Bench:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 0.0
         self.said: list[str] = []
-        self.told: dict[str, list[Any]] = {'/diagnostics': [], 'adapting/status': []}
+        self.published: dict[str, list[Any]] = {'/diagnostics': [], 'adapting/status': []}
         self.listeners = 1
         self.known: dict[str, Any] = dict(TRACKS)
         self.counters: Counter[str] = Counter()
@@ -46,7 +46,7 @@ class Bench:
         )
         return SimpleNamespace(
             create_publisher=lambda _, name, __: SimpleNamespace(
-                publish=self.told[name].append,
+                publish=self.published[name].append,
                 get_subscription_count=lambda: self.listeners,
                 topic_name=f'/{name}',
             ),
@@ -74,12 +74,12 @@ class Bench:
 
     @property
     def values(self) -> dict[str, str]:
-        message = self.told['/diagnostics'][-1]
+        message = self.published['/diagnostics'][-1]
         return {each.key: each.value for each in message.status[0].values}
 
     @property
     def numbers(self) -> dict[str, float]:
-        message = self.told['adapting/status'][-1]
+        message = self.published['adapting/status'][-1]
         names = message.layout.dim[0].label.split(',')
         return dict(zip(names, message.data, strict=True))
 
@@ -92,25 +92,25 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 def test_numbers_come_with_every_look_and_words_when_they_change(bench: Bench) -> None:
     for _ in range(3):
         bench.look()
-    assert len(bench.told['adapting/status']) == 3
-    assert len(bench.told['/diagnostics']) == 1
+    assert len(bench.published['adapting/status']) == 3
+    assert len(bench.published['/diagnostics']) == 1
     assert [bench.status.is_outdated(key) for key in (1, 1, 2, 2)] == [True, False] * 2
     assert bench.numbers['status'] == CODES[Status.TRACKING]
     bench.known = dict(LOST)
     bench.look()
     bench.look()
     assert bench.numbers['status'] == CODES[Status.LOST]
-    assert len(bench.told['/diagnostics']) == 2
-    assert (bench.values['status'], bench.values['cause']) == ('lost', 'astray')
+    assert len(bench.published['/diagnostics']) == 2
+    assert (bench.values['status'], bench.values['cause']) == ('lost', 'diverged')
     bench.second()
-    assert len(bench.told['/diagnostics']) == 3
+    assert len(bench.published['/diagnostics']) == 3
 
 
 def test_nobody_listens_and_nothing_is_made(bench: Bench) -> None:
     bench.listeners = 0
     bench.look()
-    assert bench.told['adapting/status'] == []
-    assert len(bench.told['/diagnostics']) == 1
+    assert bench.published['adapting/status'] == []
+    assert len(bench.published['/diagnostics']) == 1
 
 
 def test_what_diagnostics_and_status_show(bench: Bench) -> None:
@@ -119,7 +119,7 @@ def test_what_diagnostics_and_status_show(bench: Bench) -> None:
     assert bench.second() == Counter(received=30, used=28, malformed=2, ticks=5)
     bench.look()
     values = bench.values
-    (status,) = bench.told['/diagnostics'][-1].status
+    (status,) = bench.published['/diagnostics'][-1].status
     assert (status.name, status.hardware_id) == ('robot/node', 'computer/robot')
     assert list(values)[:3] == ['model', 'status', 'cause']
     assert list(values)[-2:] == ['checkpoint', 'callback_errors']
@@ -155,12 +155,10 @@ def test_what_diagnostics_and_status_show(bench: Bench) -> None:
     ],
     ids=str,
 )
-def test_the_newest_estimate_is_told_only_as_long_as_more_may_come(
+def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(
     bench: Bench, known: dict[str, Any], *, valid: bool
 ) -> None:
-    estimate = SimpleNamespace(
-        valid=True, evidence=0.5, familiarity=1.0, off_route=0.0, ellipse_m=0.1
-    )
+    estimate = SimpleNamespace(valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1)
     bench.known |= {'latest': estimate, **known}
     bench.look()
     assert bench.numbers['valid'] == valid
@@ -177,7 +175,7 @@ def test_without_configuration_counts_are_not_known(bench: Bench) -> None:
     assert (bench.values['status'], 'received' in bench.values) == ('unconfigured', False)
 
 
-def test_a_trouble_is_warned_of_once_and_its_end_told_with_how_long_it_lasted(
+def test_a_trouble_is_warned_of_once_and_its_end_reported_with_how_long_it_lasted(
     bench: Bench,
 ) -> None:
     bench.look()
@@ -283,7 +281,7 @@ def test_what_is_part_of_a_start_is_no_warning(bench: Bench) -> None:
     ]
 
 
-def test_counts_that_begin_anew_are_all_new(bench: Bench) -> None:
+def test_counts_that_begin_again_are_all_new(bench: Bench) -> None:
     fresh = []
     for counts in (Counter(received=100), Counter(received=10)):
         bench.now_s += 1.0
@@ -305,21 +303,21 @@ MODEL: Any = SimpleNamespace(
 )
 
 
-def told(imu_topic: str, topics: dict[str, str], frames: Frames) -> str:
+def published(imu_topic: str, topics: dict[str, str], frames: Frames) -> str:
     limits = EllipseLimits(0.35, 0.7)
     return '\n'.join(startup_lines(MODEL, 'm.npz', limits, imu_topic, topics, frames, 2.0))
 
 
 @pytest.mark.parametrize(('track', 'lines'), [('map', 1), ('odom', 0)])
-def test_positions_trained_in_another_frame_are_told(track: str, lines: int) -> None:
-    text = told('/imu', {}, Frames(track, 'car'))
+def test_positions_trained_in_another_frame_are_reported(track: str, lines: int) -> None:
+    text = published('/imu', {}, Frames(track, 'car'))
     odd = "Positions were trained in 'odom' and are published in 'map'"
     assert text.count(odd) == text.count('were trained in') == lines
 
 
 def test_topics_rates_frames_and_channels_in_force_are_named() -> None:
     topics = {'position': '/position', 'odometry': '/car/odom'}
-    text = told('/driver/imu', topics, Frames('map', 'car'))
+    text = published('/driver/imu', topics, Frames('map', 'car'))
     for part in (
         'm.npz: 20 Hz, windows of 60 ticks (3 s), 12 states, horizons 0, 0.5 s',
         'seconds 120.5, segments 1',

@@ -102,7 +102,7 @@ def estimate(seed: int) -> Estimate:
         velocity=generator.normal(size=2),
         velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
         evidence=1.0,
-        familiarity=1.0,
+        novelty=1.0,
         ellipse_m=0.1,
     )
 

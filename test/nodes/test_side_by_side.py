@@ -46,7 +46,7 @@ class Board:
         return {each.key: each.value for each in self.status(name).values}.get(key, '')
 
 
-def test_two_nodes_in_one_namespace_are_told_apart_and_warn(
+def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(
     talk: Talk, start: Start, drive: SlotCarRun, model_path: Path
 ) -> None:
     names = 'filter_a', 'filter_b'

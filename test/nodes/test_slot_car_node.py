@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pace of the simulated car, and the node as a process, over DDS."""
+"""The speed ratio of the simulated car, and the node as a process, over DDS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_is_due_by_the_clock() -> None:
     assert pacing.due(30 * MS) == 1
 
 
-def test_a_stall_is_caught_up_with_in_portions_and_told_where_it_is_long() -> None:
+def test_a_stall_is_caught_up_with_in_portions_and_reported_where_it_is_long() -> None:
     pacing = Pacing(10 * MS, speed=1.0)
     assert pacing.troubles(1000 * MS) == {}
     assert pacing.due(5000 * MS) == 200

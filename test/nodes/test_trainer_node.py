@@ -84,7 +84,9 @@ def test_a_topic_that_is_not_in_the_bag_is_named(
     assert node.process.returncode == 1
 
 
-def test_the_type_of_the_reference_can_be_told(talk: Talk, start: Start, tmp_path: Path) -> None:
+def test_the_type_of_the_reference_can_be_reported(
+    talk: Talk, start: Start, tmp_path: Path
+) -> None:
     start(
         'trainer_node', model=tmp_path / 'm.npz', reference_type='geometry_msgs/msg/PointStamped'
     )
@@ -113,7 +115,7 @@ def record(
             talk.spin(0.001)
 
 
-def test_records_until_told_to_finish_and_no_longer(
+def test_records_until_reported_to_finish_and_no_longer(
     talk: Talk, start: Start, drive: SlotCarRun, tmp_path: Path
 ) -> None:
     path = tmp_path / 'model.npz'

@@ -45,7 +45,7 @@ def test_it_learns_where_the_camera_is() -> None:
     assert np.sqrt(np.mean(np.square(errors[-100:]))) < 0.5
 
 
-def test_an_image_that_cannot_be_used_is_told_and_costs_nothing() -> None:
+def test_an_image_that_cannot_be_used_is_reported_and_costs_nothing() -> None:
     head = make_head(SMALL.horizons, names=channel_names(*GRID))
     session = tpsr_session(head, ImageValues(*GRID).decode)
     pixels = np.zeros((12, 16, 1), np.uint8)

@@ -84,9 +84,9 @@ class Drive:
             self.send(2, positions=positions)
             self._talk.spin(0.02)
 
-    def errors(self, told: list[PoseWithCovarianceStamped]) -> np.ndarray:
-        stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in told]
-        places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in told]
+    def errors(self, published: list[PoseWithCovarianceStamped]) -> np.ndarray:
+        stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in published]
+        places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in published]
         where = np.searchsorted(self._run.stamps_ns, stamps)
         return np.linalg.norm(np.array(places) - self._run.positions[where, :2], axis=1)
 
@@ -133,9 +133,9 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     assert np.median(drive.errors(positions)) < USUAL_M[learner]
     assert positions[-1].header.frame_id == 'map'
     names = learning[-1].layout.dim[0].label.split(',')
-    told = dict(zip(names, learning[-1].data, strict=True))
-    assert told['models'] >= 1
-    assert told['learned_s'] > 10.0
+    published = dict(zip(names, learning[-1].data, strict=True))
+    assert published['models'] >= 1
+    assert published['learned_s'] > 10.0
     written = int(health.values['checkpoints_written'])
     talk.call(Trigger, 'updater_node/save')
     talk.until(lambda: int(health.values['checkpoints_written']) > written, 'a checkpoint')
@@ -293,7 +293,7 @@ def test_a_service_that_is_not_there_is_a_refusal() -> None:
     assert bench.answers == ['its services cannot be found']
 
 
-def test_a_call_that_fails_is_a_bug_that_is_told() -> None:
+def test_a_call_that_fails_is_a_bug_that_is_reported() -> None:
     bench = Bench()
     bench.client.swap(bench.answers.append)
     bench.node.clients['/filter_node/swap_model'].future.set_exception(RuntimeError('broken'))

@@ -110,7 +110,7 @@ def test_an_unknown_verb_is_an_error(machine: Machine) -> None:
     assert 'usage' in done.stderr
 
 
-def test_progress_is_told_in_words(machine: Machine) -> None:
+def test_progress_is_reported_in_words(machine: Machine) -> None:
     said = machine.run('demo').stdout
     for line in ('Making an environment', 'Installing requirements/runtime.txt', '2 packages'):
         assert line in said
@@ -187,7 +187,7 @@ def test_no_test_runs_before_lint_is_content(machine: Machine) -> None:
     assert '-m pytest' not in machine.notes.read_text()
 
 
-def test_an_edit_installs_the_package_anew(machine: Machine) -> None:
+def test_an_edit_installs_the_package_again(machine: Machine) -> None:
     machine.run('demo')
     (machine.checkout / 'two_manifold_ros' / 'file.py').write_text('edited = True')
     machine.run('demo')

@@ -180,7 +180,7 @@ def _measured(model: RouteModel, followed: Recording, clean: CleanDrive) -> Meas
 
 def _beside(score: Evaluation, clean: Evaluation) -> tuple[float, float]:
     """Return the share of valid ticks that is lost, and the ratio of the errors of all ticks."""
-    lost = clean.told / clean.ticks - score.told / score.ticks
+    lost = clean.published / clean.ticks - score.published / score.ticks
     errors = [max(each.scores[0].model.all.rmse_m, LEAST_ERROR_M) for each in (score, clean)]
     return lost, errors[0] / errors[1]
 

@@ -68,7 +68,7 @@ def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
 def off_route_along(model: RouteModel, folder: Path) -> np.ndarray:
     """Return the probability of being off the route at every tick with a full window."""
     estimates = estimates_along(Filter(model), read(folder), lambda *_: None)
-    return np.array([each.off_route for each, _ in estimates if np.isfinite(each.familiarity)])
+    return np.array([each.off_route for each, _ in estimates if np.isfinite(each.novelty)])
 
 
 def test_another_run_of_the_same_track(six_runs: RouteModel, recordings_folder: Path) -> None:

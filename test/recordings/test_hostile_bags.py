@@ -162,19 +162,19 @@ def test_a_bag_in_thousands_of_files_is_read(tmp_path: Path, indent: str) -> Non
     """What is said of each of them again is left aside."""
     names = [f'x_{index}.mcap' for index in range(2000)]
     listed = ''.join(f'{indent}- {name}\n' for name in names)
-    told = ''.join(
+    published = ''.join(
         f'{indent}- path: {name}\n{indent}  message_count: 1\n' + 20 * f'{indent}  # to fill\n'
         for name in names
     )
     (tmp_path / 'metadata.yaml').write_text(
-        f'rosbag2_bagfile_information:\n  files:\n{told}  message_count: 2000\n'
+        f'rosbag2_bagfile_information:\n  files:\n{published}  message_count: 2000\n'
         f'  topics_with_message_count:\n{indent}- message_count: 9\n'
         f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
     )
     assert read_metadata(tmp_path / 'metadata.yaml') == (names, 2000, 1.5)
 
 
-def test_a_link_out_of_the_folder_is_told(tmp_path: Path, ellipse_bag: Path) -> None:
+def test_a_link_out_of_the_folder_is_reported(tmp_path: Path, ellipse_bag: Path) -> None:
     (tmp_path / 'bag').mkdir()
     (tmp_path / 'bag' / 'x.mcap').symlink_to(ellipse_bag / 'ellipse.mcap')
     notes = ' '.join(read_recording(tmp_path / 'bag').notes)

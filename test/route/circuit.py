@@ -23,10 +23,10 @@ AT_REST = np.zeros(CHANNELS)
 
 @dataclass(frozen=True)
 class Drive:
-    """Shares of the way round at each tick (T,), log-paces, observations (T, d), track (T, 2)."""
+    """Shares of the way round at each tick (T,), log-ratios, observations (T, d), track (T, 2)."""
 
     shares: np.ndarray
-    log_paces: np.ndarray
+    log_ratios: np.ndarray
     observations: np.ndarray
     track: np.ndarray
 
@@ -34,7 +34,7 @@ class Drive:
 @dataclass(frozen=True)
 class Circuit:
     """
-    A closed line, driven in ``LAP_TICKS`` at the usual pace.
+    A closed line, driven in ``LAP_TICKS`` at the usual speed.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Circuit:
         return self._waves(shares, 0)
 
     def gained(self, shares: np.ndarray) -> np.ndarray:
-        """Return what observations gain per unit of log-pace."""
+        """Return what observations gain per unit of log-ratio."""
         return 2.0 * self.felt(shares) + 0.5 * self._waves(shares, 1)
 
     def _waves(self, shares: np.ndarray, kind: int) -> np.ndarray:
@@ -68,34 +68,34 @@ class Circuit:
         waves = (np.sin(angles[..., None, :] + phases) * sizes).sum(axis=-1)
         return np.concatenate([waves, np.zeros_like(waves[..., :1])], axis=-1)
 
-    def drive(self, log_paces: np.ndarray, seed: int, begin: float = 0.0) -> Drive:
-        """Drive from a share of the way on, at a log-pace in each tick; -inf stands."""
+    def drive(self, log_ratios: np.ndarray, seed: int, begin: float = 0.0) -> Drive:
+        """Drive from a share of the way on, at a log-ratio in each tick; -inf stands."""
         rng = np.random.default_rng(seed)
-        speeds = np.exp(log_paces)
+        speeds = np.exp(log_ratios)
         shares = begin + np.cumsum(np.concatenate([[0.0], speeds[:-1]])) / LAP_TICKS
-        moving = np.isfinite(log_paces)[:, None]
-        paces = np.where(np.isfinite(log_paces), log_paces, 0.0)
-        felt = self.felt(shares) + paces[:, None] * self.gained(shares)
+        moving = np.isfinite(log_ratios)[:, None]
+        ratios = np.where(np.isfinite(log_ratios), log_ratios, 0.0)
+        felt = self.felt(shares) + ratios[:, None] * self.gained(shares)
         metres = np.linalg.norm(np.gradient(self.at(shares), axis=0), axis=1)
         metres /= np.maximum(np.gradient(shares) * LAP_TICKS, 1e-9)
         felt[:, -1] = np.gradient(speeds) * metres / PERIOD_S**2 / PULL
         noise = NOISE * rng.normal(size=felt.shape)
         seen = np.where(moving, felt + noise, AT_REST + 0.1 * noise)
-        return Drive(shares, paces, seen, self.at(shares))
+        return Drive(shares, ratios, seen, self.at(shares))
 
     def laps(self, count: int, seed: int = 0, spread: float = 0.1) -> Drive:
-        """Drive laps, each at its own pace; from one to the next it changes within a second."""
+        """Drive laps, each at its free motion; from one to the next it changes within a second."""
         rng = np.random.default_rng([seed, 7])
-        paces = spread * rng.normal(size=count)
-        each = [np.full(round(LAP_TICKS / np.exp(pace)), pace) for pace in paces]
-        paces = np.pad(np.concatenate(each), 5, mode='edge')
-        return self.drive(np.convolve(paces, np.full(11, 1.0 / 11.0), 'valid'), seed)
+        ratios = spread * rng.normal(size=count)
+        each = [np.full(round(LAP_TICKS / np.exp(ratio)), ratio) for ratio in ratios]
+        ratios = np.pad(np.concatenate(each), 5, mode='edge')
+        return self.drive(np.convolve(ratios, np.full(11, 1.0 / 11.0), 'valid'), seed)
 
     def halting(
         self, before: int, standing: int, after: int, seed: int, begin: float = 0.0
     ) -> Drive:
-        """Drive at the usual pace, brake to a standstill within a second, and pull away."""
+        """Drive at the usual speed, brake to a standstill within a second, and pull away."""
         ramp = np.log(np.linspace(1.0, 0.0, 11)[1:-1])
         stand = np.full(standing, -np.inf)
-        paces = [np.zeros(before), ramp, stand, ramp[::-1], np.zeros(after)]
-        return self.drive(np.concatenate(paces), seed, begin)
+        ratios = [np.zeros(before), ramp, stand, ramp[::-1], np.zeros(after)]
+        return self.drive(np.concatenate(ratios), seed, begin)

@@ -17,6 +17,7 @@ from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route import steps, updating
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.route import (
+    FREE,
     HYPOTHESES,
     JUMPED,
     LIMITS,
@@ -24,7 +25,6 @@ from two_manifold_ros.route.route import (
     OFF_NEW,
     ON,
     ON_NEW,
-    OWN_PACE,
     STANDS,
 )
 from two_manifold_ros.route.transitions import chances_to_move, exchanges_for, MOVES_A_ROW
@@ -61,7 +61,7 @@ def both(route: Route) -> tuple[RouteBelief, NaiveBelief]:
 
 
 def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
-    chances, paces, spreads = naive.table()
+    chances, ratios, spreads = naive.table()
     found = belief.chances
     if atol >= DROPPED:
         # Who jumps to a place that was dropped counts as new there.
@@ -75,7 +75,7 @@ def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
     np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=10.0 * atol)
     if atol < DROPPED:
         paced = (chances > 1e-9) & (np.arange(6) != STANDS)
-        np.testing.assert_allclose(belief.paces[paced], paces[paced], atol=1e-6)
+        np.testing.assert_allclose(belief.ratios[paced], ratios[paced], atol=1e-6)
         np.testing.assert_allclose(belief.spreads[paced], spreads[paced], atol=1e-6)
 
 
@@ -87,10 +87,10 @@ def assert_consistent(belief: RouteBelief) -> None:
     assert 1.0 - DROPPED < total < 1.0 + 1e-9
     assert belief.on_route == pytest.approx(chances[:, :OFF].sum(), abs=1e-9)
     assert belief.driving == pytest.approx(chances[:, [ON, ON_NEW]].sum(), abs=1e-9)
-    unlike = chances[:, OWN_PACE].sum() + belief.elsewhere
+    unlike = chances[:, FREE].sum() + belief.elsewhere
     assert belief.unlike == pytest.approx(unlike, abs=1e-9)
     known = chances > 0.0
-    assert (belief.paces[known] >= 0.0).all()
+    assert (belief.ratios[known] >= 0.0).all()
     assert (belief.spreads[known] >= 0.0).all()
     assert belief.weights.min() >= 0.0
     assert belief.weights.sum() == pytest.approx(1.0)
@@ -126,30 +126,30 @@ def test_the_probabilities_of_all_cells(seed: int) -> None:
 
 @pytest.mark.usefixtures('exact')
 def test_readings_against_sums_over_all_cells() -> None:
-    """Positions ahead are those of a usual pace; a velocity is as large as the pace is."""
+    """Positions ahead are those of a usual speed; a velocity is as large as the speed ratio is."""
     route = small_route()
     belief, naive = both(route)
     for observation in observations(20):
         belief.update(observation)
         naive.update(observation)
-    chances, paces, spreads = naive.table()[:, :, :OFF]
+    chances, ratios, spreads = naive.table()[:, :, :OFF]
     weights = chances / chances.sum()
-    bound = 3.0 * route.pace_spread
-    apart = np.clip(paces - 1.0, -bound, bound)
+    bound = 3.0 * route.ratio_spread
+    apart = np.clip(ratios - 1.0, -bound, bound)
     spreads = np.minimum(spreads, bound**2)
     apart[:, STANDS] = spreads[:, STANDS] = 0.0
-    shares = np.ones_like(paces)
-    shares[:, OWN_PACE], shares[:, STANDS] = paces[:, OWN_PACE], 0.0
+    shares = np.ones_like(ratios)
+    shares[:, FREE], shares[:, STANDS] = ratios[:, FREE], 0.0
     means, covariances = belief.read()
     for column in range(3):
         drifts = route.drifts[:, column, None]
-        # A place has one pace: the mean of its rows.
+        # A place has one speed ratio: the mean of its rows.
         total = weights.sum(axis=1)
-        pace = (weights * apart).sum(axis=1) / total
+        ratio = (weights * apart).sum(axis=1) / total
         square = (weights * (apart**2 + spreads)).sum(axis=1) / total
-        ahead = route.targets[:, column] + pace[:, None] * drifts[:, 0]
+        ahead = route.targets[:, column] + ratio[:, None] * drifts[:, 0]
         spread = route.covariances[:, column] + np.einsum(
-            'i,ik,il->ikl', square - pace**2, drifts[:, 0], drifts[:, 0]
+            'i,ik,il->ikl', square - ratio**2, drifts[:, 0], drifts[:, 0]
         )
         if column == 2:
             speed = (weights * shares).sum(axis=1) / total
@@ -226,18 +226,19 @@ def test_who_pulls_away_gets_half_of_a_t_squared_far(pull: float) -> None:
     )
     belief = RouteBelief(route)
     belief.chances[:] = 0.0
-    belief.chances[0, OWN_PACE], belief.paces[0, OWN_PACE] = 1.0, 0.0
-    belief.spreads[0, OWN_PACE] = 1e-6
+    belief.chances[0, FREE], belief.ratios[0, FREE] = 1.0, 0.0
+    belief.spreads[0, FREE] = 1e-6
     for _ in range(ticks):
         belief.update(np.array([pull + route.rest_alone.offset[0], 0.0]))
     seconds = 0.1 * ticks
-    # The last pace is that after the last tick; what rests on the sensor at rest fades with it.
+    # The last speed ratio is that after the last tick; what rests on the sensor at rest fades with
+    # it.
     wanted = 0.5 * pull * seconds**2 / 0.1
     reached = belief.weights @ np.arange(count)
     assert reached == pytest.approx(wanted, rel=0.15, abs=1.0)
-    where = belief.chances[:, OWN_PACE]
-    pace = where @ belief.paces[:, OWN_PACE] / where.sum()
-    assert pace == pytest.approx(pull * seconds / 2.0, rel=0.15)
+    where = belief.chances[:, FREE]
+    ratio = where @ belief.ratios[:, FREE] / where.sum()
+    assert ratio == pytest.approx(pull * seconds / 2.0, rel=0.15)
 
 
 @pytest.mark.parametrize(('spread', 'sharpness'), [(0.1, 0.1), (2.0, 0.3), (10.0, 1.0)])
@@ -259,7 +260,7 @@ def test_an_observation_far_from_everything_is_survived() -> None:
         assert_consistent(belief)
 
 
-def test_what_fits_nothing_at_all_starts_anew() -> None:
+def test_what_fits_nothing_at_all_starts_again() -> None:
     """As if nothing had been before it."""
     belief, fresh = RouteBelief(small_route()), RouteBelief(small_route())
     for observation in observations(10):
@@ -313,7 +314,7 @@ def test_the_same_bits_twice() -> None:
     for observation in observations(30):
         assert first.update(observation) == second.update(observation)
     np.testing.assert_array_equal(first.chances, second.chances)
-    np.testing.assert_array_equal(first.paces, second.paces)
+    np.testing.assert_array_equal(first.ratios, second.ratios)
     for one, other in zip(first.read(), second.read(), strict=True):
         np.testing.assert_array_equal(one, other)
 

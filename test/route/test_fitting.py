@@ -42,9 +42,9 @@ def test_what_was_followed_is_scored(
     run = fitting.follow
 
     def remembered(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
-        means, covariances, told = run(route, observations)
+        means, covariances, published = run(route, observations)
         runs.append((route, means[:, 0], covariances[:, 0]))
-        return means, covariances, told
+        return means, covariances, published
 
     track = laps.track.copy()
     track[unknown] = np.nan
@@ -142,10 +142,10 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     run = fitting.follow
 
     def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
-        means, covariances, told = run(route, observations)
-        told[-100:] = False
+        means, covariances, published = run(route, observations)
+        published[-100:] = False
         means[-100:] += 5.0
-        return means, covariances, told
+        return means, covariances, published
 
     monkeypatch.setattr(fitting, 'follow', blind)
     found = fit(passes, [laps.observations], [laps.track], LEAD, Tuning())
@@ -155,7 +155,7 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     assert found.log_score < fitted.log_score
 
 
-def test_nothing_is_told_where_no_position_is_known(
+def test_nothing_is_reported_where_no_position_is_known(
     laps: Drive, passes: Passes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, 'MOST_TICKS', 0)

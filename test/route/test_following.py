@@ -12,7 +12,7 @@ import pytest
 
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.route.route import OFF, ON, ON_NEW, OWN_PACE, STANDS
+from two_manifold_ros.route.route import FREE, OFF, ON, ON_NEW, STANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""
 
 BRAKES = np.log(np.linspace(1.0, 0.0, 11)[1:-1])
-"""Log-paces of who comes to a standstill within a second."""
+"""Log-ratios of who comes to a standstill within a second."""
 
 
 def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
@@ -38,8 +38,8 @@ def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
 
 def standing(belief: RouteBelief) -> float:
     """Return the probability that it stands on the route, or is about to pull away."""
-    slow = belief.paces[:, OWN_PACE] < 0.1
-    return float(belief.chances[:, STANDS].sum() + belief.chances[slow, OWN_PACE].sum())
+    slow = belief.ratios[:, FREE] < 0.1
+    return float(belief.chances[:, STANDS].sum() + belief.chances[slow, FREE].sum())
 
 
 def part(drive: Drive, ticks: slice) -> Drive:
@@ -63,9 +63,9 @@ def settled(belief: RouteBelief) -> RouteBelief:
     return belief
 
 
-@pytest.mark.parametrize('pace', [-0.15, 0.0, 0.15])
-def test_a_lap_is_followed_to_a_tick_at_any_pace(pace: float, belief: RouteBelief) -> None:
-    drive = Circuit().drive(np.full(2 * LAP_TICKS, pace), seed=5, begin=0.3)
+@pytest.mark.parametrize('ratio', [-0.15, 0.0, 0.15])
+def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio: float, belief: RouteBelief) -> None:
+    drive = Circuit().drive(np.full(2 * LAP_TICKS, ratio), seed=5, begin=0.3)
     missed = followed(belief, drive)
     assert np.median(missed[60:]) < 0.5 * TICK_M
     assert missed[60:].max() < 4.0 * TICK_M
@@ -98,20 +98,20 @@ def test_standing_for_a_minute_keeps_the_place(belief: RouteBelief) -> None:
 @pytest.fixture(scope='module')
 def station(laid_out: Callable[..., Passes]) -> Route:
     """Return a route on every lap of which drives stopped for four seconds at its beginning."""
-    paces = np.concatenate([BRAKES, np.full(40, -np.inf), BRAKES[::-1], np.zeros(LAP_TICKS - 9)])
-    passes = laid_out(Circuit().drive(np.tile(paces, 8), seed=4))
+    ratios = np.concatenate([BRAKES, np.full(40, -np.inf), BRAKES[::-1], np.zeros(LAP_TICKS - 9)])
+    passes = laid_out(Circuit().drive(np.tile(ratios, 8), seed=4))
     return learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), Tuning(0.3))
 
 
 def stopping(route: Route, begin: float, standing: int) -> tuple[np.ndarray, np.ndarray]:
     """Return errors and the chance to be off the route, from braking on to three seconds later."""
     stand = np.full(standing, -np.inf)
-    paces = np.concatenate([np.zeros(120), BRAKES, stand, BRAKES[::-1], np.zeros(30)])
-    drive = Circuit().drive(paces, seed=5, begin=begin - 120.0 / LAP_TICKS)
+    ratios = np.concatenate([np.zeros(120), BRAKES, stand, BRAKES[::-1], np.zeros(30)])
+    drive = Circuit().drive(ratios, seed=5, begin=begin - 120.0 / LAP_TICKS)
     belief = RouteBelief(route)
     followed(belief, part(drive, slice(0, 120)))
     rows = []
-    for tick in range(120, len(paces)):
+    for tick in range(120, len(ratios)):
         belief.update(drive.observations[tick])
         missed = np.linalg.norm(belief.read()[0][0] - drive.track[tick])
         rows.append((missed, 1.0 - belief.on_route))
@@ -181,7 +181,7 @@ def other_road(kind: str, ticks: int) -> Drive:
         return Circuit(seed=4).drive(np.zeros(ticks), seed=11)
     if kind == 'reversed':
         return Drive(*(value[::-1] for value in vars(plain).values()))
-    return Drive(plain.shares, plain.log_paces, -plain.observations, plain.track)
+    return Drive(plain.shares, plain.log_ratios, -plain.observations, plain.track)
 
 
 @pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])
@@ -219,7 +219,7 @@ def test_shaking_is_nothing_that_training_saw(settled: RouteBelief) -> None:
     assert settled.on_route > 0.9
 
 
-def test_a_standing_vehicle_is_told_from_the_start(laid_out: Callable[..., Passes]) -> None:
+def test_a_standing_vehicle_is_reported_from_the_start(laid_out: Callable[..., Passes]) -> None:
     """Where one stood when the training began."""
     belief = RouteBelief(learned(laid_out(pulling_away(seed=1, laps=8))))
     drive = Circuit().drive(np.full(50, -np.inf), seed=24)
@@ -230,10 +230,10 @@ def test_a_standing_vehicle_is_told_from_the_start(laid_out: Callable[..., Passe
 
 
 def pulling_away(seed: int, laps: int) -> Drive:
-    """Return a drive from rest: it takes three memories to get to the usual pace."""
+    """Return a drive from rest: it takes three memories to get to the usual speed."""
     ramp = np.log(np.linspace(0.05, 1.0, 30))
-    paces = np.concatenate([np.full(20, -np.inf), ramp, np.zeros(laps * LAP_TICKS)])
-    return Circuit().drive(paces, seed=seed)
+    ratios = np.concatenate([np.full(20, -np.inf), ramp, np.zeros(laps * LAP_TICKS)])
+    return Circuit().drive(ratios, seed=seed)
 
 
 def learned(passes: Passes) -> Route:
@@ -244,6 +244,6 @@ def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(laid_out: Callable[...
     """From where drives of the training began; off the route it would be as likely."""
     belief = RouteBelief(learned(laid_out(pulling_away(seed=1, laps=8))))
     missed = followed(belief, pulling_away(seed=2, laps=1))
-    # At the usual pace it would be 15 ticks ahead when it gets there.
+    # At the usual speed it would be 15 ticks ahead when it gets there.
     assert missed[25:].max() < 5.0 * TICK_M
     assert belief.on_route > 0.9

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is usual at a place is learned: levels, what a pace adds, chances, and where it leads."""
+"""What is usual at a place is learned: levels, slopes by speed ratio, chances, successors."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def observed(route: Route, rows: np.ndarray) -> np.ndarray:
     return np.linalg.solve(route.whitening, rows.T).T[:, -CHANNELS:]
 
 
-def test_levels_and_what_a_pace_adds(laid_out: Callable[..., Passes]) -> None:
+def test_levels_and_what_a_speed_ratio_adds(laid_out: Callable[..., Passes]) -> None:
     passes = laid_out(Circuit().laps(40))
     route, shares = learned(passes), shares_at(passes)
     circuit = Circuit()
     levels, slopes = observed(route, route.means), observed(route, route.slopes)
-    # The usual pace of a place is the median of its passes.
-    usual = np.median([np.median(passes.log_paces)])
+    # The usual speed of a place is the median of its passes.
+    usual = np.median([np.median(passes.log_ratios)])
     wanted = circuit.felt(shares) + usual * circuit.gained(shares)
     assert np.sqrt(np.mean((levels - wanted) ** 2)) < NOISE
     gained = circuit.gained(shares)
@@ -95,8 +95,8 @@ def test_where_the_drives_began(laid_out: Callable[..., Passes]) -> None:
 
 
 def test_where_vehicles_stood_when_drives_began(laid_out: Callable[..., Passes]) -> None:
-    paces = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
-    passes = laid_out(Circuit().drive(paces, seed=1, begin=0.25), Circuit().laps(3))
+    ratios = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
+    passes = laid_out(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))
     route, shares = learned(passes), shares_at(passes)
     rolling, standing = route.beginnings
     assert standing.sum() == pytest.approx(0.5)
@@ -109,12 +109,12 @@ def test_where_vehicles_stood_when_drives_began(laid_out: Callable[..., Passes])
 def test_where_drives_stopped(laid_out: Callable[..., Passes]) -> None:
     """On every lap at a quarter of the way, on every second one half round as well."""
     laps, dwell = 8, 40
-    paces = np.zeros(laps * LAP_TICKS)
+    ratios = np.zeros(laps * LAP_TICKS)
     for stop in reversed(range(2 * laps)):
         if stop % 4 != 3:
             begin = (2 * stop + 1) * LAP_TICKS // 4
-            paces = np.insert(paces, begin, np.full(dwell, -np.inf))
-    passes = laid_out(Circuit().drive(paces, seed=3))
+            ratios = np.insert(ratios, begin, np.full(dwell, -np.inf))
+    passes = laid_out(Circuit().drive(ratios, seed=3))
     route, shares = learned(passes), shares_at(passes)
     stopping, going_on = route.stops
     # Of one that is driven through: as many stops as ticks, times the chance in each.
@@ -147,11 +147,11 @@ def test_a_hundredth_of_the_driving_looks_as_much_like_standing(
     assert route.mistakable > 0.0
 
 
-def test_how_fast_a_pace_of_its_own_may_be(laid_out: Callable[..., Passes]) -> None:
+def test_how_fast_a_speed_ratio_of_its_own_may_be(laid_out: Callable[..., Passes]) -> None:
     """As fast as any visit, nearly; around a stop, where all of them were slow, faster."""
-    paces = Circuit().laps(12, spread=0.05).log_paces
-    paces = np.insert(paces, 5 * LAP_TICKS, np.full(40, -np.inf))
-    passes = laid_out(Circuit().drive(paces, seed=2))
+    ratios = Circuit().laps(12, spread=0.05).log_ratios
+    ratios = np.insert(ratios, 5 * LAP_TICKS, np.full(40, -np.inf))
+    passes = laid_out(Circuit().drive(ratios, seed=2))
     fastest = learned(passes).fastest
     stop = np.flatnonzero(passes.halts)[0]
     around = np.zeros(len(fastest), dtype=np.bool_)
@@ -161,7 +161,7 @@ def test_how_fast_a_pace_of_its_own_may_be(laid_out: Callable[..., Passes]) -> N
     bound = np.unique(fastest[fastest < LIMITS.fastest])
     assert len(bound) == 1
     assert (fastest < LIMITS.fastest).mean() > 0.4
-    faster = np.exp(passes.log_paces) > bound[0]
+    faster = np.exp(passes.log_ratios) > bound[0]
     assert faster.mean() <= 0.011
 
 
@@ -176,10 +176,14 @@ def test_how_fast_places_are_passed(passes: Passes, route: Route) -> None:
     assert 0.3 < route.trust <= 1.0
 
 
-def test_what_does_not_depend_on_the_pace_gains_nothing(laid_out: Callable[..., Passes]) -> None:
+def test_what_does_not_depend_on_the_speed_ratio_gains_nothing(
+    laid_out: Callable[..., Passes],
+) -> None:
     drive = Circuit().laps(40)
     noise = np.random.default_rng(3).normal(scale=NOISE, size=drive.observations.shape)
-    plain = Drive(drive.shares, drive.log_paces, Circuit().felt(drive.shares) + noise, drive.track)
+    plain = Drive(
+        drive.shares, drive.log_ratios, Circuit().felt(drive.shares) + noise, drive.track
+    )
     route = learned(laid_out(plain))
     size = np.sqrt(np.mean(observed(route, route.slopes) ** 2))
     assert size < 0.3
@@ -187,7 +191,7 @@ def test_what_does_not_depend_on_the_pace_gains_nothing(laid_out: Callable[..., 
 
 def test_positions_ahead_and_the_velocity(passes: Passes, route: Route) -> None:
     circuit, shares = Circuit(), shares_at(passes)
-    usual = float(np.median(passes.log_paces))
+    usual = float(np.median(passes.log_ratios))
     for column, horizon in enumerate(passes.horizons):
         ahead = circuit.at(shares + np.exp(usual) * horizon / LAP_TICKS)
         missed = np.linalg.norm(route.targets[:, column] - ahead, axis=1)
@@ -208,9 +212,9 @@ def test_covariances_are_some_and_larger_ahead(route: Route) -> None:
 
 
 def test_one_lap_that_stops_changes_little(laid_out: Callable[..., Passes]) -> None:
-    paces = np.zeros(8 * LAP_TICKS)
-    plain = Circuit().drive(paces, seed=2)
-    halted = np.insert(paces, 5 * LAP_TICKS + 40, np.full(300, -np.inf))
+    ratios = np.zeros(8 * LAP_TICKS)
+    plain = Circuit().drive(ratios, seed=2)
+    halted = np.insert(ratios, 5 * LAP_TICKS + 40, np.full(300, -np.inf))
     stopped = Circuit().drive(halted, seed=2)
     first, second = laid_out(plain), laid_out(stopped)
     assert len(second.places) == pytest.approx(len(first.places), rel=0.03)
@@ -222,7 +226,7 @@ def test_one_lap_that_stops_changes_little(laid_out: Callable[..., Passes]) -> N
         assert missed.max() < 6.0 * NOISE
     assert len(first.rest) == 0
     assert len(second.rest) > 200
-    assert other.pace_spread == pytest.approx(one.pace_spread, abs=0.03)
+    assert other.ratio_spread == pytest.approx(one.ratio_spread, abs=0.03)
     np.testing.assert_allclose(np.median(other.rates), np.median(one.rates), rtol=0.03)
 
 
@@ -232,7 +236,7 @@ def test_what_is_left_out_is_not_learned(laps: Drive, laid_out: Callable[..., Pa
     kept = passes.places.times < half
     broken = laps.observations.copy()
     broken[half + 1 :] += 100.0
-    other = laid_out(Drive(laps.shares, laps.log_paces, broken, laps.track))
+    other = laid_out(Drive(laps.shares, laps.log_ratios, broken, laps.track))
     first, second = learned(passes, kept), learned(other, kept)
     for name in (
         'whitening',
@@ -313,7 +317,7 @@ def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(
     near = np.abs(shares_at(passes) - 0.5) < 0.03
     visits = near[passes.places.visited]
     unusual = np.where(np.arange(len(visits)) % 2 > 0, 1.0, -1.0)
-    other = replace(passes, log_paces=np.where(visits, unusual, passes.log_paces))
+    other = replace(passes, log_ratios=np.where(visits, unusual, passes.log_ratios))
     route, blank = learned(other), learned(other, ~visits)
     middle = np.abs(shares_at(passes) - 0.5) < 0.02
     missed = np.linalg.norm(route.targets[:, 0] - passes.places.positions, axis=1)

@@ -78,15 +78,17 @@ def test_a_receiver_of_one_position_a_second_still_tells_a_stop() -> None:
     laps, ticks = circle(2, noise=0.0), 300
     line = np.concatenate([laps[:100], np.repeat(laps[100:101], ticks, axis=0), laps[100:]])
     seconds = np.arange(0, len(line), 10)
-    told = line[seconds] + 0.5 * STEP_M * rng.normal(size=(len(seconds), 2))
-    track = np.stack([np.interp(np.arange(seconds[-1]), seconds, axis) for axis in told.T], axis=1)
+    published = line[seconds] + 0.5 * STEP_M * rng.normal(size=(len(seconds), 2))
+    track = np.stack(
+        [np.interp(np.arange(seconds[-1]), seconds, axis) for axis in published.T], axis=1
+    )
     still = standing([track], usual_speed([track], PERIOD_S), PERIOD_S)[0]
     begin, end = max(stretches_of(still), key=lambda each: each[1] - each[0])
     assert (begin, end) == (pytest.approx(100, abs=15), pytest.approx(100 + ticks, abs=15))
 
 
 @pytest.mark.parametrize('seconds', [0.5, 1.5, 3.0])
-def test_standing_is_told_from_a_second_on(seconds: float) -> None:
+def test_standing_is_reported_from_a_second_on(seconds: float) -> None:
     ticks = round(seconds / PERIOD_S)
     laps = circle(2, noise=0.0)
     track = np.insert(laps, 100, np.repeat(laps[100:101], ticks, axis=0), axis=0)
@@ -96,7 +98,7 @@ def test_standing_is_told_from_a_second_on(seconds: float) -> None:
     assert still[101 : 99 + wanted].all()
 
 
-def test_two_stops_beside_each_other_are_both_told() -> None:
+def test_two_stops_beside_each_other_are_both_reported() -> None:
     """As of a queue that moves up, or a receiver that drifts."""
     laps = circle(2, noise=0.0)
     stops = np.concatenate([np.repeat(laps[100:101], 300, 0), np.repeat(laps[102:103], 250, 0)])

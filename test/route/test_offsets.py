@@ -26,16 +26,16 @@ def small(shift: float = 0.1) -> Route:
     return replace(found, shifts=np.full(found.channels, shift))
 
 
-def usual(of: Route, place: int, pace: float = 1.0) -> np.ndarray:
-    whitened = of.new_means[place] + (pace - 1.0) * of.new_slopes[place]
+def usual(of: Route, place: int, ratio: float = 1.0) -> np.ndarray:
+    whitened = of.new_means[place] + (ratio - 1.0) * of.new_slopes[place]
     return np.linalg.solve(of.new_whitening, whitened)
 
 
-def settled(place: int, pace: float = 1.0, chance: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    chances, paces = np.zeros((PLACES, 6)), np.ones((PLACES, 6))
+def settled(place: int, ratio: float = 1.0, chance: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    chances, ratios = np.zeros((PLACES, 6)), np.ones((PLACES, 6))
     chances[place, ON], chances[place, ON_NEW] = chance, 1.0 - chance
-    paces[place, ON] = pace
-    return chances, paces
+    ratios[place, ON] = ratio
+    return chances, ratios
 
 
 def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
@@ -46,11 +46,13 @@ def test_offsets_are_the_forgetting_mean_of_what_is_not_usual() -> None:
         observation = rng.normal(size=here.channels)
         chances = rng.random((PLACES, 6)) * (rng.random((PLACES, 1)) > 0.3)
         chances /= chances.sum()
-        paces = 1.0 + 0.5 * rng.normal(size=(PLACES, 6))
+        ratios = 1.0 + 0.5 * rng.normal(size=(PLACES, 6))
         active = np.flatnonzero(chances.sum(axis=1)).astype(np.uint32)
-        followed.follow(observation, chances, paces, active)
+        followed.follow(observation, chances, ratios, active)
         weight = chances[:, ON].sum()
-        within = np.clip(paces[:, ON], 1.0 - 3.0 * here.pace_spread, 1.0 + 3.0 * here.pace_spread)
+        within = np.clip(
+            ratios[:, ON], 1.0 - 3.0 * here.ratio_spread, 1.0 + 3.0 * here.ratio_spread
+        )
         expected = sum(
             chances[place, ON] * usual(here, place, within[place]) for place in range(PLACES)
         )
@@ -86,10 +88,10 @@ def test_who_is_not_on_the_route_forgets_and_a_blow_is_no_offset() -> None:
     assert (followed.applied - before).max() <= 1.1 * LIMITS.farthest_off / lap
     # Who stands keeps what is known.
     before = followed.applied.copy()
-    chances, paces = settled(0)
+    chances, ratios = settled(0)
     chances[0] = np.eye(6)[STANDS]
     for _ in range(1000):
-        followed.follow(usual(here, 0) + 5.0, chances, paces, EVERY)
+        followed.follow(usual(here, 0) + 5.0, chances, ratios, EVERY)
     np.testing.assert_array_equal(followed.applied, before)
     for _ in range(1000):
         followed.follow(usual(here, 0) + 1.0, *settled(0, chance=0.0), EVERY)

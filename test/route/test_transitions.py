@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where places lead, how far in a tick, how paces change, and how often anything happens."""
+"""Where places lead, how far in a tick, how speed ratios change, and how often."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_reach_leaves_out_what_nearly_nobody_did() -> None:
     assert shares.min() > 0.9
 
 
-def test_a_pace_moves_as_far_as_it_says() -> None:
+def test_a_speed_ratio_moves_as_far_as_it_says() -> None:
     moves = chances_to_move(3.3)
     steps = np.arange(moves.shape[1])
     assert (moves >= 0.0).all()
@@ -163,10 +163,10 @@ def test_each_thing_happens_once_in_its_time(period_s: float, memory_s: float) -
         ('off', 'elsewhere', mean.elsewhere_lasts, 1.0),
         ('on new', 'on', SETTLED * max(MEMORIES), 1.0),
         ('off new', 'off', SETTLED * max(MEMORIES), 1.0),
-        ('on', 'own pace', mean.own, 1.0),
-        ('on new', 'own pace', mean.own, 1.0),
-        ('own pace', 'elsewhere', mean.own_lasts, 1.0),
-        ('own pace', 'on new', mean.gather, 1.0),
+        ('on', 'free motion', mean.own, 1.0),
+        ('on new', 'free motion', mean.own, 1.0),
+        ('free motion', 'elsewhere', mean.own_lasts, 1.0),
+        ('free motion', 'on new', mean.gather, 1.0),
     ):
         # In so many ticks all but 1 / e have gone over.
         left = (1.0 - table[before, after] / share) ** (memories * memory_s / period_s)
@@ -181,7 +181,7 @@ def test_nobody_jumps_onto_the_route_from_beside_it() -> None:
         for (before, after), chance in table.items()
         if after.startswith('anywhere on') and chance > 0.0
     }
-    assert jumps == {(before, 'anywhere on new') for before in ('on', 'own pace', 'elsewhere')}
+    assert jumps == {(before, 'anywhere on new') for before in ('on', 'free motion', 'elsewhere')}
 
 
 @pytest.mark.parametrize('period_s', [0.01, 0.1, 1.0])

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What passes are laid out: features, paces, rest, and how long observations stay alike."""
+"""What passes are laid out: features, speed ratios, rest, and how long observations stay alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from scipy import constants
 
-from two_manifold_ros.route.learning import LARGEST_LOG_PACE
+from two_manifold_ros.route.learning import LARGEST_LOG_RATIO
 from two_manifold_ros.route.visits import (
     features_along,
     lay_out,
@@ -163,21 +163,21 @@ def test_drives_do_not_see_each_other(laid_out: Callable[..., Passes]) -> None:
 
 
 def test_paces_are_those_driven(laps: Drive, passes: Passes) -> None:
-    times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_paces) - 1)
-    driven = laps.log_paces[times]
+    times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_ratios) - 1)
+    driven = laps.log_ratios[times]
     visited = passes.places.visited
     usual = np.array([np.median(driven[visited == i]) for i in range(len(passes.places))])
-    apart = np.abs(driven - usual[visited] - passes.log_paces)
+    apart = np.abs(driven - usual[visited] - passes.log_ratios)
     assert np.median(apart) < 0.02
-    medians = [np.median(passes.log_paces[visited == i]) for i in range(len(passes.places))]
+    medians = [np.median(passes.log_ratios[visited == i]) for i in range(len(passes.places))]
     np.testing.assert_allclose(medians, 0.0, atol=1e-12)
 
 
-def test_rest_is_told_from_driving(laid_out: Callable[..., Passes]) -> None:
+def test_rest_is_reported_from_driving(laid_out: Callable[..., Passes]) -> None:
     """Half a second after it began and before it ends."""
-    paces = np.zeros(4 * LAP_TICKS)
-    halted = np.insert(paces, 2 * LAP_TICKS, np.full(100, -np.inf))
-    plain, stopped = (laid_out(Circuit().drive(each, seed=2)) for each in (paces, halted))
+    ratios = np.zeros(4 * LAP_TICKS)
+    halted = np.insert(ratios, 2 * LAP_TICKS, np.full(100, -np.inf))
+    plain, stopped = (laid_out(Circuit().drive(each, seed=2)) for each in (ratios, halted))
     assert len(plain.rest) == 0
     assert len(stopped.rest) == pytest.approx(90, abs=3)
     assert np.abs(stopped.rest[:, -CHANNELS:]).max() < 0.2
@@ -188,11 +188,11 @@ def test_rest_is_told_from_driving(laid_out: Callable[..., Passes]) -> None:
 def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> None:
     """On the way, and where the drive began; not where it ended, and nobody drove on."""
     stands = {LAP_TICKS // 4: 30, 2 * LAP_TICKS: 50, 3 * LAP_TICKS: 20}
-    paces = np.zeros(4 * LAP_TICKS)
+    ratios = np.zeros(4 * LAP_TICKS)
     for begin, ticks in sorted(stands.items(), reverse=True):
-        paces = np.insert(paces, begin, np.full(ticks, -np.inf))
+        ratios = np.insert(ratios, begin, np.full(ticks, -np.inf))
     park = np.full(25, -np.inf)
-    drive = Circuit().drive(np.concatenate([park, paces, park]), seed=2)
+    drive = Circuit().drive(np.concatenate([park, ratios, park]), seed=2)
     passes = laid_out(drive)
     for found, ticks, begun in (
         (passes.halts, [30, 50, 20], sorted(stands)),
@@ -203,8 +203,8 @@ def test_where_and_how_long_vehicles_stood(laid_out: Callable[..., Passes]) -> N
         where = passes.places.positions[passes.places.visited[stopped]]
         wanted = Circuit().at(np.array(begun) / LAP_TICKS)
         assert np.linalg.norm(where - wanted, axis=1).max() < 1.0
-    # Who stood on its way was no slower for it: the pace is that of who drives.
-    assert np.abs(passes.log_paces[passes.halts > 0.0]).max() < LARGEST_LOG_PACE
+    # Who stood on its way was no slower for it: the speed ratio is that of who drives.
+    assert np.abs(passes.log_ratios[passes.halts > 0.0]).max() < LARGEST_LOG_RATIO
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_a_stop_that_is_known_in_part_tells_no_length(
     unknown: slice, laid_out: Callable[..., Passes]
 ) -> None:
     """Positions are lost before, in or after a stop of six seconds; only whole ones count."""
-    paces = np.insert(np.zeros(3 * LAP_TICKS), 80, np.full(60, -np.inf))
-    drive = Circuit().drive(paces, seed=2)
+    ratios = np.insert(np.zeros(3 * LAP_TICKS), 80, np.full(60, -np.inf))
+    drive = Circuit().drive(ratios, seed=2)
     drive.track[unknown] = np.nan
     passes = laid_out(drive)
     for found in (passes.halts, passes.starts):
@@ -225,8 +225,8 @@ def test_a_stop_that_is_known_in_part_tells_no_length(
 def test_a_standing_start_that_is_known_in_part_tells_no_length(
     laid_out: Callable[..., Passes],
 ) -> None:
-    paces = np.concatenate([np.full(60, -np.inf), np.zeros(2 * LAP_TICKS)])
-    drive = Circuit().drive(paces, seed=2)
+    ratios = np.concatenate([np.full(60, -np.inf), np.zeros(2 * LAP_TICKS)])
+    drive = Circuit().drive(ratios, seed=2)
     whole = laid_out(drive).starts
     assert whole.sum() == pytest.approx(60, abs=4)
     drive.track[30:40] = np.nan

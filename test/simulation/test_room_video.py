@@ -119,8 +119,8 @@ def test_the_camera_looks_across_the_table_and_stays_in_the_room() -> None:
     radius = np.hypot(poses[:, 0], poses[:, 1])
     assert (radius.min() > 2.0, radius.max() < 3.2) == (True, True)
     np.testing.assert_allclose(np.exp(1j * angles), (poses[:, 0] + 1j * poses[:, 1]) / radius)
-    astray = np.angle(np.exp(1j * (poses[:, 3] - angles - math.pi)))
-    assert np.degrees(astray.std()) == pytest.approx(3.0, abs=0.6)
+    diverged = np.angle(np.exp(1j * (poses[:, 3] - angles - math.pi)))
+    assert np.degrees(diverged.std()) == pytest.approx(3.0, abs=0.6)
     assert poses[:, 2].min() > Room.table[2]
 
 

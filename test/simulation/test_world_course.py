@@ -70,7 +70,7 @@ def test_each_lap_has_a_line_of_its_own(name: str) -> None:
 
 
 @every_world
-def test_laps_differ_in_pace(name: str) -> None:
+def test_laps_differ_in_speed_ratio(name: str) -> None:
     world = replace(world_named(name), stations=(), blocked=0.0)
     run = ridden(world, 0.02, laps=12)
     lap = run.way.distances[-1] / 12.0

@@ -189,7 +189,7 @@ def test_reverse_turns_the_other_way(name: str) -> None:
 
 
 @every_world
-def test_it_stands_where_it_is_told_to(name: str) -> None:
+def test_it_stands_where_it_is_reported_to(name: str) -> None:
     world = world_named(name)
     stands, rolls = (drive(world, laps=3, halts=halts) for halts in (((1.5, 60.0),), ()))
     longer = len(stands.truth) - len(rolls.truth)

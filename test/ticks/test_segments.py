@@ -246,7 +246,7 @@ def test_many_impossible_values_do_not_move_the_range() -> None:
     assert inside[1000:].all()
 
 
-def test_absurd_values_are_told_by_sample_and_channel() -> None:
+def test_absurd_values_are_reported_by_sample_and_channel() -> None:
     spoiled = SAMPLES.copy()
     spoiled[[1, 2], [3, 4]] = [1e5, -1e300]
     spoiled[5, 0] = np.nan

@@ -178,7 +178,7 @@ def test_a_jump_may_be_followed_by_a_late_sample_of_the_new_time() -> None:
     assert passed(0, HOUR, HOUR - STEP, HOUR + STEP)[0] == [0, HOUR, HOUR - STEP, HOUR + STEP]
 
 
-def test_two_clocks_on_one_topic_are_told_apart() -> None:
+def test_two_clocks_on_one_topic_are_reported_apart() -> None:
     """Every other message is an hour ahead: the first clock wins, the other is wild."""
     steps = [part for index in range(20) for part in (index * STEP, HOUR + index * STEP)]
     found, counters = passed(*steps)
@@ -370,7 +370,7 @@ def test_fewer_than_two_samples_make_no_tick(count: int) -> None:
     assert means.shape == (0, CHANNELS)
 
 
-def test_starting_anew_leaves_nothing_of_the_old_grid() -> None:
+def test_starting_again_leaves_nothing_of_the_old_grid() -> None:
     averager = TickAverager(1, PERIOD_NS, LONGEST_STEP_NS)
     averager.start(START_NS, np.array([1e6]))
     averager.push(START_NS + PERIOD_NS // 2, np.array([1e6]))

@@ -8,9 +8,9 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.novelty import FamiliarAnchors
+from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.training.embeddings import familiar_anchors
+from two_manifold_ros.training.embeddings import novelty_anchors
 
 WIDTH = 5
 
@@ -20,7 +20,7 @@ def window_set(series: np.ndarray) -> WindowSet:
     return WindowSet(np.ascontiguousarray(series), starts, WIDTH)
 
 
-def naive_anchors(series: np.ndarray) -> FamiliarAnchors:
+def naive_anchors(series: np.ndarray) -> NoveltyAnchors:
     nearest, own, other = [], [], []
     for start in range(series.shape[1] - WIDTH + 1):
         window = series[:, start : start + WIDTH]
@@ -31,14 +31,14 @@ def naive_anchors(series: np.ndarray) -> FamiliarAnchors:
         nearest.append(usual.min())
         own.append(np.log(usual.min() / usual.mean()))
         other.append(np.log(mixed.min() / mixed.mean()))
-    return FamiliarAnchors(
+    return NoveltyAnchors(
         float(np.median(nearest)), float(np.median(own)), float(np.median(other)), 0
     )
 
 
 def test_against_windows_compared_one_by_one() -> None:
     series = np.random.default_rng(0).normal(size=(3, 90)).cumsum(axis=1)
-    found, wanted = familiar_anchors(window_set(series)), naive_anchors(series)
+    found, wanted = novelty_anchors(window_set(series)), naive_anchors(series)
     assert vars(found) == pytest.approx(vars(wanted), rel=1e-9)
 
 
@@ -49,7 +49,7 @@ def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
     series = np.tile(lap, 40) + 0.05 * rng.normal(size=(3, 40 * (WIDTH - 1)))
     starts = np.arange(series.shape[1] - WIDTH + 2)
     windows = WindowSet(series, starts, WIDTH - 1)
-    swapped, both = familiar_anchors(windows), familiar_anchors(windows, spliced=True)
+    swapped, both = novelty_anchors(windows), novelty_anchors(windows, spliced=True)
     assert swapped.other == pytest.approx(swapped.own, abs=0.3)
     assert both.other > swapped.other + 2.0
     assert (both.own, both.squared) == (swapped.own, swapped.squared)
@@ -57,7 +57,7 @@ def test_where_a_window_is_a_lap_another_route_is_spliced() -> None:
 
 def test_a_drive_too_short_to_leave_anything_out_is_compared_with_its_farthest_window() -> None:
     series = np.random.default_rng(3).normal(size=(2, WIDTH + 4))
-    anchors = familiar_anchors(window_set(series))
+    anchors = novelty_anchors(window_set(series))
     assert anchors.squared > 0.0
     assert np.isfinite([anchors.own, anchors.other]).all()
 
@@ -66,9 +66,9 @@ def test_how_long_training_stood_still() -> None:
     series = np.random.default_rng(4).normal(size=(2, 80))
     series[:, 30:40] = series[:, 30:31]
     series[0, 60:70] = 0.0
-    assert familiar_anchors(window_set(series)).still == 9
+    assert novelty_anchors(window_set(series)).still == 9
 
 
 def test_noise_that_never_comes_back_is_as_strange_as_another_route() -> None:
-    anchors = familiar_anchors(window_set(np.random.default_rng(2).normal(size=(2, 600))))
+    anchors = novelty_anchors(window_set(np.random.default_rng(2).normal(size=(2, 600))))
     assert anchors.own == pytest.approx(anchors.other, abs=0.1)

@@ -67,8 +67,8 @@ TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
 def rounds(lap_s: float, laps: int, noise: float) -> Recording:
     """Drive rounds, each a little longer or shorter than the one before; the IMU is noisy."""
     rng = np.random.default_rng(0)
-    paces = np.repeat(1.0 + 0.05 * rng.normal(size=laps), round(lap_s * NATIVE_HZ))
-    angle = 2.0 * np.pi * np.cumsum(paces) / (lap_s * NATIVE_HZ)
+    ratios = np.repeat(1.0 + 0.05 * rng.normal(size=laps), round(lap_s * NATIVE_HZ))
+    angle = 2.0 * np.pi * np.cumsum(ratios) / (lap_s * NATIVE_HZ)
     felt = [np.cos(angle), np.sin(2.0 * angle), np.cos(3.0 * angle + 1.0)]
     samples = np.zeros((len(angle), 6))
     samples[:, [0, 1, 5]] = np.stack(felt, axis=1)

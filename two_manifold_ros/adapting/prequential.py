@@ -74,7 +74,7 @@ class Prequential:
         )
 
     @property
-    def told(self) -> float:
+    def published(self) -> float:
         """Share of ticks with an estimate; NaN before the first."""
         return self._mean_of([each.known for each in self._scored])
 
@@ -89,7 +89,7 @@ class Prequential:
 
     def add(self, estimate: Estimate) -> None:
         """Take the estimate of a tick."""
-        known = estimate.valid or estimate.cause == 'no_better'
+        known = estimate.valid or estimate.cause == 'not_useful'
         x, y = estimate.positions[0].tolist() if known else (math.nan, math.nan)
         # The clock was set back.
         if self._waiting and estimate.stamp_ns < self._waiting[-1].stamp_ns:

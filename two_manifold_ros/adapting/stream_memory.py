@@ -105,7 +105,7 @@ class NothingLearned:
 
     def update(self, values: Floats) -> UpdateResult:  # noqa: ARG002 - as every tick filter
         """Take the (c,) means of one tick."""
-        return UpdateResult(0.0, accepted=True, familiarity=math.nan, restarted=False)
+        return UpdateResult(0.0, accepted=True, novelty=math.nan, restarted=False)
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2), all NaN."""
@@ -121,8 +121,8 @@ class _Drive:
     Samples without a seam, and the positions on the way, as flat arrays that grow.
 
     ``newest`` is the stamp of the last sample that came, also of one that is part of a mean;
-    ``fixes`` and ``places`` are of reference positions, and ``followed`` and ``told`` of those
-    that the filter estimated, see `FollowedLaps`.
+    ``fixes`` and ``places`` are of reference positions, and ``followed`` and ``own_places`` of
+    those that the filter estimated, see `FollowedLaps`.
     """
 
     newest: int
@@ -131,14 +131,14 @@ class _Drive:
     fixes: array[int] = field(default_factory=lambda: array('q'))
     places: array[float] = field(default_factory=lambda: array('d'))
     followed: array[int] = field(default_factory=lambda: array('q'))
-    told: array[float] = field(default_factory=lambda: array('d'))
+    own_places: array[float] = field(default_factory=lambda: array('d'))
 
     def trim(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
         width = len(self.samples) // len(self.stamps)
         del self.samples[: width * count]
         del self.stamps[:count]
-        for times, places in ((self.fixes, self.places), (self.followed, self.told)):
+        for times, places in ((self.fixes, self.places), (self.followed, self.own_places)):
             gone = bisect_left(times, self.stamps[0])
             del times[:gone], places[: 2 * gone]
 
@@ -166,7 +166,7 @@ class _Arrays(NamedTuple):
     fixes: Ints
     places: Floats
     followed: Ints
-    told: Floats
+    own_places: Floats
 
     @property
     def lengths(self) -> list[int]:
@@ -280,12 +280,12 @@ class StreamMemory:
         newest = drive.followed[-1] if drive.followed else drive.stamps[0] - 1
         if newest < stamp_ns <= drive.newest + SEAM_NS:
             drive.followed.append(stamp_ns)
-            drive.told.extend((x, y))
+            drive.own_places.extend((x, y))
 
     def forget_followed(self) -> None:
         """Forget all positions that the filter estimated."""
         for each in self._drives:
-            del each.followed[:], each.told[:]
+            del each.followed[:], each.own_places[:]
 
     def forget_before(self, stamp_ns: int) -> None:
         """Forget what came before the newest sample that is older than a stamp."""
@@ -324,7 +324,7 @@ class StreamMemory:
             if len(followed) > 1:
                 here = (stamps >= followed[0]) & (stamps <= followed[-1])
                 imu = stamps[here], drive.samples[here]
-                found.append(_recording(head, *imu, followed, drive.told, estimated=True))
+                found.append(_recording(head, *imu, followed, drive.own_places, estimated=True))
         return found
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:

@@ -219,8 +219,8 @@ class UpdaterSession:
         self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
         valid = [estimate for estimate in estimates if estimate.valid]
         self._counters['published'] += len(valid)
-        unsound = sum(estimate.cause == 'unsound' for estimate in estimates)
-        self._counters['estimates_not_finite'] += unsound
+        broken = sum(estimate.cause == 'numerics' for estimate in estimates)
+        self._counters['estimates_not_finite'] += broken
         return valid
 
 
@@ -293,7 +293,7 @@ def learning_values(learner: StreamLearner) -> dict[str, float | str]:
         values['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
     if len(score):
         values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
-        values['told'], values['judged_s'] = score.told, score.seconds
+        values['published'], values['judged_s'] = score.published, score.seconds
     values['learning'] = _describe(learner)
     if learner.failure:
         values['learning_trouble'] = learner.failure
@@ -306,7 +306,7 @@ def learning_progress(learner: StreamLearner) -> dict[str, float]:
     numbers = {'learned_s': learner.known_s, 'models': float(learner.models)}
     if len(score):
         numbers |= {'error_m': score.rmse_m, 'mean_error_m': score.mean_rmse_m}
-        numbers['told'] = score.told
+        numbers['published'] = score.published
     return numbers
 
 

@@ -87,7 +87,7 @@ def print_comparison(comparison: Comparison) -> None:
     ]
     print_table(
         'Error in metres (RMSE, median, 95th percentile) so many ticks ahead, at all ticks',
-        ['method', *(['told'] if withholding else []), *headings],
+        ['method', *(['sees_positions'] if withholding else []), *headings],
         rows,
     )
     print_table(
@@ -121,7 +121,9 @@ def _cell(comparison: Comparison, result: Result, column: int) -> str:
     errors = result.scores[column]
     if errors.rmse_m is None or errors.median_m is None or errors.p95_m is None:
         return '-'
-    star = '*' if errors.rmse_m == _least(comparison, column) and not result.told else ' '
+    star = (
+        '*' if errors.rmse_m == _least(comparison, column) and not result.sees_positions else ' '
+    )
     return f'{_metres(errors.rmse_m)}{star} {_metres(errors.median_m)} {_metres(errors.p95_m)}'
 
 
@@ -137,7 +139,7 @@ def _parts(result: Result, column: int) -> str:
 
 def _share(result: Result) -> float | None:
     """Return the share of the present positions that a method would have published."""
-    return None if not result.scores else result.scores[0].told_share
+    return None if not result.scores else result.scores[0].published_share
 
 
 def _percent(share: float | None) -> str:
@@ -152,13 +154,13 @@ def _metres(value: float) -> str:
 
 
 def _least(comparison: Comparison, column: int) -> float | None:
-    """Return the least RMSE of the methods that are told nothing, if enough predictions count."""
+    """Return the least RMSE of the methods that see no positions, if enough predictions count."""
     if comparison.scored[column] < FEWEST_STARRED:
         return None
     found = [
         result.scores[column].rmse_m
         for result in comparison.results
-        if result.scores is not None and not result.told
+        if result.scores is not None and not result.sees_positions
     ]
     return min((value for value in found if value is not None), default=None)
 
@@ -173,22 +175,22 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     )
     for result in comparison.results:
         yield from _withheld(result, shown)
-    told = [result.title for result in comparison.results if result.told]
+    seeing = [result.title for result in comparison.results if result.sees_positions]
     if any(_least(comparison, column) is not None for column in shown):
-        yield f'* least RMSE{" of those not given positions" if told else ""}'
+        yield f'* least RMSE{" of those not given positions" if seeing else ""}'
     if any(0 < count < FEWEST_STARRED for count in counts):
         yield f'no star where fewer than {FEWEST_STARRED} predictions count'
-    if told:
-        yield f'given true positions on the way: {", ".join(told)}'
+    if seeing:
+        yield f'given true positions on the way: {", ".join(seeing)}'
 
 
 def _withheld(result: Result, shown: Sequence[int]) -> Iterator[str]:
     """Yield how much a method would not have published, and its errors without that."""
     share = _share(result)
     scores = result.scores or ()
-    if share is None or all(each.told_share in {1.0, None} for each in scores):
+    if share is None or all(each.published_share in {1.0, None} for each in scores):
         return
-    found = [scores[column].told_rmse_m for column in shown]
+    found = [scores[column].published_rmse_m for column in shown]
     left = ', '.join('-' if value is None else _metres(value) for value in found)
     yield (
         f'{result.title} would withhold {100 * (1.0 - share):.1f} % of the present positions; '

@@ -141,7 +141,7 @@ def print_curve(curve: LearningCurve) -> None:
     laps = list(dict.fromkeys(row.lap for row in curve.rows))
     header = ['lap' if curve.laps else 'tenth', 'from, s']
     for name in curve.names:
-        header += [f'{name}:\nRMSE', f'{name}:\ntold'] if name != MEAN else [f'{MEAN}:\nRMSE']
+        header += [f'{name}:\nRMSE', rf'{name}:\published'] if name != MEAN else [f'{MEAN}:\nRMSE']
     rows = []
     for lap in laps:
         first = next(row for row in curve.rows if row.lap == lap)
@@ -150,10 +150,10 @@ def print_curve(curve: LearningCurve) -> None:
             row = found.get((lap, name))
             cells.append('-' if row is None else f'{row.rmse_m:.3f}')
             if name != MEAN:
-                cells.append('-' if row is None else f'{100 * row.told:.0f} %')
+                cells.append('-' if row is None else f'{100 * row.published:.0f} %')
         rows.append(cells)
     print_table(
-        'position error in metres over all ticks, told or not, before the position is given',
+        'position error in metres over all ticks, published or not, before the position is given',
         header,
         rows,
     )
@@ -216,7 +216,7 @@ HELP = (
     'Run the filter of the node over recordings, each from a cold start, and compare its '
     'positions with the recorded ones, at every horizon, beside always predicting the mean '
     'training position and beside repeating the true position of the tick. Every tick after the '
-    'first window counts, whether the node would have told its position or not; along and cross '
+    'first window counts, also where the node would publish nothing; along and cross '
     'are the errors along and across the true direction of travel.'
 )
 
@@ -326,7 +326,7 @@ def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
             _metres(each.model.cross_rmse_m),
             _metres(each.mean.all.rmse_m),
             _metres(each.previous.all.rmse_m),
-            _share(each.model.told_share),
+            _share(each.model.published_share),
             _metres(each.model.rmse_m),
             _ellipses(each.model),
         ]
@@ -334,18 +334,20 @@ def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
     ]
     header = [
         'ticks ahead', 'n', 'RMSE', 'median', '95 %', 'along', 'cross', 'mean:\nRMSE',
-        'previous:\nRMSE', 'told', 'told:\nRMSE', 'told: in\n68/95 %',
+        'previous:\nRMSE', 'published', 'published:\nRMSE', 'published:\nin 68/95 %',
     ]  # fmt: skip
-    title = 'position error in metres at all ticks after the first window; told: only where valid'
+    title = (
+        'position error in metres at all ticks after the first window; published: only where valid'
+    )
     print_table(title, header, rows)
-    if evaluation.told and evaluation.withheld:
+    if evaluation.published and evaluation.withheld:
         print(evaluation.describe_withheld())
 
 
 def _print_times(content: dict[str, Any]) -> None:
     print(
         f'{content["ticks"]} ticks, {content["ticks_after_first_window"]} of them after the first '
-        f'window, {content["valid_ticks"]} of these told; '
+        f'window, {content["valid_ticks"]} of these published; '
         f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
         f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
     )
@@ -361,7 +363,7 @@ def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterat
             f'the model was trained on {", ".join(trained)}: score with --from what it has not '
             'seen, or another recording'
         )
-    if not evaluation.told:
+    if not evaluation.published:
         yield f'nothing would have been published: {evaluation.describe_withheld()}'
     now, mean = evaluation.scores[0].model.all.rmse_m, evaluation.scores[0].mean.all.rmse_m
     if now is not None and mean is not None and now > mean:

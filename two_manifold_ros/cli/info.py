@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
     # What it tells of its training may be anything, and is of no matter to a filter.
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         msg = (
-            f'{args.model}: the model can be run, but what it says of its training cannot be told '
+            f'{args.model}: the model can be run, but its notes on the training cannot be read '
             f'({error!r}): see it as it is with --json'
         )
         raise InputError(msg) from error
@@ -106,7 +106,10 @@ def _route(model: RouteModel) -> list[list[str]]:
     summary, route = model.summary, model.route
     return [
         ['method', f'route, {model.kernel}, {summary["coupling"]}'],
-        ['map', f'{len(route.noise)} places, paces within {100.0 * route.pace_spread:.0f} %'],
+        [
+            'map',
+            f'{len(route.noise)} places, speed ratios within {100.0 * route.ratio_spread:.0f} %',
+        ],
         ['belief', f'sharpness {route.sharpness:g}, persistence {route.persistence:g}'],
         ['states', str(model.states)],
     ]
@@ -125,11 +128,11 @@ def _spectral(model: TrainedModel) -> list[list[str]]:
 
 def _lags(rows: Sequence[dict[str, Any]]) -> str:
     """Return what was found in the bags and what of it was undone, as ranges."""
-    told = [row for row in rows if row['found_s'] is not None]
-    found = 'cannot tell'
-    if told:
-        uncertainty_s = max(row['uncertainty_s'] for row in told)
-        found = f'found {_range([row["found_s"] for row in told])} (+- {uncertainty_s:.3f} s)'
+    known = [row for row in rows if row['found_s'] is not None]
+    found = 'unknown'
+    if known:
+        uncertainty_s = max(row['uncertainty_s'] for row in known)
+        found = f'found {_range([row["found_s"] for row in known])} (+- {uncertainty_s:.3f} s)'
     corrected = [row['corrected_s'] for row in rows]
     undone = f'corrected by {_range(corrected)}' if any(corrected) else 'not corrected'
     return f'{found}, {undone}'

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 def try_method(method: Method, train: TrainSplit, segments: Sequence[Segment]) -> Trial | Failure:
     """
-    Fit a method and let it filter the segments, their positions hidden unless it is told them.
+    Fit a method and let it filter the segments, their positions hidden unless it sees them.
 
     Overflows and divisions by zero are left to the method: what is not finite is not scored. No
     exception holds up the other methods, but an interrupt ends all.
@@ -65,7 +65,7 @@ def try_method(method: Method, train: TrainSplit, segments: Sequence[Segment]) -
 
 
 def _predict(method: Method, fitted: FittedMethod, segment: Segment) -> Predictions:
-    if not method.told:
+    if not method.sees_positions:
         segment = replace(segment, positions=np.full_like(segment.positions, np.nan))
     return fitted.predict(segment)
 
@@ -74,7 +74,7 @@ def _read_linearly(
     method: Method, fitted: FittedMethod, train: TrainSplit, predicted: Sequence[Predictions]
 ) -> tuple[Floats, ...] | None:
     """Return the positions (T, 2) that a linear regression on the states gives, if any."""
-    if method.told:
+    if method.sees_positions:
         return tuple(each.positions[:, 0] for each in predicted)
     segments = train.dataset.segments
     states = [_states(_predict(method, fitted, segment)) for segment in segments]

@@ -265,7 +265,7 @@ class FittedDeadReckoning:
         # A wheeled vehicle moves sideways by that much of its speed, and yet never for long.
         self._slip_m_s = 0.05 * axes.speed_m_s
         # Positions are given during one second of driving, ten of them where they are rare.
-        self._told = max(round(1.0 / period_s), 10)
+        self._given = max(round(1.0 / period_s), 10)
         # Whoever has come further than this time takes at the usual speed has a course.
         self._set_off_s = 0.2
         self.chosen: dict[str, Any] = {
@@ -293,11 +293,11 @@ class FittedDeadReckoning:
         if not len(gone):
             return Predictions(positions, states)
         ekf = self._start(segment.positions, known[: gone[0] + 1])
-        start, told = int(known[gone[0]]), set(known[gone[0] :][: self._told].tolist())
+        start, given = int(known[gone[0]]), set(known[gone[0] :][: self._given].tolist())
         for tick in range(start, len(segment)):
             if tick > start:
                 ekf.predict(self._axes.read(segment.values[tick]), self._period_s)
-            if tick in told:
+            if tick in given:
                 measured = segment.positions[tick]
                 ekf.correct((Coordinate.X, Coordinate.Y), measured, self._position_m)
             ekf.correct((Coordinate.LEFT,), np.zeros(1), self._slip_m_s)
@@ -342,7 +342,7 @@ class DeadReckoning:
 
     name = 'imu-only'
     title = 'integrated IMU (EKF)'
-    told = True
+    sees_positions = True
 
     def fit(self, train: TrainSplit) -> FittedDeadReckoning:
         """Learn how the IMU is mounted; raise ``InputError`` as ``learn_axes`` does."""

@@ -59,15 +59,19 @@ def draw_tracks(comparison: Comparison, path: Path) -> None:
 
 def caption_of(comparison: Comparison, width: float) -> str:
     """Return what the panels show, in lines of twelve characters an inch."""
-    told = [each.title for each in comparison.succeeded if each.told and each.linear is not None]
+    seeing = [
+        each.title
+        for each in comparison.succeeded
+        if each.sees_positions and each.linear is not None
+    ]
     stateless = [each.title for each in comparison.succeeded if each.linear is None]
     shown = (
         'Where a linear regression on the state of each method puts the robot: what the state '
-        'holds, not what the method tells, which is in the table and in errors.png'
+        'holds, not what the method predicts, which is in the table and in errors.png'
     )
     lines = [shown]
-    if told:
-        lines.append(f'What it tells itself, from true positions: {", ".join(told)}')
+    if seeing:
+        lines.append(f'Given true positions on the way: {", ".join(seeing)}')
     if stateless:
         lines.append(f'Without a state, so not shown: {", ".join(stateless)}')
     return '\n'.join(textwrap.fill(line, int(12.0 * width)) for line in lines)

@@ -384,7 +384,7 @@ class HiddenMarkov:
 
     name = 'hmm'
     title = 'HMM (EM)'
-    told = False
+    sees_positions = False
 
     def fit(self, train: TrainSplit) -> FittedHiddenMarkov:
         """

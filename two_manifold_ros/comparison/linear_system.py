@@ -309,7 +309,7 @@ class KalmanFilter:
 
     name = 'kalman'
     title = 'Kalman filter (N4SID)'
-    told = False
+    sees_positions = False
 
     def fit(self, train: TrainSplit) -> FittedKalmanFilter:
         """

@@ -142,7 +142,7 @@ class Method(Protocol):
         """In tables and figures."""
 
     @property
-    def told(self) -> bool:
+    def sees_positions(self) -> bool:
         """Whether it is given positions of what it filters; from others they are hidden."""
 
     def fit(self, train: TrainSplit) -> FittedMethod:
@@ -166,7 +166,7 @@ class MeanPosition:
 
     name = 'mean'
     title = 'mean position'
-    told = False
+    sees_positions = False
 
     def fit(self, train: TrainSplit) -> StatelessFilter:
         """Take the mean over the training ticks; raise ``InputError`` if none has a position."""
@@ -183,7 +183,7 @@ class PreviousPosition:
 
     name = 'previous'
     title = 'previous position'
-    told = True
+    sees_positions = True
 
     def fit(self, train: TrainSplit) -> StatelessFilter:
         """Learn nothing but the number of horizons; NaN where a segment has no position."""

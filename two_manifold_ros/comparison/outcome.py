@@ -11,11 +11,12 @@ What methods predicted, scored on the same ticks: the result of a comparison.
     learned, followed lists of {"recording": name, "seconds": length}
     scored            for each horizon, on how many ticks every method is scored, all the same
     notes             sentences to know before believing the numbers
-    methods           list of {"name", "title", "told", "failure", "chosen", "scores"}:
+    methods           list of {"name", "title", "sees_positions", "failure", "chosen", "scores"}:
                       "failure" is null or the reason; then "chosen" and "scores" are null.
-                      "chosen" is what the method settled; "scores" has for each horizon
-                      {"rmse_m", "median_m", "p95_m", "p99_m", "along_rmse_m", "cross_rmse_m",
-                      "told_share", "told_rmse_m"}, see ``Errors``, null where nothing is scored
+                      "chosen" is what the method settled; "scores" has for each horizon {"rmse_m",
+                      "median_m", "p95_m", "p99_m", "along_rmse_m", "cross_rmse_m",
+                      "published_share", "published_rmse_m"}, see ``Errors``, null where nothing is
+                      scored
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Errors:
         the method would have published its position or not.
     along_rmse_m, cross_rmse_m
         Root mean square error along and across the true direction of travel, at all ticks.
-    told_share, told_rmse_m
+    published_share, published_rmse_m
         Share of the ticks at which the method would have published its position, and the root mean
         square of the distances there; ``None`` for a method that withholds nothing.
 
@@ -93,8 +94,8 @@ class Errors:
     p99_m: float | None = None
     along_rmse_m: float | None = None
     cross_rmse_m: float | None = None
-    told_share: float | None = None
-    told_rmse_m: float | None = None
+    published_share: float | None = None
+    published_rmse_m: float | None = None
 
 
 def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors:
@@ -104,8 +105,8 @@ def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors
     True directions of travel (T, 2) are unit vectors; valid (T,) is as in ``Predictions``.
     """
     count = len(errors)
-    told = np.ones(count, dtype=np.bool_) if valid is None else valid
-    found = score(errors, np.full((count, 2, 2), np.nan), told, directions)
+    published = np.ones(count, dtype=np.bool_) if valid is None else valid
+    found = score(errors, np.full((count, 2, 2), np.nan), published, directions)
     return Errors(
         rmse_m=found.all.rmse_m,
         median_m=found.all.median_m,
@@ -113,8 +114,8 @@ def errors_of(errors: Floats, directions: Floats, valid: Bools | None) -> Errors
         p99_m=found.all.p99_m,
         along_rmse_m=found.along_rmse_m,
         cross_rmse_m=found.cross_rmse_m,
-        told_share=None if valid is None else found.told_share,
-        told_rmse_m=None if valid is None else found.rmse_m,
+        published_share=None if valid is None else found.published_share,
+        published_rmse_m=None if valid is None else found.rmse_m,
     )
 
 
@@ -123,13 +124,13 @@ class Result:
     """
     One method of a comparison.
 
-    Name, title and told are those of ``Method``, chosen and linear those of ``Trial``; scores are
-    one for each horizon, and ``None`` where there is a failure instead.
+    Name, title and sees_positions are those of ``Method``, chosen and linear those of ``Trial``;
+    scores are one for each horizon, and ``None`` where there is a failure instead.
     """
 
     name: str
     title: str
-    told: bool
+    sees_positions: bool
     failure: str | None = None
     chosen: dict[str, Any] | None = None
     scores: tuple[Errors, ...] | None = None
@@ -137,7 +138,7 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
-        names = ('name', 'title', 'told', 'failure', 'chosen')
+        names = ('name', 'title', 'sees_positions', 'failure', 'chosen')
         scores = None if self.scores is None else [asdict(each) for each in self.scores]
         return {**{name: getattr(self, name) for name in names}, 'scores': scores}
 
@@ -218,7 +219,7 @@ def grade(
     truth = np.where(wanted[..., None], truth, np.nan)
     mean, results, notes = plan.train.mean_position(), [], list(plan.notes)
     for method in methods:
-        about = (method.name, method.title, method.told)
+        about = (method.name, method.title, method.sees_positions)
         trial = trials[method.name]
         if isinstance(trial, Failure):
             results.append(Result(*about, failure=trial.reason))

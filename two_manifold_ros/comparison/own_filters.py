@@ -46,7 +46,7 @@ class ManifoldHmm:
     name: str
     title: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    told: bool = False
+    sees_positions: bool = False
     paper: bool = False
 
     def fit(self, train: TrainSplit) -> FittedModel:

@@ -134,7 +134,7 @@ class NearestWindows:
 
     name = 'nearest'
     title = 'nearest windows'
-    told = False
+    sees_positions = False
 
     def fit(self, train: TrainSplit) -> FittedNearestWindows:
         """Choose, then keep every window; raise ``InputError`` if no segment holds one."""
@@ -348,7 +348,7 @@ class BeliefFilter:
 
     name = 'belief'
     title = 'belief filter'
-    told = False
+    sees_positions = False
 
     def fit(self, train: TrainSplit) -> FittedBelief:
         """Choose the settings, keep the windows; raise ``InputError`` if no segment has one."""

@@ -52,8 +52,8 @@ class FilterRun:
     """
     Every estimate of a run over one recording, from the first full window on.
 
-    The filter would have published only those that are ``told``; the others are here as well, so
-    that an error that was never published still counts.
+    The filter would have published only those that are ``published``; the others are here as well,
+    so that an error that was never published still counts.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class FilterRun:
     stamps: Ints
     positions: Floats
     covariances: Floats
-    told: Bools
+    published: Bools
     withheld: Counter[str]
     reasons: Mapping[str, str]
     seconds_per_tick: Floats
@@ -124,7 +124,7 @@ def run_filter(
         stamps=np.array([estimate.stamp_ns for estimate in kept], dtype=np.int64),
         positions=positions,
         covariances=covariances,
-        told=np.array([estimate.valid for estimate in kept], dtype=np.bool_),
+        published=np.array([estimate.valid for estimate in kept], dtype=np.bool_),
         withheld=Counter(estimate.cause for estimate in withheld),
         reasons={estimate.cause: estimate.why for estimate in withheld},
         seconds_per_tick=np.array(seconds),
@@ -223,9 +223,9 @@ class Evaluation:
         return sum(len(run.stamps) for run in self.runs)
 
     @property
-    def told(self) -> int:
+    def published(self) -> int:
         """How many of these had a valid estimate."""
-        return sum(int(np.count_nonzero(run.told)) for run in self.runs)
+        return sum(int(np.count_nonzero(run.published)) for run in self.runs)
 
     @property
     def withheld(self) -> Counter[str]:
@@ -256,7 +256,7 @@ class Evaluation:
             },
             'ticks': len(seconds),
             'ticks_after_first_window': self.ticks,
-            'valid_ticks': self.told,
+            'valid_ticks': self.published,
             'withheld': dict(sorted(self.withheld.items())),
             'positions_left_out': self.left_out,
             'seconds_per_tick_p50': float(np.quantile(seconds, 0.5)),
@@ -276,7 +276,8 @@ def evaluate(
     Raises
     ------
     InputError
-        If a recording does not fit the model, or not one estimate, told or not, could be compared.
+        If a recording does not fit the model, or not one estimate, published or not, could be
+        compared.
 
     """
     runs = []
@@ -299,7 +300,7 @@ def compare(
     Raises
     ------
     InputError
-        If no estimate, told or not, has a true position to compare with.
+        If no estimate, published or not, has a true position to compare with.
 
     """
     pairs = list(zip(recordings, runs, strict=True))
@@ -322,7 +323,7 @@ def compare(
             for recording, run in pairs
         ]
     )
-    told = np.concatenate([run.told for run in runs])
+    published = np.concatenate([run.published for run in runs])
     positions = np.concatenate([run.positions for run in runs])
     covariances = np.concatenate([run.covariances for run in runs])
     mean = mean_covariance(model)
@@ -334,9 +335,9 @@ def compare(
         scores.append(
             HorizonScore(
                 horizon,
-                score(positions[:, index] - truth, ellipses, told, ways),
-                score(model.mean_position - truth, fixed, told, ways),
-                score(every[:, 0] - truth, moved, told, ways),
+                score(positions[:, index] - truth, ellipses, published, ways),
+                score(model.mean_position - truth, fixed, published, ways),
+                score(every[:, 0] - truth, moved, published, ways),
             )
         )
     streams = [each.positions for each in recordings if each.positions is not None]
@@ -393,6 +394,6 @@ def _health(live: Filter, estimate: Estimate) -> dict[str, object]:
     """Return the diagnostics of a tick, without the times that the computer took."""
     values: dict[str, float | str] = {'status': estimate.status.value, 'cause': estimate.cause}
     values |= dict(sorted(live.counters.items()))
-    values |= {name: getattr(estimate, name) for name in ('evidence', 'familiarity', 'ellipse_m')}
+    values |= {name: getattr(estimate, name) for name in ('evidence', 'novelty', 'ellipse_m')}
     level = LEVELS[estimate.status]
     return diagnostics_message(estimate.stamp_ns, 'replay', level, estimate.why, values)

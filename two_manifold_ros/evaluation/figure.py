@@ -57,15 +57,15 @@ def _draw_track(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  #
     for run, truth in zip(evaluation.runs, evaluation.truths, strict=True):
         axes.plot(*truth[:, 0].T, color='black', lw=1.0, zorder=2.0)
         # What was valid is drawn over what was not.
-        for chosen, style in ((~run.told, other), (run.told, valid)):
+        for chosen, style in ((~run.published, other), (run.published, valid)):
             lines = _lines_to_true(run, truth, chosen)
             axes.plot(*lines.T, color=style['color'], lw=style['lw'], zorder=1.0)
             axes.plot(*run.positions[chosen, 0].T, '.', color=style['mfc'], ms=3.0, zorder=3.0)
     axes.plot([], [], color='black', lw=1.0, label='true')
-    if evaluation.told:
+    if evaluation.published:
         axes.plot([], [], '.-', label='filtered, and its error', **valid)
     if evaluation.withheld:
-        share = 1.0 - evaluation.told / evaluation.ticks
+        share = 1.0 - evaluation.published / evaluation.ticks
         axes.plot([], [], '.-', label=f'withheld ({100 * share:.1f} % of the ticks)', **other)
     axes.set(xlabel=f'x in {model.frame_id or "the track frame"} (m)', ylabel='y (m)')
     axes.set_title('Position now, from the IMU alone')
@@ -114,7 +114,7 @@ def _draw_errors(axes: Any, evaluation: Evaluation, model: ModelHead) -> None:  
             {'color': 'tab:orange', 'marker': '^'},
         ),
     ]
-    if evaluation.told and evaluation.withheld:
+    if evaluation.published and evaluation.withheld:
         style = {'color': 'tab:cyan', 'marker': 'x', 'lw': 1.0}
         curves.insert(3, ('model, valid ticks only', lambda each: each.model.rmse_m, style))
     for label, error, style in curves:

@@ -43,7 +43,7 @@ class Row:
     ----------
     lap, seconds
         Number from 1, ``AFTERWARDS`` for all after the positions ended; and when it begins.
-    rmse_m, median_m, told
+    rmse_m, median_m, published
         Errors over all looks, valid or not, metres, and the share with a valid estimate.
 
     """
@@ -53,7 +53,7 @@ class Row:
     name: str
     rmse_m: float
     median_m: float
-    told: float
+    published: float
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ def learning_curve(
 
     mean = stream.mean_errors(known)
     errors = {name: np.full(len(mean), np.nan) for name in (*learners, OFFLINE, MEAN)}
-    told = {name: np.zeros(len(mean), dtype=np.bool_) for name in errors}
+    published = {name: np.zeros(len(mean), dtype=np.bool_) for name in errors}
     errors[MEAN] = mean
     for name, learner in learners.items():
         progress(f'following with {name}', 0.0)
-        errors[name], told[name] = stream.follow(
+        errors[name], published[name] = stream.follow(
             learner, mean, (0.0, math.inf), learner.add_reference, known_s, progress
         )
     laps = np.where(known, stream.laps.astype(np.int64) + 1, AFTERWARDS)
@@ -144,7 +144,7 @@ def learning_curve(
             continue
         live = Filter(model)
         found, valid = stream.follow(live, mean, (begin_s - stream.lap_s, end_s))
-        errors[OFFLINE][chosen], told[OFFLINE][chosen] = found[chosen], valid[chosen]
+        errors[OFFLINE][chosen], published[OFFLINE][chosen] = found[chosen], valid[chosen]
     rows = []
     for lap in [*range(1, last + 1), AFTERWARDS]:
         for name, each in errors.items():
@@ -152,7 +152,7 @@ def learning_curve(
             if chosen.any():
                 rmse_m = float(np.sqrt(np.mean(each[chosen] ** 2)))
                 median_m = float(np.median(each[chosen]))
-                share = float(np.mean(told[name][chosen]))
+                share = float(np.mean(published[name][chosen]))
                 begin_s = float(stream.seconds[laps == lap][0])
                 rows.append(Row(lap, begin_s, name, rmse_m, median_m, share))
     end_s = float(stream.seconds[known][-1])
@@ -256,12 +256,12 @@ class _Stream:
         """
         Feed a filter or a learner with a span of the stream, and look at its newest estimates.
 
-        Returned are errors (T,), NaN where the truth is unknown, and which estimates were told.
-        An estimate holds until the next one is due, and is compared with the truth at its own
-        stamp. Where none is usable the error is that of the mean position. Positions are given
-        until ``known_s``.
+        Returned are errors (T,), NaN where the truth is unknown, and which estimates were
+        published. An estimate holds until the next one is due, and is compared with the truth at
+        its own stamp. Where none is usable the error is that of the mean position. Positions are
+        given until ``known_s``.
         """
-        errors, told = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
+        errors, published = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):
             looks = np.flatnonzero(self.drives == index)
             begin_s = float(self._begins_s[index])
@@ -292,5 +292,5 @@ class _Stream:
                     look += 1
             sound = usable_places(positions)
             apart = np.linalg.norm(positions - positions_at(recording.positions, ends), axis=1)
-            errors[looks[sound]], told[looks] = apart[sound], valid & sound
-        return errors, told
+            errors[looks[sound]], published[looks] = apart[sound], valid & sound
+        return errors, published

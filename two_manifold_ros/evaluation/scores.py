@@ -49,41 +49,41 @@ class ErrorSummary:
 @dataclass(frozen=True)
 class Score(ErrorSummary):
     """
-    How far predictions were off: the summary itself is over those that were told.
+    How far predictions were off: the summary itself is over those that are published.
 
     Parameters
     ----------
     all
-        Over all predictions, told or not.
-    told_share
-        Share of the predictions with a known truth that were told.
+        Over all predictions, published or not.
+    published_share
+        Share of the predictions with a known truth that are published.
     along_rmse_m, cross_rmse_m
-        Of all, told or not: root mean square error along and across the true direction of travel,
-        metres; ``None`` where no direction is known.
+        Of all, published or not: root mean square error along and across the true direction of
+        travel, metres; ``None`` where no direction is known.
 
     """
 
     all: ErrorSummary
-    told_share: float | None
+    published_share: float | None
     along_rmse_m: float | None
     cross_rmse_m: float | None
 
 
-def score(errors: Floats, covariances: Floats, told: Bools, directions: Floats) -> Score:
+def score(errors: Floats, covariances: Floats, published: Bools, directions: Floats) -> Score:
     """
     Score predictions by (T, 2) errors, predicted minus true in metres, NaN without a truth.
 
-    The (T, 2, 2) covariances are NaN where there is no ellipse; ``told`` says which predictions
-    were; directions are those of ``travel_directions``.
+    The (T, 2, 2) covariances are NaN where there is no ellipse; ``published`` says which
+    predictions were; directions are those of ``travel_directions``.
     """
     known: Bools = np.asarray(np.isfinite(errors).all(axis=1))
     every = summarise(errors[known], covariances[known])
-    chosen = known & told
+    chosen = known & published
     along, cross = split_errors(errors, directions)
     return Score(
         **vars(summarise(errors[chosen], covariances[chosen])),
         all=every,
-        told_share=float(np.mean(told[known])) if every.n else None,
+        published_share=float(np.mean(published[known])) if every.n else None,
         along_rmse_m=_root_mean_square(along),
         cross_rmse_m=_root_mean_square(cross),
     )
@@ -166,7 +166,7 @@ def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
 
 def _moves(stream: PositionStream, stamps: Ints) -> Floats:
     """Return the slopes (T, 2) of lines fitted around stamps, in one unit; NaN where unknown."""
-    # At walking pace the vehicle moves 0.5 m in both sides together, far beyond the noise of a
+    # At walking speed the vehicle moves 0.5 m in both sides together, far beyond the noise of a
     # camera, and on a bend of constant radius the direction of a chord is exact at its middle.
     # Shorter makes noise turn the direction, longer cuts through chicanes. Three ends on either
     # side average noise.

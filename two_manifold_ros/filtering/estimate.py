@@ -53,9 +53,9 @@ class Estimate:
     evidence
         Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
         (mathematics, section 6.5).
-    familiarity
-        Novelty score of the last windows, see ``Familiarity``: about 1 on the trained route, about
-        2 on another and more where units or mounting are wrong; NaN until a window is full.
+    novelty
+        Novelty score of the last windows, see ``NoveltyScore``: about 1 on the trained route,
+        about 2 on another and more where units or mounting are wrong; NaN until a window is full.
     ellipse_m
         Half the long axis of the 95 % ellipse of the position at ``stamp_ns``, metres; NaN if a
         number above is not finite or a covariance not positive definite.
@@ -78,7 +78,7 @@ class Estimate:
     velocity: Floats
     velocity_covariance: Floats
     evidence: float
-    familiarity: float
+    novelty: float
     ellipse_m: float
     off_route: float = math.nan
     places: Floats | None = None
@@ -295,7 +295,7 @@ class TickEstimator:
                 recovering=self._recovering,
                 accepted=result.accepted,
                 restarted=result.restarted,
-                familiarity=result.familiarity,
+                novelty=result.novelty,
                 ellipse_m=ellipse_m,
                 finding=finding,
                 seen=tracker.seen,
@@ -319,7 +319,7 @@ class TickEstimator:
             velocity=means[-1],
             velocity_covariance=covariances[-1],
             evidence=result.evidence,
-            familiarity=result.familiarity,
+            novelty=result.novelty,
             ellipse_m=ellipse_m,
             off_route=result.off_route,
             places=tracker.places() if asked else None,

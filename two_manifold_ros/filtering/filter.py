@@ -217,7 +217,7 @@ class Filter:
         """The present cause as a short key, see ``Verdict``."""
         if self._waiting_for:
             return 'waiting'
-        return 'no_better' if self._withholds else self._estimator.machine.cause
+        return 'not_useful' if self._withholds else self._estimator.machine.cause
 
     @property
     def why(self) -> str:
@@ -335,7 +335,7 @@ class Filter:
             estimate = self._estimator.update(int(ends[tick]), means[tick], finding, self.counters)
             if self.withheld and estimate.valid:
                 estimate = replace(
-                    estimate, status=Status.LOST, cause='no_better', why=_no_better()
+                    estimate, status=Status.LOST, cause='not_useful', why=_no_better()
                 )
             estimates.append(estimate)
             self.latest = estimate
@@ -366,4 +366,4 @@ class Filter:
 
 
 def _no_better() -> str:
-    return f'{Status.LOST.value}: {CAUSES["no_better"]}'
+    return f'{Status.LOST.value}: {CAUSES["not_useful"]}'

@@ -3,8 +3,8 @@
 """
 Search for the misconfiguration that explains input unlike that of training.
 
-A misconfiguration is named if the newest windows would be familiar with it undone, are not as
-they are, and would not be with anything else undone. Windows are smoothed to about ``PARTS``
+A misconfiguration is named if the newest windows would be as in training with it undone, are not
+as they are, and would not be with anything else undone. Windows are smoothed to about ``PARTS``
 parts, which takes out what shakes and leaves few numbers. A misconfiguration changes each channel
 by a factor and an offset, or exchanges channels, so the products of the learned channels with the
 seen ones are computed once and serve all hypotheses.
@@ -45,7 +45,7 @@ class Scores:
     distance : (H + 1,)
         Logarithm of the squared distance to the nearest window of training over the usual one.
     novelty : (H + 1,)
-        Logarithm to base 2 of the familiarity: about 0 on the route and 1 on another one.
+        Logarithm to base 2 of the novelty: about 0 on the route and 1 on another one.
     driving : (H + 1,)
         Whether every channel varies as it does when driving.
 
@@ -152,7 +152,7 @@ def _anchors(
     Return what is usual for a window whose surroundings had not been driven.
 
     Its squared distance to the nearest, its contrast, and by how much that of a window with its
-    halves swapped is above, see ``familiar_anchors``. Windows two widths apart count as different
+    halves swapped is above, see ``novelty_anchors``. Windows two widths apart count as different
     drives.
     """
     chosen = np.linspace(0, len(starts) - 1, min(len(starts), sampled)).astype(np.int64)
@@ -293,12 +293,12 @@ class ReversedRoute:
         self._window.clear()
         self._looks.clear()
 
-    def push(self, means: Floats, *, strange: bool) -> None:
+    def push(self, means: Floats, *, novel: bool) -> None:
         """Take the (c,) means of a tick, and whether the newest window needs an explanation."""
         self._window.push(means[self._channels])
         if not self._window.full or self._window.count % self._every:
             return
-        if not strange:
+        if not novel:
             self._looks.clear()
             self.finding = None
         elif math.isfinite(self._usual):
@@ -347,21 +347,21 @@ class HypothesisSearch:
 
     Attributes
     ----------
-    strange, far
+    novel, far
         ``Scores.novelty`` and ``Scores.distance`` from which on a window needs an explanation.
-    familiar, near
+    known, near
         The same below which it has one; not less, for another IMU has other biases.
     gain, lasting
         By how much the distance has to shrink, and for what was named to stay named.
     apart
-        Misconfigurations whose distances differ by less cannot be told apart.
+        Misconfigurations whose distances differ by less cannot be distinguished.
     agreeing, well
         Answers in a row that have to be the same before one is given, and good looks that end it.
 
     """
 
-    strange, far = 0.5, 1.5
-    familiar, near = 0.8, 2.0
+    novel, far = 0.5, 1.5
+    known, near = 0.8, 2.0
     gain, lasting = 0.8, 0.4
     apart = 0.35
     agreeing, well = 2, 4
@@ -399,18 +399,18 @@ class HypothesisSearch:
         self._looks.clear()
         self._answer: tuple[int, ...] = ()
         self._agreeing_looks = self._good_looks = 0
-        self._strange = False
+        self._novel = False
 
     def push(self, means: Floats) -> None:
         """Take the (c,) means of one tick, in the units of the samples."""
         self._window.push(means)
         if self._hypotheses and self._window.full and self._window.count % self._every == 0:
             self._look(self._window.rows)
-        self._reversed.push(means, strange=self._strange)
+        self._reversed.push(means, novel=self._novel)
 
     def _look(self, window: Floats) -> None:
         plain = self._scorer.score_plain(window)
-        self._strange = bool(plain.novelty[0] >= self.strange or plain.distance[0] >= self.far)
+        self._novel = bool(plain.novelty[0] >= self.novel or plain.distance[0] >= self.far)
         self._good_looks = 0 if self._strange else self._good_looks + 1
         if not self._strange:
             # Also when the vehicle stands as it stood in training: nothing is wrong with that.
@@ -437,7 +437,7 @@ class HypothesisSearch:
         distance, novelty = np.mean(distances, axis=0), np.mean(novelties, axis=0)
         gain = np.mean(plain) - distance
         best = int(np.argmin(distance))
-        explains = distance[best] < self.near and novelty[best] < self.familiar
+        explains = distance[best] < self.near and novelty[best] < self.known
         if best > 0 and explains and gain[best] > self.gain:
             return tuple(np.flatnonzero(distance < distance[best] + self.apart))
         lasts = bool(self._named) and gain[list(self._named)].min() > self.lasting
@@ -456,8 +456,8 @@ def _finding(named: Sequence[Misconfiguration]) -> Finding | None:
     if len(words) > 2:
         return Finding(
             'axes_or_signs',
-            'the input would be familiar with other axes or signs, but several explain it equally '
-            'well: compare the driver and the mounting of the IMU',
+            'the input would be as in training with other axes or signs, but several explain it '
+            'equally well: compare the driver and the mounting of the IMU',
             refuses=True,
         )
     return Finding('_or_'.join(words), ', or '.join(words.values()), refuses=True)

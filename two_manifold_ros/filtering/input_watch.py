@@ -159,7 +159,7 @@ class SensorFaults:
         self._scale = channels.scale[live]
         self._largest = channels.limit[live] / LIMIT_FACTOR - np.abs(channels.mean[live])
         if isinstance(model, Model):
-            most_still = model.familiarity.still
+            most_still = model.novelty.still
         else:
             most_still = model.most_still if isinstance(model, RouteModel) else 0
         self._all_still_ns = _longest_still_ns(model, most_still)

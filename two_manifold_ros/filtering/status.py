@@ -9,7 +9,7 @@ from enum import Enum
 import math
 from typing import NamedTuple
 
-from two_manifold_ros.ticks.novelty import STRANGE, UNFAMILIAR
+from two_manifold_ros.ticks.novelty import NOVEL, NOVEL_WARN
 
 
 class Status(Enum):
@@ -28,7 +28,7 @@ class Status(Enum):
     UNSURE = 'unsure'
     LOST = 'lost'
     NO_DATA = 'no data'
-    REFUSED = 'refused input'
+    REFUSED = 'input rejected'
 
 
 REJECTED_BEFORE_RESTART = 10
@@ -41,14 +41,15 @@ USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 CAUSES = {
     'waiting': 'no sample came yet',
     'filling': '{seen} of {window} ticks',
-    'searching': (
-        'the 95 % ellipse still reaches {ellipse:.2f} m, and {error:.2f} m is hardly more than '
-        'that it is somewhere on the route; drive on'
+    'converging': (
+        'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m: the position on the '
+        'route is not resolved yet; drive on'
     ),
-    'no_better': (
-        'what was learned errs no less than the mean position; drive more laps with positions'
+    'not_useful': (
+        'the errors of what was learned are not below those of the mean position; drive more '
+        'laps with positions'
     ),
-    'unsound': (
+    'numerics': (
         'a number of the estimate is not finite, or a covariance not positive definite: reset the '
         'filter, and please report it'
     ),
@@ -59,26 +60,24 @@ CAUSES = {
         'the 95 % ellipse reaches {ellipse:.2f} m, above {warn:.2f} m (ellipse_warn_m); drive on, '
         'as on the trained route'
     ),
-    'strange': (
-        'the input is nearly unlike that of training (familiarity {familiarity:.1f}, about 1 is '
+    'novelty_warn': (
+        'the input differs from that of training (novelty {novelty:.1f}, about 1 is '
         'usual): compare units, mounting and route'
     ),
-    'doubted': (
+    'innovation_warn': (
         'the last {contradictions} observations contradict the model: look whether the vehicle '
         'drives as in training'
     ),
-    'restarted': (
-        'the belief had to be restarted because it went astray, and has to prove itself; drive on'
-    ),
-    'astray': (
+    'restarted': ('the belief diverged and was restarted; unsure until it is confirmed; drive on'),
+    'diverged': (
         'the 95 % ellipse reaches {ellipse:.2f} m, above {error:.2f} m (ellipse_error_m): if the '
         'vehicle was moved, drive on along the trained route'
     ),
-    'unfamiliar': (
-        'the input is unlike that of training (familiarity {familiarity:.1f}, about 1 is usual): '
+    'novelty': (
+        'the input is not that of the training (novelty {novelty:.1f}, about 1 is usual): '
         'compare units, mounting and route'
     ),
-    'leaving': (
+    'off_route_warn': (
         'the vehicle may be off the trained route, with a probability of {off_route:.0%}: drive '
         'on, as on that route'
     ),
@@ -86,13 +85,13 @@ CAUSES = {
         'the vehicle is off the trained route, or was moved along it, with a probability of '
         '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
     ),
-    'unseen': (
+    'unmodelled_motion': (
         'the vehicle does what training never saw, with a probability of {unlike:.0%}: drive on, '
         'as on the trained route'
     ),
-    'contradicted': (
+    'innovation': (
         'one observation after the other contradicts the model, {contradictions} by now: compare '
-        'units, mounting and route, or train anew'
+        'units, mounting and route, or train again'
     ),
 }
 """
@@ -133,7 +132,7 @@ class TickDiagnostics(NamedTuple):
     window_full, recovering, seen
         Whether a whole window was seen, whether the window is filling again after a gap, and how
         many ticks are in it.
-    accepted, restarted, familiarity, off_route, unlike, standing
+    accepted, restarted, novelty, off_route, unlike, standing
         See ``UpdateResult``.
     ellipse_m
         See ``Estimate``.
@@ -146,7 +145,7 @@ class TickDiagnostics(NamedTuple):
     recovering: bool
     accepted: bool
     restarted: bool
-    familiarity: float
+    novelty: float
     ellipse_m: float
     finding: Finding | None = None
     seen: int = 0
@@ -155,9 +154,9 @@ class TickDiagnostics(NamedTuple):
     standing: bool = False
 
     @property
-    def unfamiliar(self) -> bool:
-        """Whether a full window is unlike the training; an unknown familiarity is."""
-        return self.window_full and not self.familiarity <= UNFAMILIAR
+    def novel(self) -> bool:
+        """Whether a full window is unlike the training; an unknown novelty is."""
+        return self.window_full and not self.novelty <= NOVEL
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ class StateMachine:
         Contradictions in a row that make an estimate unsure: one may be a pothole.
     leaving, off
         Probabilities of being off the route above which the position is unsure, and lost.
-    unseen
+    unmodelled
         Probability of motion unlike all training above which the position is unsure.
 
     """
@@ -235,7 +234,7 @@ class StateMachine:
     doubts = 3
     leaving = 0.1
     off = 0.5
-    unseen = 0.5
+    unmodelled = 0.5
 
     def __init__(self, limits: EllipseLimits, window: int) -> None:
         self._limits = limits
@@ -297,7 +296,7 @@ class StateMachine:
         if not shown.window_full and (not shown.recovering or self.status is Status.FILLING):
             return self._filling(shown.seen)
         finding = shown.finding
-        if finding is not None and (finding.refuses or shown.unfamiliar):
+        if finding is not None and (finding.refuses or shown.novel):
             return _found(Status.REFUSED, finding)
         grave = self._find_lost(shown)
         if grave is not None:
@@ -318,17 +317,17 @@ class StateMachine:
     def _find_lost(self, shown: TickDiagnostics) -> Verdict | None:
         """Return why no position can be reported."""
         if math.isnan(shown.ellipse_m):
-            return self._say(self._unknown, 'unsound', shown)
+            return self._say(self._unknown, 'numerics', shown)
         lost = {
-            'unfamiliar': shown.unfamiliar,
-            'contradicted': self._contradictions >= REJECTED_BEFORE_RESTART,
+            'novelty': shown.novel,
+            'innovation': self._contradictions >= REJECTED_BEFORE_RESTART,
             'off_route': shown.off_route > self.off,
         }
         for cause, holds in lost.items():
             if holds:
                 return self._say(Status.LOST, cause, shown)
         if shown.ellipse_m > self._limits.error_m:
-            return self._say(self._unknown, 'searching' if self._searching else 'astray', shown)
+            return self._say(self._unknown, 'converging' if self._searching else 'diverged', shown)
         return None
 
     def _find_doubt(self, shown: TickDiagnostics) -> Verdict | None:
@@ -338,11 +337,11 @@ class StateMachine:
         doubts = {
             'gap': not shown.window_full,
             'restarted': shown.restarted,
-            'doubted': self._contradictions >= self.doubts,
-            'leaving': shown.off_route > self.leaving,
-            'unseen': shown.unlike > self.unseen,
+            'innovation_warn': self._contradictions >= self.doubts,
+            'off_route_warn': shown.off_route > self.leaving,
+            'unmodelled_motion': shown.unlike > self.unmodelled,
             'wide': shown.ellipse_m > self._limits.warn_m,
-            'strange': shown.familiarity > STRANGE,
+            'novelty_warn': shown.novelty > NOVEL_WARN,
         }
         for cause, holds in doubts.items():
             if holds:

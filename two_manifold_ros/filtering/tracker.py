@@ -20,7 +20,7 @@ from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.ticks.novelty import Familiarity, UNFAMILIAR
+from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
 from two_manifold_ros.ticks.rest import alike, Rest, StuckTicks
 from two_manifold_ros.ticks.sliding import SlidingWindow
 
@@ -40,7 +40,7 @@ class UpdateResult:
         See ``Belief.update``.
     accepted
         Whether the observation moved the belief.
-    familiarity
+    novelty
         See ``Estimate``; NaN until the window is full.
     restarted
         Whether the belief had to be restarted.
@@ -56,7 +56,7 @@ class UpdateResult:
 
     evidence: float
     accepted: bool
-    familiarity: float
+    novelty: float
     restarted: bool
     off_route: float = math.nan
     unlike: float = math.nan
@@ -81,10 +81,10 @@ class Tracker:
         self._inverse_scale = 1.0 / channels.scale[channels.live]
         self._live = np.flatnonzero(channels.live)
         self._longest = 1.0 + model.state_bound**2
-        self._familiarity = Familiarity(model.familiarity, model.window)
+        self._novelty = NoveltyScore(model.novelty, model.window)
         self._stillness = StuckTicks(len(model.series))
         self._rest = None if model.rest is None else Rest(model.rest, len(model.series))
-        self._driven = UpdateResult(math.nan, accepted=True, familiarity=math.nan, restarted=False)
+        self._driven = UpdateResult(math.nan, accepted=True, novelty=math.nan, restarted=False)
         self._stands = False
         self._rejected = 0
         # A ridge read-out was fitted to states that were left alone.
@@ -106,7 +106,7 @@ class Tracker:
 
     def start(self) -> None:
         """Forget everything."""
-        self._familiarity.clear()
+        self._novelty.clear()
         self._stillness.clear()
         if self._rest is not None:
             self._rest.clear()
@@ -133,9 +133,9 @@ class Tracker:
         still = self._stillness.push(observation)
         if self._rest is not None and self._rest.push(observation):
             # A sensor that broke stands still to the last digit, which no vehicle does.
-            familiarity = max(self._driven.familiarity, self._familiarity.frozen(still))
+            novelty = max(self._driven.novelty, self._novelty.frozen(still))
             self._stands = True
-            return replace(self._driven, familiarity=familiarity, standing=True)
+            return replace(self._driven, novelty=novelty, standing=True)
         self._driven = self._drive(observation, still)
         self._stands = False
         return self._driven
@@ -156,9 +156,9 @@ class Tracker:
             self.belief.start(self._recollection.state())
             evidence = self.belief.update(observation)
         self._window.push(observation)
-        familiarity = self._familiarity.push(*self._window.nearest_and_mean(), still)
-        self._window_known = familiarity <= UNFAMILIAR
-        return UpdateResult(evidence, self.belief.accepted, familiarity, restarted)
+        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
+        self._window_known = novelty <= NOVEL
+        return UpdateResult(evidence, self.belief.accepted, novelty, restarted)
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
@@ -312,8 +312,8 @@ class RouteTracker:
         return UpdateResult(
             evidence,
             accepted=evidence > 0.0,
-            # Where nothing is broken nothing is unfamiliar; whether it is the route is told apart.
-            familiarity=max(1.0, UNFAMILIAR * broken) if full else math.nan,
+            # A broken input is novel; whether it is the route is decided apart.
+            novelty=max(1.0, NOVEL * broken) if full else math.nan,
             restarted=evidence == 0.0,
             off_route=max(1.0 - self.belief.on_route, 0.0),
             unlike=self.belief.unlike,

@@ -319,7 +319,7 @@ def put_in_step(recordings: Sequence[Recording], wanted: str) -> list[Recording]
 def _correction(lag: Lag) -> tuple[float, str]:
     """Return by how much positions are to be made earlier, and the reason in words."""
     if lag.seconds is None:
-        return 0.0, 'no lag of the positions can be told: left as they are'
+        return 0.0, 'the lag of the positions is not known: left as they are'
     if not lag.exceeds(0.0):
         return 0.0, f'the stamps of the positions are {lag}, which may be none: left as they are'
     return lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
@@ -335,7 +335,7 @@ def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
     if lag.seconds is None:
         yield info(
             'offset_unknown',
-            'Whether IMU and positions are in step cannot be told, because neither gyroscope '
+            'Whether IMU and positions are in step cannot be published, because neither gyroscope '
             'nor accelerometer follows the course: record straights and curves for more than '
             'ten seconds if you want to know.',
         )

@@ -255,7 +255,7 @@ def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
             quality = f'their correlation is only {abs(yaw.correlation):.2f}'
         yield info(
             'gyroscope_unclear',
-            f'The unit of the gyroscope cannot be told from course and yaw rate ({quality}): '
+            f'Course and yaw rate do not show the unit of the gyroscope ({quality}): '
             f'record straights and curves at a steady speed if you want to know.',
         )
         return

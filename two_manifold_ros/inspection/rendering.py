@@ -131,9 +131,9 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
             f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m, one '
             f'{laps.apart_m:.2f} m beside the next'
         )
-    told = positions.lag.seconds is not None
+    known = positions.lag.seconds is not None
     lines.append(
-        f'time offset: position stamps {positions.lag}' if told else 'time offset: cannot tell'
+        f'time offset: position stamps {positions.lag}' if known else 'time offset: unknown'
     )
     if positions.yaw is not None:
         yaw = positions.yaw

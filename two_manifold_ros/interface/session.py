@@ -242,7 +242,7 @@ class Session:
             if estimate.valid:
                 self.counters['published'] += 1
                 self._ready.append(estimate)
-            elif estimate.cause == 'unsound':
+            elif estimate.cause == 'numerics':
                 self.counters['estimates_not_finite'] += 1
 
     def reset(self, cause: str) -> None:

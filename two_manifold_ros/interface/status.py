@@ -34,7 +34,7 @@ NUMBERS = (
     'valid',
     'level',
     'evidence',
-    'familiarity',
+    'novelty',
     'off_route',
     'ellipse_m',
     'ticks_since_good_sample',

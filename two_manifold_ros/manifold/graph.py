@@ -113,8 +113,9 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
 
     By inverse iteration on the complement of ``null`` (n,), the eigenvector of unit length with
     eigenvalue 0 of the symmetric sparse matrix (n, n): a second eigenvalue that is zero to
-    rounding, as of a nearly split graph, is told from the first, and clustered ones converge. At
-    most n - 2 modes; the vectors (n, m) are orthonormal, orthogonal to ``null``, with signs fixed.
+    rounding, as of a nearly split graph, is distinguished from the first, and clustered ones
+    converge. At most n - 2 modes; the vectors (n, m) are orthonormal, orthogonal to ``null``, with
+    signs fixed.
     """
     from scipy.sparse import identity
     from scipy.sparse.linalg import eigsh, LinearOperator, splu

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.route.route import Route
-    from two_manifold_ros.ticks.novelty import FamiliarAnchors
+    from two_manifold_ros.ticks.novelty import NoveltyAnchors
     from two_manifold_ros.ticks.rest import RestRule
     from two_manifold_ros.typing import Floats, Ints
 
@@ -48,7 +48,7 @@ class Model(TrainedModel):
 
     Parameters
     ----------
-    familiarity
+    novelty
         What is typical for unseen windows of the route.
     warm_start
         From a past window to the state without its constant.
@@ -62,7 +62,7 @@ class Model(TrainedModel):
     tables: Tables
     operator: ObservationOperator
     readout: Readout
-    familiarity: FamiliarAnchors
+    novelty: NoveltyAnchors
     warm_start: Extension
     state_bound: float
     rest: RestRule | None = None
@@ -75,12 +75,12 @@ class Model(TrainedModel):
     def validate(self) -> None:
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
-        familiarity = self.familiarity
-        check_range('familiarity.squared', familiarity.squared, BOUNDS.least)
-        check_range('familiarity.still', familiarity.still, 0, BOUNDS.count)
+        novelty = self.novelty
+        check_range('novelty.squared', novelty.squared, BOUNDS.least)
+        check_range('novelty.still', novelty.still, 0, BOUNDS.count)
         # The formula of a contrast gives none below -10.
-        check_range('familiarity.own', familiarity.own, -100.0, 0.0)
-        check_range('familiarity.other', familiarity.other, -100.0, 0.0)
+        check_range('novelty.own', novelty.own, -100.0, 0.0)
+        check_range('novelty.other', novelty.other, -100.0, 0.0)
         check_range('state_bound', self.state_bound, BOUNDS.least)
         if self.rest is not None:
             check_range('rest.ticks', self.rest.ticks, 2, BOUNDS.count)
@@ -233,11 +233,11 @@ def _check_ranges(route: Route) -> None:
     """Check numbers; speeds and accelerations may be far beyond those of any vehicle."""
     some, one, fast = BOUNDS.least, 1.0 + 1e-9, 1e3
     ranges = {
-        'sharpness persistence tail moves_a_row pace_spread pace_noise noise factors':
+        'sharpness persistence tail moves_a_row ratio_spread ratio_noise noise factors':
             (some, BOUNDS.number),
         'new_level': (-1e6, 1e6),
         'gains': (some, 1.0),
-        'pace_kept trust halts': (0.0, 1.0),
+        'ratio_kept trust halts': (0.0, 1.0),
         # Sums of shares exceed one by rounding.
         'shares_of': (0.0, one),
         'fastest': (1.0, fast),

@@ -27,7 +27,7 @@ from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.route.route import Density, Route
-from two_manifold_ros.ticks.novelty import FamiliarAnchors
+from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.ticks.segments import Channels
 
@@ -57,7 +57,7 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'Channels': {'': Channels},
     'Density': {'': Density},
     'Extension': {'': Extension},
-    'FamiliarAnchors': {'': FamiliarAnchors},
+    'NoveltyAnchors': {'': NoveltyAnchors},
     'GeodeticOrigin': {'': GeodeticOrigin},
     'RestRule': {'': RestRule},
     'Route': {'': Route},

@@ -208,7 +208,7 @@ class BagSession(Node):
         most_ahead: int = 200,
     ) -> None:
         """
-        Publish the messages at the pace of their stamps times ``speed``, recording answers.
+        Publish the messages by their stamps, sped up by ``speed``, recording answers.
 
         On a busy machine it takes longer: lost time is not made up for, because messages in a
         rush are lost, and the filter may be behind by at most ``most_ahead`` messages, no more

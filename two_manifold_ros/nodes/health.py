@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 EXPECTED = {
-    '', 'configuring', 'disabled', 'filling', 'inactive', 'learning', 'searching', 'waiting',
+    '', 'configuring', 'disabled', 'filling', 'inactive', 'learning', 'converging', 'waiting',
 }  # fmt: skip
 """Causes that are part of a start or of somebody's wish, and worth no warning."""
 
@@ -207,7 +207,7 @@ class StatusPublisher:
             'valid': latest is not None and latest.valid,
             'level': assessment.level,
             'evidence': latest.evidence if latest else math.nan,
-            'familiarity': latest.familiarity if latest else math.nan,
+            'novelty': latest.novelty if latest else math.nan,
             'off_route': latest.off_route if latest else math.nan,
             'ellipse_m': latest.ellipse_m if latest else math.nan,
         }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 class Pacing:
     """
-    Keep samples at the pace of a clock.
+    Keep samples in step with a clock.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Pacing:
             return {}
         return {
             'behind': (
-                'The simulated car cannot keep pace with the clock: its stamps are late; lower '
+                'The simulated car cannot keep up with the clock: its stamps are late; lower '
                 'speed or imu_rate_hz, or give it more of the computer'
             )
         }

@@ -214,7 +214,7 @@ class UpdaterNode(GuardedNode):
         if not self._learning.get_subscription_count():
             return
         numbers = learning_progress(learner)
-        for name in ('evidence', 'familiarity'):
+        for name in ('evidence', 'novelty'):
             if math.isfinite(number := getattr(latest, name)):
                 numbers[name] = number
         message = learning_message(latest.stamp_ns, numbers)
@@ -409,7 +409,7 @@ class Promoter:
         client = FilterClient(node, chosen.filter_node)
         settings = HandOverSettings(margin=chosen.hand_over_margin)
         promotion = self._promotion = Promotion(client, self._files, settings)
-        client.listen(lambda told: promotion.hear(told, monotonic()))
+        client.listen(lambda values: promotion.hear(values, monotonic()))
         # Guarded, so that no bug in here keeps the session from learning.
         session.on_sample.append(node.guard(promotion.take))
         session.on_position.append(

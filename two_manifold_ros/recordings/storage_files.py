@@ -113,7 +113,7 @@ def _information(path: Path) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    # Lists within lists may be short when written and endless when told.
+    # Nested aliases of YAML expand exponentially.
     if not isinstance(value, str):
         msg = 'a path is no text'
         raise TypeError(msg)

@@ -1,10 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Belief over where the vehicle is: on the route at a place and a pace, or elsewhere.
+Belief over where the vehicle is: on the route at a place and a speed ratio, or elsewhere.
 
 A Bayes filter over ``HYPOTHESES``. On the route the vehicle drives as usual, stands, or drives at
-a pace of its own: it pulls away, brakes, slides, does what training never contained. Its forward
+free motion: it pulls away, brakes, slides, does what training never contained. Its forward
 acceleration alone measures how far it gets meanwhile; what it observes says nothing of the place.
 Off the route is a road made of the same pieces in another order: any place may follow any other.
 On the route that predicts worse than the route itself, by the pieces that do not end; on another
@@ -20,13 +20,13 @@ import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import floors
 from two_manifold_ros.route.route import (
+    FREE,
     JUMPED,
     LIMITS,
     OFF,
     OFF_NEW,
     ON,
     ON_NEW,
-    OWN_PACE,
     ROWS,
     STANDS,
 )
@@ -65,7 +65,7 @@ class SensorOffsets:
         self._usual = np.ascontiguousarray(route.new_means @ root)
         self._slopes = np.ascontiguousarray(route.new_slopes @ root)
         lap = float((1.0 / route.rates).sum())
-        self._numbers = np.array([1.0 / max(lap, 1.0), LIMITS.usual_paces * route.pace_spread])
+        self._numbers = np.array([1.0 / max(lap, 1.0), LIMITS.usual_ratios * route.ratio_spread])
         self._shifts = np.ascontiguousarray(route.shifts)
         self._offsets, self._expected = np.zeros(route.channels), np.zeros(route.channels)
         self._follows = bool(route.shifts.any())
@@ -76,24 +76,26 @@ class SensorOffsets:
         self._offsets[:] = 0.0
         self.applied[:] = 0.0
 
-    def follow(self, observation: Floats, chances: Floats, paces: Floats, active: Indices) -> None:
+    def follow(
+        self, observation: Floats, chances: Floats, ratios: Floats, active: Indices
+    ) -> None:
         """Update with an observation (d,) as it came, and the belief (P, 6) after it."""
         if self._follows:
             follow_offsets(
-                observation, chances, paces, active, self._usual, self._slopes, self._numbers,
+                observation, chances, ratios, active, self._usual, self._slopes, self._numbers,
                 self._shifts, self._expected, self._offsets, self.applied,
             )  # fmt: skip
 
 
 class RouteBelief:
     """
-    Belief about the place on the route, the pace, and whether the vehicle is on the route at all.
+    Belief about the place, the speed ratio, and whether the vehicle is on the route at all.
 
     Attributes
     ----------
-    chances, paces, spreads : (P, 6)
+    chances, ratios, spreads : (P, 6)
         At each place, in the order of ``PLACED``: probabilities, and mean and variance of the
-        pace, the speed over the usual one there.
+        speed ratio, the speed over the usual one there.
     elsewhere
         Probability of being at no place.
     offsets
@@ -116,7 +118,7 @@ class RouteBelief:
         self._route = route
         self.offsets = SensorOffsets(route)
         places = len(route.noise)
-        self.chances, self.paces, self.spreads = np.zeros((3, places, ROWS))
+        self.chances, self.ratios, self.spreads = np.zeros((3, places, ROWS))
         self._active, order = np.zeros((2, places), dtype=np.uint32)
         self._reached: Bools = np.zeros(places, dtype=np.bool_)
         self._count = places
@@ -125,7 +127,7 @@ class RouteBelief:
         self._totals = np.zeros(ROWS + 1)
         self.state = np.zeros(route.states.shape[1])
         self._filled = (
-            (self.chances, self.paces, self.spreads),
+            (self.chances, self.ratios, self.spreads),
             (self._active, self._reached, order),
             (
                 np.zeros((places, ROWS, 3)), np.zeros((places, ROWS)), np.zeros(places),
@@ -171,9 +173,9 @@ class RouteBelief:
         self.chances[:, ON_NEW] = self.starts_on * rolls
         self.chances[:, OFF_NEW] = self.starts_off / places
         self.chances[:, STANDS] = self.starts_standing * stands
-        self.paces[:] = 1.0
-        self.paces[:, STANDS] = 0.0
-        self.spreads[:] = route.pace_spread**2
+        self.ratios[:] = 1.0
+        self.ratios[:, STANDS] = 0.0
+        self.spreads[:] = route.ratio_spread**2
         self.elsewhere = 1.0 - float(self.chances.sum())
         # Until the vehicle stands, training tells what its accelerometer reads at rest.
         resting = float(route.forward @ route.rest_alone.offset) + route.forward_offset
@@ -195,8 +197,8 @@ class RouteBelief:
 
     @property
     def unlike(self) -> float:
-        """Probability of what training never saw: a pace of its own on the route, or elsewhere."""
-        return float(self._totals[OWN_PACE] + self._totals[ROWS])
+        """Probability of what training never saw: free motion on the route, or elsewhere."""
+        return float(self._totals[FREE] + self._totals[ROWS])
 
     @property
     def weights(self) -> Floats:
@@ -212,7 +214,7 @@ class RouteBelief:
         route = self._route
         means, covariances = self._read
         sum_targets(
-            self._filled[0], self._active[: self._count], route.pace_spread, self._targets,
+            self._filled[0], self._active[: self._count], route.ratio_spread, self._targets,
             route.drifts, route.covariances, self._least, means, covariances,
         )  # fmt: skip
         return means + self._centre, covariances * route.factors[:, None, None]
@@ -234,14 +236,14 @@ class RouteBelief:
             self.start()
             return 0.0
         self._age += 1
-        self.offsets.follow(observation, self.chances, self.paces, self._active[: self._count])
+        self.offsets.follow(observation, self.chances, self.ratios, self._active[: self._count])
         self.elsewhere = float(self._totals[ROWS])
         return min(evidence, 1.0)
 
     def skip(self, ticks: int) -> None:
         """Predict by some ticks without observations: slow means are unknown after them."""
         for _ in range(ticks):
-            # Nothing measures how paces change.
+            # Nothing measures how speed ratios change.
             _, self._count, self.elsewhere = step(
                 self.offsets.applied, False, False, self._filled, self._known, self._sight,
                 self._no_lengths, self._count, self.elsewhere,
@@ -255,7 +257,7 @@ class RouteBelief:
             came = missed * self.chances[:, settled]
             whole = self.chances[:, new] + came
             share = np.divide(came, whole, out=np.zeros_like(came), where=whole > 0.0)
-            for table in (self.paces, self.spreads):
+            for table in (self.ratios, self.spreads):
                 table[:, new] += share * (table[:, settled] - table[:, new])
             self.chances[:, new] = whole
             self.chances[:, settled] -= came
@@ -273,7 +275,7 @@ class RouteBelief:
 
 def _known(route: Route, weights: Floats) -> Known:
     """Lay out a route for the compiled steps; ``weights`` (f,) of its features in a likelihood."""
-    spread, kept, tail = route.pace_spread, route.pace_kept, route.tail
+    spread, kept, tail = route.ratio_spread, route.ratio_kept, route.tail
     steps = np.arange(float(route.moves.shape[1]))
     variances = route.moves @ steps**2 - (route.moves @ steps) ** 2
     leads = route.begins, route.targets_of, route.steps_of
@@ -294,7 +296,7 @@ def _known(route: Route, weights: Floats) -> Known:
     )
     numbers = np.array(
         [
-            route.moves_a_row, spread, kept, spread**2 * (1.0 - kept**2), route.pace_noise,
+            route.moves_a_row, spread, kept, spread**2 * (1.0 - kept**2), route.ratio_noise,
             route.trust, route.usual_change, route.forward_offset, route.persistence,
             route.new_level, route.halts, route.mistakable, tail, float(weights.sum()),
             route.sharpness,

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Learn what observations look like at no known place: standing, at a low pace, on any road."""
+"""Learn what observations look like at no known place: standing, at a low speed, on any road."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]
 
 
 def _share(seen: Floats) -> float:
-    """Return the weight of ticks seen at rest or at a low pace: 20 of them weigh half."""
+    """Return the weight of ticks seen at rest or at a low speed: 20 of them weigh half."""
     return len(seen) / (len(seen) + 20.0)
 
 
@@ -97,15 +97,15 @@ def _on_any_road(passes: Passes, kept: Bools, own: Floats, lasting: Floats) -> d
     return {
         'other': _density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
         'other_means': _density(np.zeros((hidden, 0)), centre, spread, lasting, OTHER_TAIL),
-        'slow': _at_a_low_pace(passes, kept, line, covariance, own),
+        'slow': _at_a_low_speed(passes, kept, line, covariance, own),
     }
 
 
-def _at_a_low_pace(
+def _at_a_low_speed(
     passes: Passes, kept: Bools, line: Floats, covariance: Floats, own: Floats
 ) -> Density:
-    """Return the density of any road, drawn to the visits at less than about half a pace."""
-    seen = passes.features[kept & (passes.log_paces < -0.6)]
+    """Return the density of any road, drawn to visits below about half the usual speed."""
+    seen = passes.features[kept & (passes.log_ratios < -0.6)]
     seen = seen[:, -passes.channels :]
     share = _share(seen)
     if len(seen):

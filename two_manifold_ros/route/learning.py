@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Bools, Floats
 
-LARGEST_LOG_PACE = 0.6
-"""Of a visit that counts for the spread of paces: beyond it the vehicle stopped or was carried."""
+LARGEST_LOG_RATIO = 0.6
+"""Of a visit that counts for the spread of speed ratios: beyond, it stopped or was carried."""
 
 
 @dataclass(frozen=True)
@@ -53,22 +53,22 @@ class Tuning:
         Weight in it of the slow means; by default that with which they count once in a memory.
     durations
         Mean times between switches of hypotheses.
-    pace_memories
-        Memories of the observations until a pace is forgotten: within bends drivers differ anew.
-        With half and twice no error of those tried changes by more than 7 %, but for the simulated
-        car's: 38 m (27) with twice.
-    own_pace_variance
-        Variance that a pace of its own gains in a second: the error of the forward acceleration, a
-        tenth of the usual pace. With a quarter of it and four times as much the simulated kart at
+    ratio_memories
+        Memories of the observations until a speed ratio is forgotten: within bends drivers differ
+        anew. With half and twice no error of those tried changes by more than 7 %, but for the
+        simulated car's: 38 m (27) with twice.
+    free_variance
+        Variance that free motion gains in a second: the error of the forward acceleration, a
+        tenth of the usual speed. With a quarter of it and four times as much the simulated kart at
         25 Hz errs by 3.7 and 4.3 m (3.5), others by up to 14 % more or less.
     fastest_visits
-        Share of the visits that were no faster than a pace of its own may be: integrated from an
+        Share of the visits that were no faster than free motion may be: integrated from an
         accelerometer alone it runs away. Without a bound ridge_car errs by 20.3 m (14.0 m).
     usual_changes, most_stay
-        Share of the changes of pace in training that count as usual; and ticks of a visit at
-        most: a vehicle that stopped changed its pace by as much as in that time.
+        Share of the changes of speed ratio in training that count as usual; and ticks of a visit
+        at most: a vehicle that stopped changed its speed ratio by as much as in that time.
     fastest_move
-        Times the usual pace that a tick may reach; faster vehicles move by as much.
+        Times the usual speed that a tick may reach; faster vehicles move by as much.
     begins_rolling, begins_standing
         Shares of vehicles that start, rolling or standing, where a drive of the training began so:
         a route has its pit, garage or depot; the rest starts anywhere. With .9 and .99 of the
@@ -80,7 +80,8 @@ class Tuning:
     pass_tail
         Degrees of freedom of the t weights that keep a lap which crashed from moving the means.
     slope_prior, drift_prior
-        Visits, at the usual spread of paces, that weigh as much as what is known of all places.
+        Visits, at the usual spread of speed ratios, that weigh as much as what is known of all
+        places.
     noise_prior, spread_prior
         Visits that weigh as much as the spread over all places.
     shrinkage
@@ -91,8 +92,8 @@ class Tuning:
     sharpness: float = 0.2
     persistence: float | None = None
     durations: Durations = field(default_factory=Durations)
-    pace_memories: float = 4.0
-    own_pace_variance: float = 0.01
+    ratio_memories: float = 4.0
+    free_variance: float = 0.01
     fastest_visits: float = 0.99
     usual_changes: float = 0.99
     most_stay: float = 5.0
@@ -147,9 +148,9 @@ def learn_route(
         shares_of=shares_of,
         moves=moves,
         moves_a_row=float(MOVES_A_ROW),
-        pace_spread=learner.pace_spread,
-        pace_kept=math.exp(-1.0 / (tuning.pace_memories * passes.memory_s / period_s)),
-        pace_noise=tuning.own_pace_variance * period_s,
+        ratio_spread=learner.ratio_spread,
+        ratio_kept=math.exp(-1.0 / (tuning.ratio_memories * passes.memory_s / period_s)),
+        ratio_noise=tuning.free_variance * period_s,
         trust=trust,
         usual_change=usual_change,
         fastest=learner.fastest(),
@@ -186,7 +187,7 @@ class _Learner:
         self.visited = passes.places.visited
         self.ways = ways_of(passes.places, kept)
         self.after = main_ways(self.ways, self.count)
-        self.paces = passes.log_paces
+        self.ratios = passes.log_ratios
         # Sums over visits and places beside are taken some sixty times; each is the same matrix.
         total = len(self.visited)
         self.summing = csr_matrix(
@@ -195,12 +196,12 @@ class _Learner:
         # Neighbours, less than a tick away, count for what is usual; more for spreads, which take
         # more visits to know.
         self.beside, self.wide = self._smoother((1.0, 0.5, 0.1)), self._smoother((1.0, 1.0, 1.0))
-        steady = kept & (np.abs(self.paces) < LARGEST_LOG_PACE)
-        middle = np.median(np.abs(self.paces[steady])) if steady.any() else 0.0
-        # No IMU tells a smaller one from the usual pace.
-        self.pace_spread = max(1.4826 * float(middle), 0.02)
-        # A lap that stops or flees is no lap at another pace.
-        self.usual = kept / (1.0 + (self.paces / (3.0 * self.pace_spread)) ** 4)
+        steady = kept & (np.abs(self.ratios) < LARGEST_LOG_RATIO)
+        middle = np.median(np.abs(self.ratios[steady])) if steady.any() else 0.0
+        # No IMU tells a smaller one from the usual speed.
+        self.ratio_spread = max(1.4826 * float(middle), 0.02)
+        # A lap that stops or flees is no lap at another speed.
+        self.usual = kept / (1.0 + (self.ratios / (3.0 * self.ratio_spread)) ** 4)
 
     def _smoother(self, weights: tuple[float, ...]) -> csr_matrix:
         """Return the (P, P) sums over the places beside each along its main way."""
@@ -227,7 +228,8 @@ class _Learner:
         """
         Return at which places (P,), and beside them, none of the visits kept is ``known`` (V,).
 
-        However unusual their paces are: where a vehicle stops, all differ by more than elsewhere.
+        However unusual their speed ratios are: where a vehicle stops, all differ by more than
+        elsewhere.
         """
         counts = self.beside @ self.at_places((self.kept & known).astype(np.float64))
         return np.asarray(counts == 0.0)
@@ -236,27 +238,27 @@ class _Learner:
         self, values: Floats, weights: Floats, prior: Floats, strength: float
     ) -> tuple[Floats, Floats, Floats]:
         """
-        Regress values (V, c) on the log-pace at each place, its neighbours counting too.
+        Regress values (V, c) on the log-ratio at each place, its neighbours counting too.
 
         Few visits are drawn to the slopes ``prior`` (P, c): as many as ``strength``, at the usual
-        spread of paces, weigh as much. Returns levels at the usual pace and slopes (P, c), and
-        counts (P,).
+        spread of speed ratios, weigh as much. Returns levels at the usual speed and slopes (P, c),
+        and counts (P,).
         """
-        paces, columns = self.paces, values.shape[1]
-        stack = np.empty((len(paces), 3 + 2 * columns))
+        ratios, columns = self.ratios, values.shape[1]
+        stack = np.empty((len(ratios), 3 + 2 * columns))
         stack[:, 0] = weights
-        stack[:, 1] = at_pace = weights * paces
-        stack[:, 2] = weights * paces**2
+        stack[:, 1] = at_ratio = weights * ratios
+        stack[:, 2] = weights * ratios**2
         np.multiply(weights[:, None], values, out=stack[:, 3 : 3 + columns])
-        np.multiply(at_pace[:, None], values, out=stack[:, 3 + columns :])
+        np.multiply(at_ratio[:, None], values, out=stack[:, 3 + columns :])
         sums = self.beside @ self.at_places(stack)
         n = np.maximum(sums[:, 0], np.finfo(np.float64).tiny)
-        mean, pace = sums[:, 3 : 3 + columns] / n[:, None], sums[:, 1] / n
-        variance = np.maximum(sums[:, 2] / n - pace**2, 0.0)
-        shared = sums[:, 3 + columns :] / n[:, None] - mean * pace[:, None]
-        penalty = strength * self.pace_spread**2
+        mean, ratio = sums[:, 3 : 3 + columns] / n[:, None], sums[:, 1] / n
+        variance = np.maximum(sums[:, 2] / n - ratio**2, 0.0)
+        shared = sums[:, 3 + columns :] / n[:, None] - mean * ratio[:, None]
+        penalty = strength * self.ratio_spread**2
         slopes = (n[:, None] * shared + penalty * prior) / (n * variance + penalty)[:, None]
-        return mean - slopes * pace[:, None], slopes, sums[:, 0]
+        return mean - slopes * ratio[:, None], slopes, sums[:, 0]
 
     def trust(self, usual: Floats, tick_lengths: Floats) -> tuple[float, float]:
         """Return trust and usual_change of ``Route``, from the usual observations (P, d)."""
@@ -266,28 +268,28 @@ class _Learner:
         ticks = np.append(np.diff(places.times), 0.0).clip(0.0, self.tuning.most_stay)
         changes = apart @ weights * tick_lengths[visited]
         measured = np.concatenate([[0.0], np.cumsum(changes * ticks)])
-        # Farther apart than a pace is measured over, so that no noise is in both.
+        # Farther apart than a speed ratio is measured over, so that no noise is in both.
         first = np.arange(max(len(visited) - 2 * PACE_PLACES, 0))
         last = first + 2 * PACE_PLACES
         chosen = (places.runs[first] == places.runs[last]) & self.kept[first] & self.kept[last]
         chosen &= (
-            np.maximum(np.abs(self.paces[first]), np.abs(self.paces[last])) < LARGEST_LOG_PACE
+            np.maximum(np.abs(self.ratios[first]), np.abs(self.ratios[last])) < LARGEST_LOG_RATIO
         )
         first, last = first[chosen], last[chosen]
-        design = np.column_stack([measured[last] - measured[first], -self.paces[first]])
+        design = np.column_stack([measured[last] - measured[first], -self.ratios[first]])
         normal = design.T @ design + 1e-9 * np.eye(2)
-        trust = np.linalg.solve(normal, design.T @ (self.paces[last] - self.paces[first]))[0]
+        trust = np.linalg.solve(normal, design.T @ (self.ratios[last] - self.ratios[first]))[0]
         largest = float(np.quantile(np.abs(changes[self.kept]), self.tuning.usual_changes))
         return min(max(float(trust), 0.0), 1.0), largest
 
     def fastest(self) -> Floats:
         """
-        Return the largest paces of its own (P,), see ``Route``: hardly any visit was faster.
+        Return the largest speed ratios of free motion (P,): hardly any visit was faster.
 
         Around stops, where all are slow, it is unknown how fast a vehicle is that does not stop.
         """
         places = self.passes.places
-        seen = float(np.exp(np.quantile(self.paces[self.kept], self.tuning.fastest_visits)))
+        seen = float(np.exp(np.quantile(self.ratios[self.kept], self.tuning.fastest_visits)))
         around = np.ones(2 * round(STANDS_S[-1] / self.passes.period_s) + 1)
         slowed: Bools = np.zeros(len(self.visited), dtype=np.bool_)
         for segment, still in enumerate(places.standing):
@@ -296,7 +298,7 @@ class _Learner:
             when = np.rint(places.times[here]).astype(np.int64)
             slowed[here] = near[when.clip(0, len(near) - 1)]
         stops = self.at_places((slowed & self.kept).astype(np.float64)) > 0.0
-        bound = min(max(seen, 1.0 + LIMITS.usual_paces * self.pace_spread), LIMITS.fastest)
+        bound = min(max(seen, 1.0 + LIMITS.usual_ratios * self.ratio_spread), LIMITS.fastest)
         return np.where(stops, LIMITS.fastest, bound)
 
     def beginnings(self) -> Floats:
@@ -342,7 +344,7 @@ class _Learner:
             level, slope, counts = self.regress(values, weights, none, tuning.slope_prior)
             prior = self._usual_slopes(level, slope, counts)
             level, slope, counts = self.regress(values, weights, prior, tuning.slope_prior)
-            rest = values - level[visited] - slope[visited] * self.paces[:, None]
+            rest = values - level[visited] - slope[visited] * self.ratios[:, None]
             scale = np.median(np.abs(rest[known]), axis=0) / 0.6745 + 1e-9
             apart = np.square(rest / scale).mean(axis=1)
             weights = base * (tuning.pass_tail + 1.0) / (tuning.pass_tail + apart)
@@ -432,7 +434,7 @@ class _Learner:
             if horizon:
                 prior = self._travel(level + positions, horizon) if horizon > 0 else level
                 level, drift, _ = self._regress_scaled(wanted, weights, prior)
-            rest = wanted - level[self.visited] - drift[self.visited] * self.paces[:, None]
+            rest = wanted - level[self.visited] - drift[self.visited] * self.ratios[:, None]
             rest = np.where(some, rest, 0.0)
             squares = np.square(rest).sum(axis=1)
             usual = np.median(squares[known > 0.0]) / 1.386 if some.any() else 1.0

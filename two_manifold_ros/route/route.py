@@ -10,12 +10,12 @@ from typing import NamedTuple, TYPE_CHECKING
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
-PLACED = ('on', 'on new', 'own pace', 'stands', 'off', 'off new')
+PLACED = ('on', 'on new', 'free motion', 'stands', 'off', 'off new')
 """
 Hypotheses with a place, the rows of a belief.
 
 The vehicle drives on the route, settled (the slow means of the observations are those of the road
-behind) or new there; drives on it at a pace of its own; stands on it; or drives off it on a road
+behind) or new there; drives on it in free motion; stands on it; or drives off it on a road
 made of the same pieces, settled or new.
 """
 
@@ -26,7 +26,7 @@ JUMPED = ('on new', 'off', 'off new')
 """Hypotheses that may begin at any place from one tick to the next (uniform restart)."""
 
 ROWS = len(PLACED)
-ON, ON_NEW, OWN_PACE, STANDS, OFF, OFF_NEW = range(ROWS)
+ON, ON_NEW, FREE, STANDS, OFF, OFF_NEW = range(ROWS)
 
 
 class Limits(NamedTuple):
@@ -45,12 +45,12 @@ class Limits(NamedTuple):
     farthest
         Squared whitened distance at which the likelihood is cut off.
     fastest
-        Largest pace.
+        Largest speed ratio.
     least_variance, least_step_variance
-        Of a pace, and of a move in places: both are divided by.
-    usual_paces
-        Standard deviations of the usual paces within which a place's features are linear in the
-        pace.
+        Of a speed ratio, and of a move in places: both are divided by.
+    usual_ratios
+        Standard deviations of the usual speed ratios within which a place's features are linear in
+        the speed ratio.
     farthest_off
         Residual of a channel, standard deviations, at which it is clipped before it enters the
         sensor offsets: braking lasts a second and is no offset. With 3 a vehicle that stands for a
@@ -72,7 +72,7 @@ class Limits(NamedTuple):
     fastest: float = 3.0
     least_variance: float = 1e-6
     least_step_variance: float = 1e-2
-    usual_paces: float = 3.0
+    usual_ratios: float = 3.0
     farthest_off: float = 1.0
     least_share: float = 1e-5
     largest_pull: float = 100.0
@@ -112,7 +112,7 @@ class Route:
     """
     The map of a route: P places, d channels, m slow means of d channels each, f = d + m features.
 
-    A *pace* is a speed ratio: the speed over the usual one of the place.
+    The *speed ratio* is the speed over the usual one of the place.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Route:
         Lower triangular, multiplied to the left of features. The last d whitened features are
         those of the observation given its slow means.
     means, slopes : (P, f)
-        Usual whitened features of a place, and what they gain per unit of log-pace.
+        Usual whitened features of a place, and what they gain per unit of log-ratio.
     new_whitening : (d, d), new_means, new_slopes : (P, d)
         The same of the observation alone, whatever its slow means.
     new_level
@@ -137,20 +137,21 @@ class Route:
     moves : (J, M + 1), moves_a_row
         Probabilities to move by 0 to M places in a tick, the mean growing from row to row; and
         how many rows belong to one place more.
-    pace_spread, pace_kept, pace_noise
-        Standard deviation of the usual paces; what a tick leaves of a pace's difference from one;
-        and the variance that a pace of its own gains in a tick.
+    ratio_spread, ratio_kept, ratio_noise
+        Standard deviation of the usual speed ratios; what a tick leaves of a speed ratio's
+        difference from one; and the variance that free motion gains in a tick.
     trust, usual_change
-        Share of the change of a pace in a tick, computed from the acceleration, that positions
-        bear out; and the largest change to which it applies: what is beyond counts in full.
+        Share of the change of a speed ratio in a tick, computed from the acceleration, that
+        positions bear out; and the largest change to which it applies: what is beyond counts in
+        full.
     fastest : (P,)
-        Largest pace of its own.
+        Largest speed ratio in free motion.
     halts, mistakable
-        Probability per tick that a vehicle at a pace of its own which looks like standing does
+        Probability per tick that a vehicle in free motion which looks like standing does
         stand; and the log-likelihood ratio of standing over driving that a hundredth of the
         driving of the training exceeds, which is thus no sign of standing.
     rates, tick_lengths, pulls : (P,)
-        Places per tick at the usual pace; length of a tick over the usual speed, s^2/m, negative
+        Places per tick at the usual speed; length of a tick over the usual speed, s^2/m, negative
         where the vehicle drives in reverse; and the usual forward acceleration, m/s^2.
     forward : (d,), forward_offset
         Forward acceleration, linear in the observation, m/s^2.
@@ -165,14 +166,14 @@ class Route:
     rest_means, other_means
         Densities of the slow means, standing and on any road.
     slow
-        Density of an observation at a low pace on any road.
+        Density of an observation at a low speed on any road.
     exchanges : (7, 7), jumps : (7, 3)
         Probabilities per tick to switch between ``HYPOTHESES`` at the same place, and to each of
-        ``JUMPED`` at any place; each row of both sums to one. Those from a pace of its own to
-        the usual pace and to a standstill hold for a vehicle at just that pace.
+        ``JUMPED`` at any place; each row of both sums to one. Those from free motion to
+        the usual speed and to a standstill hold for a vehicle at just that speed ratio.
     targets, drifts : (P, H + 1, 2)
         Positions at the horizons and the velocity, metres and m/s, and what they gain per unit of
-        log-pace.
+        log-ratio.
     covariances : (P, H + 1, 2, 2)
         Of the visits around them.
     factors : (H + 1,)
@@ -205,9 +206,9 @@ class Route:
     shares_of: Floats
     moves: Floats
     moves_a_row: float
-    pace_spread: float
-    pace_kept: float
-    pace_noise: float
+    ratio_spread: float
+    ratio_kept: float
+    ratio_noise: float
     trust: float
     usual_change: float
     fastest: Floats

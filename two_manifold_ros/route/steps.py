@@ -4,9 +4,9 @@
 Predict and measurement update of the belief on a route, compiled.
 
 At each place there are the rows of ``PLACED``: a probability each, and mean and variance of the
-pace given that row and place. So the pace is a Kalman filter in each cell of a grid filter over
-places, and cells that meet are merged by their moments. Nothing is allocated: all functions fill
-arrays of the belief.
+speed ratio given that row and place. So the speed ratio is a Kalman filter in each cell of a grid
+filter over places, and cells that meet are merged by their moments. Nothing is allocated: all
+functions fill arrays of the belief.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import math
 from typing import TypeAlias
 
 from two_manifold_ros.compilation import subroutine
-from two_manifold_ros.route.route import LIMITS, OFF, OFF_NEW, ON, ON_NEW, OWN_PACE, ROWS, STANDS
+from two_manifold_ros.route.route import FREE, LIMITS, OFF, OFF_NEW, ON, ON_NEW, ROWS, STANDS
 from two_manifold_ros.typing import Bools, Floats, Indices
 
 Cells: TypeAlias = tuple[Floats, Floats, Floats]
-"""Probability, and mean and variance of the pace, of each row at each place: (P, 6) each."""
+"""Probability, mean and variance of the speed ratio, of each row at each place: (P, 6) each."""
 
 Found: TypeAlias = tuple[Indices, Bools, Indices]
 """
@@ -37,8 +37,8 @@ and fastest.
 
 Dynamics: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 """
-Of a ``Route``: moves_a_row, pace_kept, the variance that a usual pace gains in a tick, pace_noise,
-trust and usual_change; then the forward acceleration now and at rest, m/s^2.
+Of a ``Route``: moves_a_row, ratio_kept, the variance that a usual speed gains in a tick,
+ratio_noise, trust and usual_change; then the forward acceleration now and at rest, m/s^2.
 """
 
 Changes: TypeAlias = tuple[Floats, Floats, Floats]
@@ -58,22 +58,22 @@ the noise to the power with which it enters: (P,) each; and the new means transp
 Likelihood: TypeAlias = tuple[float, float, float, float, float, float, float]
 """
 Degrees of freedom; number of features that count for a settled vehicle; log-likelihood added for a
-new one; sharpness; pace_spread; tempered log-likelihoods of standing, and of doing anything.
+new one; sharpness; ratio_spread; tempered log-likelihoods of standing, and of doing anything.
 """
 
 
 @subroutine
-def _next_pace(
-    h: int, pace: float, variance: float, change: float, fastest: float, dynamics: Dynamics
+def _next_ratio(
+    h: int, ratio: float, variance: float, change: float, fastest: float, dynamics: Dynamics
 ) -> tuple[float, float]:
-    """Return mean and variance of a pace after a tick in which the acceleration changes it."""
+    """Return mean and variance of a speed ratio after a tick, changed by the acceleration."""
     _, kept, gained, own_gained, trust, usual_change, _, _ = dynamics
-    if h == OWN_PACE:
-        after = min(pace + change, fastest)
+    if h == FREE:
+        after = min(ratio + change, fastest)
         variance += own_gained
     else:
         beyond = change - min(max(change, -usual_change), usual_change)
-        after = 1.0 + kept * (pace - 1.0) + trust * (change - beyond) + beyond
+        after = 1.0 + kept * (ratio - 1.0) + trust * (change - beyond) + beyond
         variance = kept * kept * variance + gained
     return min(max(after, 0.0), LIMITS.fastest), variance
 
@@ -84,12 +84,12 @@ def move(
     moved: Floats, count: int,
 ) -> int:  # fmt: skip
     """
-    Predict: move every probability along the map, each at its pace.
+    Predict: move every probability along the map, each at its speed ratio.
 
     Fills ``moved`` (P, 6, 3) at the places that are reached: probabilities, and weighted by them
-    the sums of the paces and of their squares. Returns how many places are reached.
+    the sums of the speed ratios and of their squares. Returns how many places are reached.
     """
-    chances, paces, spreads = cells
+    chances, ratios, spreads = cells
     active, reached, order = found
     begins, targets, steps, shares, moves, variances, rates, pulls, fastest = ways
     each, forward, resting = dynamics[0], dynamics[6], dynamics[7]
@@ -110,13 +110,13 @@ def move(
             if h == STANDS:
                 moved[i, h, 0] += chance
                 continue
-            pace = paces[i, h]
+            ratio = ratios[i, h]
             # Along a slope, or with a bias, the usual acceleration is as wrong as this one.
-            pull = forward - pace * pace * pulls[i] - max(1.0 - pace * pace, 0.0) * resting
-            after, variance = _next_pace(
-                h, pace, spreads[i, h], pull * tick_lengths[i], fastest[i], dynamics
+            pull = forward - ratio * ratio * pulls[i] - max(1.0 - ratio * ratio, 0.0) * resting
+            after, variance = _next_ratio(
+                h, ratio, spreads[i, h], pull * tick_lengths[i], fastest[i], dynamics
             )
-            mean = 0.5 * rates[i] * (pace + after)
+            mean = 0.5 * rates[i] * (ratio + after)
             row = min(mean * each, last - 1e-9)
             low = int(row)
             high = row - low
@@ -156,7 +156,7 @@ def _restart(
             jumped[t] += sums[h] * jumps[h, t] * (moving if h == ROWS else 1.0) / len(moved)
     elsewhere *= 1.0 - moving * (1.0 - exchanges[ROWS, ROWS])
     for h in range(ROWS):
-        elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h == OWN_PACE else 1.0)
+        elsewhere += sums[h] * exchanges[h, ROWS] * (moving if h == FREE else 1.0)
     return elsewhere
 
 
@@ -170,38 +170,38 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
     Fills the cells at the places reached, from what `move` ``moved`` there, and ``jumped`` (3,)
     with what restarts as each of ``JUMPED`` at each place; places that are not reached are left
-    to `weigh`. ``sums`` (7,) is room, ``spread`` the pace_spread of the route.
+    to `weigh`. ``sums`` (7,) is room, ``spread`` the ratio_spread of the route.
 
     Parameters
     ----------
     halts, moving
-        Probability that a vehicle at a pace of its own stands, whatever that pace, because it
+        Probability that a vehicle in free motion stands, whatever that speed ratio, because it
         looks so; and that the vehicle moves: a standing one leaves no road.
     elsewhere
         Probability of being at no place.
 
     """
-    chances, paces, spreads = cells
+    chances, ratios, spreads = cells
     exchanges, jumps, stops = changes
     elsewhere = _restart(moved, order, exchanges, jumps, sums, jumped, moving, elsewhere, count)
     usual = 1.0 + spread * spread
     for a in range(count):
         i = order[a]
         for h in range(ROWS):
-            chances[i, h] = paces[i, h] = spreads[i, h] = 0.0
+            chances[i, h] = ratios[i, h] = spreads[i, h] = 0.0
         for t, come in ((ON_NEW, jumped[0]), (OFF, jumped[1]), (OFF_NEW, jumped[2])):
-            chances[i, t] = paces[i, t] = come
+            chances[i, t] = ratios[i, t] = come
             spreads[i, t] = come * usual
         for h in range(ROWS):
             if not moved[i, h, 0] > 0.0:
                 continue
             chance = moved[i, h, 0]
-            pace, variance = 0.0, 0.0
+            ratio, variance = 0.0, 0.0
             if h != STANDS:
-                pace = max(moved[i, h, 1] / chance, 0.0)
-                variance = max(moved[i, h, 2] / chance - pace * pace, LIMITS.least_variance)
+                ratio = max(moved[i, h, 1] / chance, 0.0)
+                variance = max(moved[i, h, 2] / chance - ratio * ratio, LIMITS.least_variance)
             left = exchanges[h, h]
-            if h == OWN_PACE:
+            if h == FREE:
                 left += exchanges[h, ROWS] * (1.0 - moving)
             elif h in (ON, ON_NEW):
                 chances[i, STANDS] += chance * stops[0, i]
@@ -209,15 +209,15 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
             elif h == STANDS:
                 goes = chance * stops[1, i]
                 chances[i, ON_NEW] += goes
-                paces[i, ON_NEW] += goes
+                ratios[i, ON_NEW] += goes
                 spreads[i, ON_NEW] += goes * usual
                 left -= stops[1, i]
             for t in range(ROWS):
                 part = exchanges[h, t]
                 if t == h or not part > 0.0:
                     continue
-                if h == OWN_PACE and t in (ON_NEW, STANDS):
-                    apart = pace if t == STANDS else max(abs(pace - 1.0) - 2.0 * spread, 0.0)
+                if h == FREE and t in (ON_NEW, STANDS):
+                    apart = ratio if t == STANDS else max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
                     if t == STANDS:
@@ -229,15 +229,15 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                 if h == STANDS:
                     spreads[i, t] += chance * part * spread * spread
                 elif t != STANDS:
-                    paces[i, t] += chance * part * pace
-                    spreads[i, t] += chance * part * (pace * pace + variance)
+                    ratios[i, t] += chance * part * ratio
+                    spreads[i, t] += chance * part * (ratio * ratio + variance)
             chances[i, h] += chance * left
-            paces[i, h] += chance * left * pace
-            spreads[i, h] += chance * left * (pace * pace + variance)
+            ratios[i, h] += chance * left * ratio
+            spreads[i, h] += chance * left * (ratio * ratio + variance)
         for h in range(ROWS):
             if chances[i, h] > 0.0:
-                paces[i, h] /= chances[i, h]
-                own = spreads[i, h] / chances[i, h] - paces[i, h] * paces[i, h]
+                ratios[i, h] /= chances[i, h]
+                own = spreads[i, h] / chances[i, h] - ratios[i, h] * ratios[i, h]
                 spreads[i, h] = max(own, LIMITS.least_variance)
     return float(elsewhere)
 
@@ -248,26 +248,26 @@ def measure(
     likelihood: Likelihood, logs: Floats, count: int,
 ) -> float:  # fmt: skip
     """
-    Fill tempered log-likelihoods (P, 6) at the places reached, and update the paces there.
+    Fill tempered log-likelihoods (P, 6) at the places reached, and update the speed ratios there.
 
-    Student-t densities of the whitened difference to what is usual at the place and pace: of the
-    observation given its slow means and, weighing less, of these (``whitened``, (f,)), where the
-    vehicle is settled; and of the observation alone (``newest``, (d,)) where it is new. The pace
-    is marginalised, and updated as by a Kalman filter whose noise is that of a Student-t density
-    at this distance. What a likelihood loses because the pace is unknown is taken from the
-    probability at once: a root costs less than a logarithm.
+    Student-t densities of the whitened difference to what is usual at the place and speed ratio:
+    of the observation given its slow means and, weighing less, of these (``whitened``, (f,)),
+    where the vehicle is settled; and of the observation alone (``newest``, (d,)) where it is new.
+    The speed ratio is marginalised, and updated as by a Kalman filter whose noise is that of a
+    Student-t density at this distance. What a likelihood loses because the speed ratio is unknown
+    is taken from the probability at once: a root costs less than a logarithm.
 
     ``logs`` are in the order of ``order``. Returns the largest of the whole log-likelihoods.
     """
-    chances, paces, spreads = cells
+    chances, ratios, spreads = cells
     means, slopes, squares, new_means, new_slopes, new_squares, noise, levels, _, _ = looks
     tail, freedom, offset, sharpness, spread, stands, anything = likelihood
     channels, features = len(newest), len(whitened)
-    bound = LIMITS.usual_paces * spread
+    bound = LIMITS.usual_ratios * spread
     largest = max(stands, anything)
     for a in range(count):
         i = order[a]
-        logs[a, OWN_PACE], logs[a, STANDS] = anything, stands
+        logs[a, FREE], logs[a, STANDS] = anything, stands
         scale = tail * noise[i]
         inverse_scale = 1.0 / scale
         for new in range(2):
@@ -288,7 +288,7 @@ def measure(
                 steepness, degrees, level = squares[i], freedom, 0.0
             for side in (ON, OFF):
                 h = side + new
-                apart, variance = paces[i, h] - 1.0, spreads[i, h]
+                apart, variance = ratios[i, h] - 1.0, spreads[i, h]
                 inside = abs(apart) <= bound
                 apart = min(max(apart, -bound), bound)
                 distance = square + apart * (apart * steepness - 2.0 * product)
@@ -305,8 +305,8 @@ def measure(
                 if logs[a, h] > largest:
                     largest = max(largest, logs[a, h] - 0.5 * math.log(shrunk))
                 if inside and distance < LIMITS.farthest:
-                    moved = paces[i, h] + left * weight * rest
-                    paces[i, h] = min(max(moved, 0.0), LIMITS.fastest)
+                    moved = ratios[i, h] + left * weight * rest
+                    ratios[i, h] = min(max(moved, 0.0), LIMITS.fastest)
                     spreads[i, h] = left
     return float(largest)
 
@@ -317,7 +317,7 @@ def _weigh_unreached(
     jumped: Floats, distances: Floats, highest: float, shift: float, evidence: float,
 ) -> float:  # fmt: skip
     """Add what restarts at places not reached, if not too faint; return the evidence."""
-    chances, paces, spreads = cells
+    chances, ratios, spreads = cells
     noise, heights, columns = looks[6], looks[8], looks[9]
     tail, _, offset, sharpness, spread, _, _ = likelihood
     channels, places = len(newest), len(chances)
@@ -338,7 +338,7 @@ def _weigh_unreached(
         restarted = math.exp(sharpness * offset - shift) * (heights[i] / scaled) ** power
         for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
             chances[i, t] = come * restarted
-            paces[i, t] = 1.0
+            ratios[i, t] = 1.0
             spreads[i, t] = spread * spread
             evidence += chances[i, t]
         reached[i] = True

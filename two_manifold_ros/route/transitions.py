@@ -48,20 +48,20 @@ class Durations:
         is: two minutes. With 1,000 for the latter other roads pass for the route half as often,
         and a vehicle that is back is recognised a second later.
     own, own_lasts, elsewhere_lasts
-        Until a vehicle takes a pace of its own (brakes, stops, slides, is pushed); until one that
+        Until a vehicle takes free motion (brakes, stops, slides, is pushed); until one that
         has is off the route; and that one is off on no known road. With 20 for the second a pit
         lane passes for the route: the slot car's on 94 % of its ticks, the figure of eight's on
         76 %.
     gather
-        Until a vehicle whose pace is the usual one drives as usual. With half and twice the stop
-        of ipz19 errs by .36 and .57 m (.42), the start of ridge_car by 25 and 16 m (18), others
-        by up to 12 % more.
+        Until a vehicle whose speed ratio is the usual one drives as usual. With half and twice the
+        stop of ipz19 errs by .36 and .57 m (.42), the start of ridge_car by 25 and 16 m (18),
+        others by up to 12 % more.
     halt
         Of looking like standing until a vehicle is taken for standing, whatever its acceleration
         integrates to: an accelerometer is far off after a long way to a stop. Without it the stop
         at the end of f1tenth_ipz19 is missed (2.9 m instead of .43).
     pull_away
-        Probability per *tick* that a standing vehicle may be moving, and one of pace zero
+        Probability per *tick* that a standing vehicle may be moving, and one of speed ratio zero
         standing: what it did meanwhile is known from the accelerometer only if it was believed to
         move from the first tick on. With .1 and .5 the stop of ipz19 errs by .50 and .37 m (.42),
         the simulated kart at 25 Hz by 3.8 and 7.8 m (3.5), others by up to 15 % more or less.
@@ -217,13 +217,13 @@ def exchanges_for(
     here = {
         ('on', 'off'): 0.5 * leave,
         ('on', 'elsewhere'): 0.5 * leave,
-        ('on', 'own pace'): own,
+        ('on', 'free motion'): own,
         ('on new', 'on'): settle,
-        ('on new', 'own pace'): own,
-        ('own pace', 'on new'): once(mean.gather),
-        ('own pace', 'stands'): mean.pull_away,
-        ('own pace', 'elsewhere'): once(mean.own_lasts),
-        ('stands', 'own pace'): mean.pull_away,
+        ('on new', 'free motion'): own,
+        ('free motion', 'on new'): once(mean.gather),
+        ('free motion', 'stands'): mean.pull_away,
+        ('free motion', 'elsewhere'): once(mean.own_lasts),
+        ('stands', 'free motion'): mean.pull_away,
         ('off', 'on'): enter,
         ('off', 'elsewhere'): lasts,
         ('off new', 'on new'): enter,
@@ -232,7 +232,7 @@ def exchanges_for(
     }
     anywhere = {
         ('on', 'on new'): carried,
-        ('own pace', 'on new'): carried,
+        ('free motion', 'on new'): carried,
         ('off', 'off'): 0.5 * piece,
         ('off', 'off new'): 0.5 * piece,
         ('off new', 'off'): 0.5 * piece,
@@ -259,7 +259,7 @@ def usual_speeds(
     ``stays`` (P,) are ticks that a vehicle usually takes from a place to the next, ``after`` (P,)
     the places that most drives went on to, see `main_ways`.
     """
-    # Where vehicles stop the speed would be zero, and any pace infinite.
+    # Where vehicles stop the speed would be zero, and any speed ratio infinite.
     slowest, fewest, most = 0.1, 0.1, 3.5
     rates = np.clip(1.0 / stays, fewest, most)
     metres = np.linalg.norm(places.positions[after] - places.positions, axis=1)

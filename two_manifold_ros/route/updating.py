@@ -14,7 +14,7 @@ import math
 from typing import TypeAlias
 
 from two_manifold_ros.compilation import compiled, shared, subroutine
-from two_manifold_ros.route.route import LIMITS, OFF, ON, OWN_PACE, STANDS
+from two_manifold_ros.route.route import FREE, LIMITS, OFF, ON, STANDS
 from two_manifold_ros.route.steps import (
     Cells,
     Changes,
@@ -58,8 +58,8 @@ Known: TypeAlias = tuple[Placeless, Ways, Changes, Looks, Floats, Floats]
 """
 Arrays of a route, the last of them numbers (15,) and states (P, k).
 
-The numbers: moves_a_row, pace_spread, pace_kept, variance that a usual pace gains in a tick,
-pace_noise, trust, usual_change, forward_offset, persistence, new_level, halts, mistakable, tail,
+The numbers: moves_a_row, ratio_spread, ratio_kept, variance that a usual speed gains in a tick,
+ratio_noise, trust, usual_change, forward_offset, persistence, new_level, halts, mistakable, tail,
 number of features that count, sharpness.
 """
 
@@ -121,16 +121,17 @@ def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) 
 
 @compiled
 def follow_offsets(
-    observation: Floats, chances: Floats, paces: Floats, active: Indices, usual: Floats,
+    observation: Floats, chances: Floats, ratios: Floats, active: Indices, usual: Floats,
     slopes: Floats, numbers: Floats, shifts: Floats, expected: Floats, offsets: Floats,
     applied: Floats,
 ) -> None:  # fmt: skip
     """
     Update ``offsets`` (d,) with an observation of a settled vehicle, as it came.
 
-    ``usual`` and ``slopes`` (P, d) are usual observations and what they gain per unit of pace;
-    ``numbers`` the share of a new residual in the mean, and the largest difference of a pace from
-    one. ``applied`` (d,) is filled with what to subtract from the next observation.
+    ``usual`` and ``slopes`` (P, d) are usual observations and what they gain per unit of speed
+    ratio; ``numbers`` the share of a new residual in the mean, and the largest difference of a
+    speed ratio from one. ``applied`` (d,) is filled with what to subtract from the next
+    observation.
     """
     gain, bound = numbers
     expected[:] = 0.0
@@ -140,9 +141,9 @@ def follow_offsets(
         standing += chances[i, STANDS]
         if chance > LIMITS.nothing:
             total += chance
-            pace = min(max(paces[i, ON] - 1.0, -bound), bound)
+            ratio = min(max(ratios[i, ON] - 1.0, -bound), bound)
             for k in range(len(expected)):
-                expected[k] += chance * (usual[i, k] + pace * slopes[i, k])
+                expected[k] += chance * (usual[i, k] + ratio * slopes[i, k])
     for k in range(len(expected)):
         # Off the route offsets fade as slowly as they were learned; standing keeps them.
         change = -max(1.0 - total - standing, 0.0) * offsets[k]
@@ -180,13 +181,13 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
     """
     Fill means (H + 1, 2) and covariances of positions ahead, and of the velocity, under a belief.
 
-    Positions ahead are those of a usual pace; ``spread``, ``targets``, ``drifts`` and
+    Positions ahead are those of a usual speed; ``spread``, ``targets``, ``drifts`` and
     ``covariances`` are those of a ``Route``, all of whose places count alike where nothing is left
     of it. No variance is below the ``least`` (H + 1,).
     """
-    chances, paces, spreads = cells
+    chances, ratios, spreads = cells
     count = targets.shape[1]
-    bound = LIMITS.usual_paces * spread
+    bound = LIMITS.usual_ratios * spread
     means[:] = 0.0
     sums[:] = 0.0
     largest, total = 0.0, 0.0
@@ -196,28 +197,28 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
             weight += chances[i, h]
         largest = max(largest, weight)
     for i in active:
-        weight, pace, square, speed, speeds = 0.0, 0.0, 0.0, 0.0, 0.0
+        weight, ratio, square, speed, speeds = 0.0, 0.0, 0.0, 0.0, 0.0
         for h in range(OFF):
             weight += chances[i, h]
         if weight < LIMITS.least_share * largest or not weight > 0.0:
             continue
         for h in range(OFF):
-            here = 0.0 if h == STANDS else min(max(paces[i, h] - 1.0, -bound), bound)
+            here = 0.0 if h == STANDS else min(max(ratios[i, h] - 1.0, -bound), bound)
             own = 0.0 if h == STANDS else min(spreads[i, h], bound * bound)
-            pace += chances[i, h] * here
+            ratio += chances[i, h] * here
             square += chances[i, h] * (here * here + own)
-            # A vehicle at a pace of its own, or standing, is as fast as that.
-            share = paces[i, h] if h in (OWN_PACE, STANDS) else 1.0
+            # A vehicle in free motion, or standing, is as fast as that.
+            share = ratios[i, h] if h in (FREE, STANDS) else 1.0
             speed += chances[i, h] * share
             speeds += chances[i, h] * share * share
-        pace /= weight
+        ratio /= weight
         speed /= weight
-        within = max(square / weight - pace * pace, 0.0)
+        within = max(square / weight - ratio * ratio, 0.0)
         speeds = max(speeds / weight - speed * speed, 0.0)
         total += weight
         for c in range(count):
             dx, dy = drifts[i, c, 0], drifts[i, c, 1]
-            x, y = targets[i, c, 0] + pace * dx, targets[i, c, 1] + pace * dy
+            x, y = targets[i, c, 0] + ratio * dx, targets[i, c, 1] + ratio * dy
             a, b, d = covariances[i, c, 0, 0], covariances[i, c, 0, 1], covariances[i, c, 1, 1]
             if c == count - 1:
                 a, b, d = a + speeds * x * x, b + speeds * x * y, d + speeds * y * y
@@ -272,7 +273,7 @@ def log_placeless(
     -------
     stands, anything
         Tempered: of a vehicle that stands; and of one that does anything, the largest of standing,
-        a low pace and any road, at a start their mean.
+        a low speed and any road, at a start their mean.
     lasting
         Of the slow means on any road, times the persistence.
     moves_by
@@ -282,14 +283,14 @@ def log_placeless(
     given, of_means, begins = placeless
     take_densities(given, observation, means)
     take_densities(of_means, means, means[:0])
-    rest_alone, rest, other_road, slow_pace = given[6]
+    rest_alone, rest, other_road, slow = given[6]
     rest_means, other_means = of_means[6]
     lasting = persistence * other_means
     stands = rest_alone + lasting
     # The first observation has no slow means: they begin with it.
     if not first:
         stands = max(stands, rest + persistence * rest_means)
-    moves = max(slow_pace, other_road) + lasting
+    moves = max(slow, other_road) + lasting
     moves_by = moves - stands
     stands, moves = sharpness * stands, sharpness * moves
     anything = max(stands, moves)
@@ -315,7 +316,7 @@ def step(
     first
         Whether the observation is the first of a drive.
     tick_lengths : (P,)
-        Zeros where nothing measures how paces change.
+        Zeros where nothing measures how speed ratios change.
     count, elsewhere
         Number of active places, and the probability of being at none.
 

@@ -35,9 +35,9 @@ SETTLED = 2.0
 
 PACE_PLACES = 8
 """
-Places before and behind over which the pace of a visit is measured: four ticks each way.
+Places before and behind over which the speed ratio of a visit is measured: four ticks each way.
 
-With half of them the noise of positions passes for pace: ipz20 errs by a tenth more.
+With half of them the noise of positions passes for speed ratio: ipz20 errs by a tenth more.
 """
 
 
@@ -84,8 +84,8 @@ class Passes:
         Of the route.
     features : (V, f), settled : (V,) bool
         Of the visits, and whether their slow means had settled.
-    log_paces : (V,)
-        Logarithm of the pace, the speed over the usual one of the place.
+    log_ratios : (V,)
+        Logarithm of the speed ratio, the speed over the usual one of the place.
     stays : (P,)
         Ticks that a vehicle usually takes from a place to the next.
     targets : (V, H + 1, 2)
@@ -109,7 +109,7 @@ class Passes:
     places: Places
     features: Floats
     settled: Bools
-    log_paces: Floats
+    log_ratios: Floats
     stays: Floats
     targets: Floats
     rest: Floats
@@ -170,13 +170,13 @@ def lay_out(
         each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)
     ]
     halts, starts = _halts(places, tracks, period_s)
-    log_paces, stays = _paces(places, halts)
+    log_ratios, stays = _ratios(places, halts)
     forward, gears = _forward_and_gears(places, observations, tracks, period_s)
     return Passes(
         places,
         features,
         times > warm,
-        log_paces,
+        log_ratios,
         stays,
         led,
         np.concatenate(rest),
@@ -373,9 +373,9 @@ def _well_inside(stands: Bools, period_s: float) -> Bools:
     return still
 
 
-def _paces(places: Places, stood: Floats) -> tuple[Floats, Floats]:
+def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:
     """
-    Return log-paces of the visits (V,), and the usual stays at the places (P,), ticks.
+    Return log-ratios of the visits (V,), and the usual stays at the places (P,), ticks.
 
     They are of driving: the ticks it ``stood`` (V,) after a visit on its way do not count.
     """

@@ -350,7 +350,7 @@ class RoomWalk:
         self._rough, smooth = self._random.standard_normal((2, len(self.wander)))
         self._smooth = smooth / math.sqrt(2.0)
         self._angle = self._random.uniform(0.0, 2 * math.pi)
-        self._pace = self._goal = 1.0
+        self._ratio = self._goal = 1.0
         # Long enough for the first circuit to close before the first turn.
         self._left = self.circuits_one_way[1] * 2 * math.pi
 
@@ -360,8 +360,8 @@ class RoomWalk:
         if self._left <= 0.0:
             self._goal = -self._goal
             self._left = self._random.uniform(*self.circuits_one_way) * 2 * math.pi
-        self._pace = min(max(self._goal, self._pace - self._turn), self._pace + self._turn)
-        moved = self._pace * (1.0 + wander['speed']) * self._stride
+        self._ratio = min(max(self._goal, self._ratio - self._turn), self._ratio + self._turn)
+        moved = self._ratio * (1.0 + wander['speed']) * self._stride
         self._angle = (self._angle + moved) % (2 * math.pi)
         self._left -= abs(moved)
         radius = self.radius_m + wander['radius']
@@ -373,7 +373,7 @@ class RoomWalk:
             self.pitch + wander['pitch'],
             wander['roll'],
         )
-        return Step(self._angle, 1 if self._pace > 0.0 else -1, pose)
+        return Step(self._angle, 1 if self._ratio > 0.0 else -1, pose)
 
     def _wandered(self) -> Floats:
         """Return the next values of all wanders: noise that is smoothed twice."""

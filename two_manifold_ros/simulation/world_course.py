@@ -119,12 +119,12 @@ def ride(
     halts: Sequence[tuple[float, float]] = (),
 ) -> Ride:
     """
-    Drive along a way, with random pace, lifts and stops.
+    Drive along a way, with random speed, lifts and stops.
 
     ``grip`` scales all speeds, or those at each node, (M,); ``halts`` are further stops: laps
     since the start, and seconds.
     """
-    factor = _pace_factor(world, way, random) * grip
+    factor = _ratio_factor(world, way, random) * grip
     limits = _speed_limits(world, way, random) * factor
     stands = _stands(world, way, random)
     for phase, seconds in ((0.0, world.habits.starts_s), *halts):
@@ -266,19 +266,19 @@ def _away(world: World, lap: Floats, nodes: Floats, *, always: bool) -> Bools:
         return np.ones(len(nodes), dtype=np.bool_)
     distances = KDTree(lap[:, :2]).query(nodes[:, :2])[0]
     # Between two nodes of a lap the nearest is up to half a step away.
-    astray = np.hypot(world.habits.astray * world.line_m, _steps(lap).max())
+    outside_m = np.hypot(world.habits.off_route * world.line_m, _steps(lap).max())
     away = np.zeros(len(nodes), dtype=np.bool_)
-    outside = np.flatnonzero(distances > astray)
+    outside = np.flatnonzero(distances > outside_m)
     if len(outside):
         # Another loop may cross the route; that is no coming back.
         away[outside[0] : outside[-1] + 1] = True
     return away
 
 
-def _pace_factor(world: World, way: Way, random: np.random.Generator) -> Floats:
+def _ratio_factor(world: World, way: Way, random: np.random.Generator) -> Floats:
     """Return what the driver makes of the usual speed at each node."""
     habits, count = world.habits, len(way.phases)
-    share = world.pace / np.sqrt(2.0)
+    share = world.speed_spread / np.sqrt(2.0)
     slow = _wander(random, count, NODES) + _wander(random, count, NODES / 5.0)
     factor = (1.0 + share * slow).clip(habits.slowest, habits.fastest)
     for _ in range(random.poisson(world.lifts * count / NODES)):
@@ -295,7 +295,9 @@ def _speed_limits(world: World, way: Way, random: np.random.Generator) -> Floats
     habits = world.habits
     bend = np.linalg.norm(way.curve.curvature(way.distances)[:, :2], axis=1)
     bold = _wander(random, len(bend), NODES / habits.bend_knots)
-    bold = (1.0 + habits.bend_spread * world.pace * bold).clip(habits.slowest, habits.fastest)
+    bold = (1.0 + habits.bend_spread * world.speed_spread * bold).clip(
+        habits.slowest, habits.fastest
+    )
     limits = bold * np.sqrt(world.lateral / np.maximum(bend, 1e-9))
     limits = limits.clip(habits.creep * world.top_speed, world.top_speed)
     if way.lane.any():

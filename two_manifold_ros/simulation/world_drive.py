@@ -183,7 +183,7 @@ def drive(
     laps, seconds
         How long; one of the two. Laps are those on the route, whatever is driven besides.
     seed
-        Of this drive, from 0: its lines, its paces, its noise.
+        Of this drive, from 0: its lines, its speed ratios, its noise.
     course
         ``route`` for laps alone; ``pit_lane`` to leave the route once some laps in, drive a lane
         beside it slowly, stop there and come back; ``off_route`` to drive another loop for twice

@@ -60,7 +60,7 @@ class Habits:
     joined: float = 0.002  # share over which one leg of a drive goes over into the next
     line_knots: float = 12.0  # independent choices of the line in a lap: one for each bend or so
     bend_knots: float = 20.0  # and of the speed: one for its entry and one for its exit
-    bend_spread: float = 0.5  # spread of the speed in a bend, in spreads of the pace
+    bend_spread: float = 0.5  # spread of the speed in a bend, in spreads of the speed ratio
     slowest: float = 0.5  # bounds of what the factors of one moment make of the usual speed
     fastest: float = 1.3
     lift_share: Pair = (0.02, 0.06)  # over which a driver who lifts is slower: some seconds
@@ -72,7 +72,7 @@ class Habits:
     leaves_after: int = 3  # laps before the vehicle leaves the route, or half of the laps if fewer
     rounds_elsewhere: int = 2  # of the other loop, each as long as a lap
     reach: Pair = (0.45, 1.0)  # distances of its corners from its middle, over the farthest
-    astray: float = 4.0  # spreads of the line beyond which the vehicle has left the route
+    off_route: float = 4.0  # spreads of the line beyond which the vehicle has left the route
     starts_s: float = 3.0  # that it stands first, while the recorder is already running
     creep: float = 0.02  # share of the top speed below which only a stop limits the speed
     day_grip: float = 0.03  # spread of the speed between days: weather, tyres, who drives
@@ -90,7 +90,7 @@ class World:
     brake: float  # m/s^2
     ease_s: float  # how long driver and machine take to change the acceleration
     line_m: float  # spread of the line to the sides
-    pace: float  # spread of the speed at one place, no unit
+    speed_spread: float  # spread of the speed at one place, no unit
     lifts: float  # how often in a lap the driver is suddenly slower
     lane_m: float  # distance of a lane beside the route
     sway: tuple[float, float, float]  # roll and pitch of the body, and slip angle, rad per m/s^2
@@ -153,7 +153,7 @@ def _table_of_worlds() -> tuple[World, ...]:
             (1.1, 0.65, 0.25), (0.9, 1.3, 0.3), (-0.9, 1.3, 0.4), (-0.9, 0.3, 0.3),
             (-0.5, 0.0, 0.2)),
         top_speed=4.0, lateral=6.0, thrust=4.0, brake=4.0, ease_s=0.06,
-        line_m=0.002, pace=0.07, lifts=0.1, lane_m=0.1,
+        line_m=0.002, speed_spread=0.07, lifts=0.1, lane_m=0.1,
         sway=(1e-3, 1e-3, 0.01), vibration=(1.2, 0.12), wheel_m=0.06,
         rate_hz=100.0, imu=cheap, mounting_deg=(2.0, -4.0, 90.0), positions=camera,
     )
@@ -162,7 +162,7 @@ def _table_of_worlds() -> tuple[World, ...]:
             (0.0, 0.0, 0.9), (5.5, 0.0, 0.9), (6.0, 2.0, 0.7), (3.6, 2.6, 0.6), (4.2, 4.6, 0.8),
             (1.0, 5.0, 0.8), (1.3, 2.5, 0.7), (-0.5, 2.2, 0.7)),
         top_speed=5.0, lateral=7.0, thrust=4.0, brake=6.0, ease_s=0.1,
-        line_m=0.06, pace=0.08, lifts=0.1, lane_m=0.5,
+        line_m=0.06, speed_spread=0.08, lifts=0.1, lane_m=0.5,
         sway=(6e-3, 6e-3, 0.02), vibration=(3.2, 0.25), wheel_m=0.33,
         rate_hz=100.0, imu=fair, mounting_deg=(180.0, 3.0, 5.0), positions=mocap,
     )
@@ -170,7 +170,7 @@ def _table_of_worlds() -> tuple[World, ...]:
         rc_car, name='rc_car_25hz', corners=(
             (0.0, 0.0, 0.8), (4.0, 0.0, 0.7), (5.5, 1.8, 0.7), (8.5, 0.6, 0.8), (9.0, 4.0, 0.9),
             (5.8, 4.4, 0.6), (4.0, 2.9, 0.6), (2.8, 5.0, 0.7), (-0.6, 4.0, 0.8)),
-        line_m=0.1, pace=0.1, lane_m=0.8,
+        line_m=0.1, speed_spread=0.1, lane_m=0.8,
         rate_hz=25.0, imu=cheap, mounting_deg=(2.0, -3.0, 90.0), positions=camera,
         live=(True, True, False, False, False, True),
     )
@@ -180,7 +180,7 @@ def _table_of_worlds() -> tuple[World, ...]:
             (140.0, 110.0, 11.0), (212.0, 128.0, 11.0), (200.0, 183.0, 14.0), (94.0, 174.0, 9.0),
             (81.0, 94.0, 10.0), (42.0, 98.0, 9.0), (26.0, 170.0, 13.0), (-26.0, 162.0, 14.0)),
         top_speed=31.0, lateral=17.0, thrust=5.5, brake=9.0, ease_s=0.2,
-        line_m=0.5, pace=0.06, lifts=0.2, dwell_s=(3.0, 10.0), lane_m=7.0,
+        line_m=0.5, speed_spread=0.06, lifts=0.2, dwell_s=(3.0, 10.0), lane_m=7.0,
         sway=(1e-3, 1e-3, 8e-3), vibration=(12.0, 0.8), idle=0.15, wheel_m=0.87,
         rate_hz=100.0, imu=fair, mounting_deg=(3.0, -8.0, -90.0), positions=gps,
     )
@@ -193,12 +193,12 @@ def _table_of_worlds() -> tuple[World, ...]:
             (900.0, 190.0, 38.0), (610.0, 180.0, 45.0), (590.0, 500.0, 34.0), (295.0, 555.0, 65.0),
             (390.0, 295.0, 32.0), (-70.0, 270.0, 55.0)),
         top_speed=52.0, lateral=9.5, thrust=4.5, brake=9.0, ease_s=0.3,
-        line_m=0.8, pace=0.07, lifts=0.3, dwell_s=(5.0, 20.0), lane_m=14.0,
+        line_m=0.8, speed_spread=0.07, lifts=0.3, dwell_s=(5.0, 20.0), lane_m=14.0,
         sway=(6e-3, 4e-3, 4e-3), vibration=(2.0, 0.06), idle=0.1, wheel_m=2.0,
         rate_hz=50.0, imu=fair, mounting_deg=(1.0, 6.0, 0.0), positions=gps,
     )
     car_5hz = replace(
-        car, name='car_5hz', pace=0.08, vibration=(9.0, 0.1),
+        car, name='car_5hz', speed_spread=0.08, vibration=(9.0, 0.1),
         rate_hz=5.0, imu=railed, positions=slow_gps,
         live=(True, True, True, False, False, True),
     )
@@ -211,7 +211,7 @@ def _table_of_worlds() -> tuple[World, ...]:
             (-50.0, -32.0, 22.0)),
         stations=(0.02, 0.28, 0.62), dwell_s=(5.0, 30.0), blocked=0.2,
         top_speed=14.0, lateral=1.2, thrust=1.2, brake=1.3, ease_s=0.5,
-        line_m=0.02, pace=0.1, lifts=0.5, lane_m=4.0,
+        line_m=0.02, speed_spread=0.1, lifts=0.5, lane_m=4.0,
         sway=(6e-3, 2e-3, 0.0), vibration=(0.5, 0.01), idle=0.05, wheel_m=2.1,
         rate_hz=50.0, imu=good, mounting_deg=(0.0, 0.0, 180.0), positions=street_gps,
     )
@@ -222,7 +222,7 @@ def _table_of_worlds() -> tuple[World, ...]:
             (-3.0, 9.0, 1.0), (-3.0, 0.0, 1.0)),
         stations=(0.15, 0.45, 0.8), dwell_s=(3.0, 12.0), blocked=0.5,
         top_speed=1.8, lateral=0.8, thrust=0.6, brake=0.8, ease_s=0.25,
-        line_m=0.05, pace=0.05, lifts=0.5, lane_m=1.6,
+        line_m=0.05, speed_spread=0.05, lifts=0.5, lane_m=1.6,
         sway=(3e-3, 3e-3, 0.0), vibration=(0.6, 0.02), idle=0.05, wheel_m=0.6,
         rate_hz=50.0, imu=fair, mounting_deg=(0.0, 5.0, 45.0), positions=lidar,
     )
@@ -232,7 +232,7 @@ def _table_of_worlds() -> tuple[World, ...]:
             (-30.0, 14.0, 9.0), (-42.0, 2.0, 7.0)),
         blocked=0.1, dwell_s=(3.0, 8.0),
         top_speed=10.0, lateral=4.0, thrust=2.0, brake=3.0, ease_s=0.3,
-        line_m=0.35, pace=0.1, lifts=0.3, lane_m=4.0,
+        line_m=0.35, speed_spread=0.1, lifts=0.3, lane_m=4.0,
         sway=(5e-3, 4e-3, 4e-3), vibration=(1.8, 0.1), idle=0.1, wheel_m=1.2,
         rate_hz=50.0, imu=cheap, mounting_deg=(-4.0, 2.0, 30.0), positions=rtk,
     )

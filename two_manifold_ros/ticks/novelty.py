@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Novelty score of the newest windows, the ``familiarity`` of estimates: on the trained route or not.
+Novelty score of the newest windows, the ``novelty`` of estimates: on the trained route or not.
 
 The distance to the nearest training window alone says little: bends are alike on all routes, and
 the distance grows with the noise. The *contrast* of a window is the logarithm of its squared
@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-UNFAMILIAR = 2.0**0.75
+NOVEL = 2.0**0.75
 """
 Novelty score above which no estimate is believed: three quarters of the way to another route.
 
@@ -26,7 +26,7 @@ and other routes mostly do. Half of it would refuse the trained route, of which 
 twice of it would pass other routes, of which 2 is.
 """
 
-STRANGE = 2.0**0.5
+NOVEL_WARN = 2.0**0.5
 """Novelty score above which estimates are doubted: half of the way to another route."""
 
 SMALLEST_RATIO = 1e-4
@@ -34,7 +34,7 @@ SMALLEST_RATIO = 1e-4
 
 
 @dataclass(frozen=True)
-class FamiliarAnchors:
+class NoveltyAnchors:
     """
     What is typical for training, against which the newest windows are held.
 
@@ -72,7 +72,7 @@ def contrast(nearest: float, mean: float) -> float:
     return math.log(max(nearest / mean, SMALLEST_RATIO)) if mean > 0.0 else 0.0
 
 
-class Familiarity:
+class NoveltyScore:
     """
     Novelty along a stream: 1 is typical for the trained route, 2 for another one.
 
@@ -88,7 +88,7 @@ class Familiarity:
 
     """
 
-    def __init__(self, anchors: FamiliarAnchors, width: int, far: float = 10.0) -> None:
+    def __init__(self, anchors: NoveltyAnchors, width: int, far: float = 10.0) -> None:
         self._anchors = anchors
         self._most_still = anchors.still + width
         self._far = far
@@ -120,13 +120,13 @@ class Familiarity:
         above = (self._average(contrast(nearest, mean)) - anchors.own) / anchors.gap
         return max(
             math.pow(2.0, above),
-            UNFAMILIAR * nearest / (self._far * anchors.squared),
+            NOVEL * nearest / (self._far * anchors.squared),
             self.frozen(still),
         )
 
     def frozen(self, still: int) -> float:
         """Return the novelty of so many ticks in a row in which no channel changed."""
-        return UNFAMILIAR * still / self._most_still
+        return NOVEL * still / self._most_still
 
     def _average(self, newest: float) -> float:
         recent = self._recent

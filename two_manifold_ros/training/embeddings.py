@@ -32,7 +32,7 @@ from two_manifold_ros.manifold.diffusion_map import Transition
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import make_learner
-from two_manifold_ros.ticks.novelty import contrast, FamiliarAnchors
+from two_manifold_ros.ticks.novelty import contrast, NoveltyAnchors
 from two_manifold_ros.ticks.rest import longest_stuck
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, WindowSet
 from two_manifold_ros.tpsr.features import WithConstant
@@ -272,7 +272,7 @@ def _coordinates(features: WithConstant, windows: WindowSet, directions: Floats)
     return np.concatenate(parts)
 
 
-def familiar_anchors(windows: WindowSet, *, spliced: bool = False) -> FamiliarAnchors:
+def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnchors:
     """
     Return the novelty that is typical for unseen windows of the route, and of another route.
 
@@ -295,7 +295,7 @@ def familiar_anchors(windows: WindowSet, *, spliced: bool = False) -> FamiliarAn
         drawn = np.random.default_rng(0).permutation(count)
         mixed = np.concatenate([rows[:, :half], rows[drawn, half:]], axis=1)
         other = max(other, _nearest_and_contrast(windows, chosen, mixed)[1])
-    return FamiliarAnchors(squared, own, other, longest_stuck(windows.series))
+    return NoveltyAnchors(squared, own, other, longest_stuck(windows.series))
 
 
 def _nearest_and_contrast(windows: WindowSet, chosen: Ints, rows: Floats) -> tuple[float, float]:

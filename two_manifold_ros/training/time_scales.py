@@ -127,10 +127,10 @@ def _by_trial(recordings: Sequence[Recording], settings: TrainingSettings) -> Tr
     lap, and the manifold does not learn what laps have in common.
     """
     # A shorter window has to err a quarter less on the median of the quarters. At 5 % less, on a
-    # single block, the indoor car gets 3 s, and is told 79 % of the ticks instead of 96 %. With
-    # the mean over the quarters one bad quarter gives the slot car 3 s, at which it errs by .15 m
-    # instead of .05 m; where every quarter has to be better the AGV keeps 48 s, and 6.7 m instead
-    # of 1.1 m.
+    # single block, the indoor car gets 3 s, and 79 % of the ticks are published instead of 96 %.
+    # With the mean over the quarters one bad quarter gives the slot car 3 s, at which it errs by
+    # .15 m instead of .05 m; where every quarter has to be better the AGV keeps 48 s, and 6.7 m
+    # instead of 1.1 m.
     shorter = 4.0 / 3.0
     # Many ticks in a window, then few. The simulated cars indoors are followed clearly worse with
     # few, ridge_car is clearly better; twice as many take four times as long.

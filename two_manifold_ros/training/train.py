@@ -34,9 +34,9 @@ from two_manifold_ros.training.cross_validation import (
 from two_manifold_ros.training.dataset import build_dataset, driving_dataset
 from two_manifold_ros.training.embeddings import (
     embed,
-    familiar_anchors,
     impute_dataset,
     impute_positions,
+    novelty_anchors,
 )
 from two_manifold_ros.training.summary import (
     check_horizons,
@@ -148,11 +148,11 @@ def _train_spectral(
         candidate, validation = validate_left_out(embeddings, targets, truths, dataset, settings)
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     pasts = embeddings.training.pasts
-    familiarity = familiar_anchors(pasts, spliced=settings.readout != 'ridge')
-    familiarity = replace(familiarity, still=max(familiarity.still, dataset.still))
+    novelty = novelty_anchors(pasts, spliced=settings.readout != 'ridge')
+    novelty = replace(novelty, still=max(novelty.still, dataset.still))
     # Mean square differences, in standard deviations, below 1e-9 are rounding.
     numbers = dataset.window * int(np.count_nonzero(dataset.channels.live))
-    if not familiarity.squared > 1e-9 * numbers:
+    if not novelty.squared > 1e-9 * numbers:
         raise InputError(_TWICE)
     fitted = fit_filter(embeddings, targets, candidate, settings.readout)
     tables, readout = fitted.tables, fitted.readout
@@ -173,7 +173,7 @@ def _train_spectral(
         summary=summary,
         series=embeddings.series,
         starts=pasts.starts,
-        familiarity=familiarity,
+        novelty=novelty,
         tables=tables,
         operator=fitted.operator,
         readout=readout if isinstance(validation, str) else readout.scaled(validation.factors),
