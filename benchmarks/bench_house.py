@@ -3,11 +3,14 @@
 """
 The size of the package, and how many of its files a value passes through.
 
-Run `python benchmarks/bench_house.py`. A file counts if a Python function of it is called; what
-numba compiled is not seen. Counted in processes of their own, after everything was imported and
-called once: one sample that ends a tick, from the callback of `filter_node` to the published
-messages; a bag to the arrays that training reads; those arrays to a model; a model to a file and
-back.
+Run `./run bench house`. A file counts if a function of it is called, with the compiler off, which
+would hide files. Counted in processes of their own, after everything was imported and called once:
+one sample that ends a tick, from the callback of `filter_node` to the published messages; a bag to
+the arrays that training reads; those arrays to a model; a model to a file and back.
+
+A *setting* is a name that is given numbers other than 0 and 1: of a module, a class, a dataclass, an
+argument, or within a function. Of those, `LIMITS` are no choice: limits of physics, of a format or
+of arithmetic. What is left was searched for on data, or could have been: *free numbers*.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from functools import partial
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -27,29 +31,81 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent.parent
 PACKAGE = HERE / 'two_manifold_ros'
 MOST = {
-    'folders': 18, 'files': 180, 'lines': 34_000, 'module-level constants': 200,
-    'lines of tests': 28_000, 'sample': 12, 'bag': 6, 'training': 20, 'model file': 4,
+    'folders': 18, 'files': 180, 'files above 500 lines': 0, 'lines': 37_000,
+    'lines that filter_node needs': 20_000, 'tests, % of these lines': 90, 'free numbers': 200,
+    'sample': 14, 'bag': 7, 'training': 20, 'model file': 4,
 }  # fmt: skip
+OFFLINE = (
+    'adapting', 'cli', 'comparison', 'evaluation', 'experiments', 'inspection', 'simulation',
+    'training',
+)  # fmt: skip
+"""Folders that no robot needs to filter."""
+
+LIMITS = frozenset('BOUNDS CONSTANTS EARTH FASTMATH G0 LIMITS NS_PER_S RADIUS_M WGS84'.split())
+"""Names of settings, or of classes of them, that are limits of physics, formats or arithmetic."""
 
 
 def measure_size() -> dict[str, int]:
-    """Return the number of folders, files, lines and constants."""
+    """Return the number of folders, files, lines and free numbers."""
     files = sorted(PACKAGE.rglob('*.py'))
-    bodies = [ast.parse(file.read_text()).body for file in files]
-    assigned = [each for body in bodies for each in body if isinstance(each, ast.Assign)]
-    annotated = [each for body in bodies for each in body if isinstance(each, ast.AnnAssign)]
-    targets = [each.targets[0] for each in assigned] + [each.target for each in annotated]
+    lines = {file: len(file.read_text().splitlines()) for file in files}
+    whole = sum(lines.values())
+    offline = sum(n for file, n in lines.items() if file.relative_to(PACKAGE).parts[0] in OFFLINE)
+    tests = sum(len(file.read_text().splitlines()) for file in (HERE / 'test').rglob('*.py'))
     return {
         'folders': len({file.parent for file in files}) - 1,
         'files': len(files),
-        'lines': _lines(PACKAGE),
-        'module-level constants': sum(isinstance(t, ast.Name) and t.id.isupper() for t in targets),
-        'lines of tests': _lines(HERE / 'test'),
+        'files above 500 lines': sum(n > 500 for n in lines.values()),
+        'lines': whole,
+        'lines that filter_node needs': whole - offline,
+        'tests, % of these lines': round(100 * tests / whole),
+        'free numbers': sum(len(settings_of(file)) for file in files),
     }
 
 
-def _lines(folder: Path) -> int:
-    return sum(len(file.read_text().splitlines()) for file in folder.rglob('*.py'))
+def settings_of(file: Path) -> list[str]:
+    """Return the names that a file gives numbers other than 0 and 1, but for limits."""
+    found: list[str] = []
+
+    def add(names: tuple[str, ...], value: ast.expr | None) -> None:
+        if value is not None and _is_chosen(value) and not LIMITS & set(names):
+            found.append('.'.join(names))
+
+    def visit(body: list[ast.stmt], within: tuple[str, ...]) -> None:
+        for each in body:
+            if isinstance(each, ast.Assign):
+                for target in each.targets:
+                    add((*within, ast.unparse(target)), each.value)
+            elif isinstance(each, ast.AnnAssign):
+                add((*within, ast.unparse(each.target)), each.value)
+            elif isinstance(each, ast.ClassDef):
+                visit(each.body, (*within, each.name))
+            elif isinstance(each, ast.FunctionDef):
+                inside = (*within, each.name)
+                last = each.args.args[len(each.args.args) - len(each.args.defaults) :]
+                given = [*zip(last, each.args.defaults, strict=True)]
+                given += zip(each.args.kwonlyargs, each.args.kw_defaults, strict=True)
+                for argument, default in given:
+                    add((*inside, argument.arg), default)
+                visit(each.body, inside)
+            else:
+                for name in ('body', 'orelse', 'finalbody'):
+                    visit(getattr(each, name, []), within)
+
+    visit(ast.parse(file.read_text()).body, ())
+    return found
+
+
+def _is_chosen(value: ast.expr) -> bool:
+    """Return whether an expression consists of numbers, and not of 0 and 1 alone."""
+    parts = ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List, ast.operator, ast.unaryop
+    nodes = list(ast.walk(value))
+    if not all(isinstance(each, (*parts, ast.expr_context)) for each in nodes):
+        return False
+    numbers = [each.value for each in nodes if isinstance(each, ast.Constant)]
+    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in numbers):
+        return False
+    return any(each not in {0, 1} for each in numbers)
 
 
 def files_called(work: Callable[[], object]) -> list[str]:
@@ -177,9 +233,14 @@ def main() -> int:
         return 0
     for name, count in measure_size().items():
         print(f'{name}: {count:,} (at most {MOST[name]:,})')
+    for file in sorted(PACKAGE.rglob('*.py')):
+        if names := settings_of(file):
+            print(f'    {len(names):3} in {file.relative_to(PACKAGE)}')
     for name in WALKS:
         command = [sys.executable, __file__, name]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        # What is compiled has no frames that could be counted.
+        plain = {**os.environ, 'NUMBA_DISABLE_JIT': '1'}
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=plain)
         files = [line for line in done.stdout.splitlines() if line.endswith('.py')]
         print(f'{name}: {len(files)} files (at most {MOST[name]})')
         for file in files:
