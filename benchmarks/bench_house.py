@@ -8,9 +8,9 @@ would hide files. Counted in processes of their own, after everything was import
 one sample that ends a tick, from the callback of `filter_node` to the published messages; a bag to
 the arrays that training reads; those arrays to a model; a model to a file and back.
 
-A *setting* is a name that is given numbers other than 0 and 1: of a module, a class, a dataclass, an
-argument, or within a function. Of those, `LIMITS` are no choice: limits of physics, of a format or
-of arithmetic. What is left was searched for on data, or could have been: *free numbers*.
+A *setting* is a name that is given numbers other than 0 and 1: of a module, a class, a dataclass,
+an argument, or within a function. Of those, `LIMITS` are no choice: limits of physics, of a format
+or of arithmetic. What is left was searched for on data, or could have been: *free numbers*.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OFFLINE = (
 )  # fmt: skip
 """Folders that no robot needs to filter."""
 
-LIMITS = frozenset('BOUNDS CONSTANTS EARTH FASTMATH G0 LIMITS NS_PER_S RADIUS_M WGS84'.split())
+LIMITS = frozenset({'BOUNDS', 'FASTMATH', 'LIMITS', 'Limits'})
 """Names of settings, or of classes of them, that are limits of physics, formats or arithmetic."""
 
 
@@ -65,34 +65,33 @@ def measure_size() -> dict[str, int]:
 
 def settings_of(file: Path) -> list[str]:
     """Return the names that a file gives numbers other than 0 and 1, but for limits."""
+    return _settings(ast.parse(file.read_text()).body, ())
+
+
+def _settings(body: list[ast.stmt], within: tuple[str, ...]) -> list[str]:
+    given: list[tuple[str, ast.expr | None]] = []
     found: list[str] = []
-
-    def add(names: tuple[str, ...], value: ast.expr | None) -> None:
-        if value is not None and _is_chosen(value) and not LIMITS & set(names):
-            found.append('.'.join(names))
-
-    def visit(body: list[ast.stmt], within: tuple[str, ...]) -> None:
-        for each in body:
-            if isinstance(each, ast.Assign):
-                for target in each.targets:
-                    add((*within, ast.unparse(target)), each.value)
-            elif isinstance(each, ast.AnnAssign):
-                add((*within, ast.unparse(each.target)), each.value)
-            elif isinstance(each, ast.ClassDef):
-                visit(each.body, (*within, each.name))
-            elif isinstance(each, ast.FunctionDef):
-                inside = (*within, each.name)
-                last = each.args.args[len(each.args.args) - len(each.args.defaults) :]
-                given = [*zip(last, each.args.defaults, strict=True)]
-                given += zip(each.args.kwonlyargs, each.args.kw_defaults, strict=True)
-                for argument, default in given:
-                    add((*inside, argument.arg), default)
-                visit(each.body, inside)
-            else:
-                for name in ('body', 'orelse', 'finalbody'):
-                    visit(getattr(each, name, []), within)
-
-    visit(ast.parse(file.read_text()).body, ())
+    for each in body:
+        inside = (*within, getattr(each, 'name', ''))
+        if isinstance(each, ast.Assign):
+            given = [(ast.unparse(target), each.value) for target in each.targets]
+        elif isinstance(each, ast.AnnAssign):
+            given = [(ast.unparse(each.target), each.value)]
+        elif isinstance(each, ast.FunctionDef):
+            plain, named = each.args.args, each.args.kwonlyargs
+            last = plain[len(plain) - len(each.args.defaults) :]
+            values = zip(
+                (*last, *named), (*each.args.defaults, *each.args.kw_defaults), strict=True
+            )
+            given = [(f'{each.name}.{argument.arg}', value) for argument, value in values]
+        else:
+            given = []
+            inside = (*within, each.name) if isinstance(each, ast.ClassDef) else within
+        for name, value in given:
+            if value is not None and _is_chosen(value) and not LIMITS & {*within, name}:
+                found.append('.'.join((*within, name)))
+        for name in ('body', 'orelse', 'finalbody'):
+            found += _settings(getattr(each, name, []), inside)
     return found
 
 
