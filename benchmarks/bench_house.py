@@ -242,8 +242,7 @@ def main() -> int:
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=plain)
         files = [line for line in done.stdout.splitlines() if line.endswith('.py')]
         print(f'{name}: {len(files)} files (at most {MOST[name]})')
-        for file in files:
-            print(f'    {file}')
+        print('\n'.join(f'    {each}' for each in files))
     return 0
 
 

@@ -411,8 +411,8 @@ class HypothesisSearch:
     def _look(self, window: Floats) -> None:
         plain = self._scorer.score_plain(window)
         self._novel = bool(plain.novelty[0] >= self.novel or plain.distance[0] >= self.far)
-        self._good_looks = 0 if self._strange else self._good_looks + 1
-        if not self._strange:
+        self._good_looks = 0 if self._novel else self._good_looks + 1
+        if not self._novel:
             # Also when the vehicle stands as it stood in training: nothing is wrong with that.
             self._looks.clear()
             if self._good_looks >= self.well:
