@@ -86,13 +86,13 @@ def test_what_is_withheld_is_shown_and_the_star_is_over_all(
     shy = replace(
         result('shy'),
         scores=(
-            Errors(0.5, 0.25, 1.0, 2.0, 0.4, 0.3, told_share=0.9, told_rmse_m=0.1),
-            Errors(0.6, 0.25, 1.0, 2.0, None, None, told_share=0.5, told_rmse_m=None),
+            Errors(0.5, 0.25, 1.0, 2.0, 0.4, 0.3, published_share=0.9, published_rmse_m=0.1),
+            Errors(0.6, 0.25, 1.0, 2.0, None, None, published_share=0.5, published_rmse_m=None),
         ),
     )
     sure = replace(
         result('sure'),
-        scores=(Errors(0.7, 0.7, 0.7, told_share=1.0, told_rmse_m=0.7),) * 2,
+        scores=(Errors(0.7, 0.7, 0.7, published_share=1.0, published_rmse_m=0.7),) * 2,
     )
     found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)), capsys)
     assert row('method', found)[0] == 'sees_positions'

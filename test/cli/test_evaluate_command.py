@@ -159,12 +159,12 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
             every['rmse_m'], every['median_m'], every['p95_m'], each['along_rmse_m'],
             each['cross_rmse_m'], each['mean']['all']['rmse_m'], each['previous']['all']['rmse_m'],
         ]  # fmt: skip
-        assert 0.5 < each['told_share'] < 0.95
+        assert 0.5 < each['published_share'] < 0.95
         assert every['rmse_m'] > 1.2 * each['rmse_m']
         assert cells(text, horizon) == [
             str(every['n']),
             *(f'{value:.3f}' for value in metres),
-            f'{100 * each["told_share"]:.1f}%',
+            f'{100 * each["published_share"]:.1f}%',
             f'{each["rmse_m"]:.3f}',
             f'{100 * each["coverage68"]:.0f}/{100 * each["coverage95"]:.0f}',
         ]

@@ -100,12 +100,12 @@ def test_methods_without_states_and_horizons_without_scores(
 def test_the_caption_says_what_is_no_estimate_and_what_is_not_shown(compared: Comparison) -> None:
     lines = caption_of(compared, 100.0).splitlines()
     assert len(lines) == 2
-    assert 'not what the method tells' in lines[0]
-    assert lines[1] == 'Without a state, so not shown: the told'
+    assert 'not what the method predicts' in lines[0]
+    assert lines[1] == 'Without a state, so not shown: the sees_positions'
     _, published, one, _ = compared.results
     shown = replace(published, linear=one.linear)
     lines = caption_of(replace(compared, results=(shown, one)), 100.0).splitlines()
-    assert lines[1:] == ['What it tells itself, from true positions: the told']
+    assert lines[1:] == ['What it tells itself, from true positions: the sees_positions']
     assert len(caption_of(replace(compared, results=(one,)), 100.0).splitlines()) == 1
     narrow = caption_of(compared, 5.0).splitlines()
     assert len(narrow) > 2

@@ -68,7 +68,7 @@ def test_against_a_naive_computation(ellipse_plan: Plan) -> None:
             assert scores.along_rmse_m == pytest.approx(np.sqrt(np.mean(np.square(ahead))))
             beside = square - np.mean(np.square(ahead))
             assert scores.cross_rmse_m == pytest.approx(np.sqrt(beside))
-            assert (scores.told_share, scores.told_rmse_m) == (None, None)
+            assert (scores.published_share, scores.published_rmse_m) == (None, None)
     (note,) = comparison.notes
     assert note == (
         f'the one has no usable position at 5 of {len(test.segment) - 19} ticks, for which the '
@@ -87,13 +87,13 @@ def test_withholding_changes_no_number_over_all_ticks(share: float, ellipse_plan
     for mine, its, published in zip(comparison.results, wanted.results, (one, other), strict=True):
         for column in range(3):
             found, plain = ((each.scores or ())[column] for each in (mine, its))
-            assert replace(found, told_share=None, told_rmse_m=None) == plain
+            assert replace(found, published_share=None, published_rmse_m=None) == plain
             known = np.isfinite(test.truth[:, column, 0]) & test.scored
-            assert found.told_share == pytest.approx(valid[known].mean())
+            assert found.published_share == pytest.approx(valid[known].mean())
             squares = np.square(published[:, column] - test.truth[:, column]).sum(axis=1)
             left = squares[known & valid]
             rmse_m = np.sqrt(left.mean()) if len(left) else None
-            assert found.told_rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
+            assert found.published_rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
 
 
 def test_a_method_that_tells_too_little_fails_and_costs_the_others_nothing(
@@ -128,8 +128,8 @@ def test_a_horizon_without_truth_has_no_scores(ellipse_plan: Plan) -> None:
     assert comparison.scored[2] == 0
     assert comparison.to_json()['methods'][0]['scores'][2] == dict.fromkeys(
         [
-            'rmse_m', 'median_m', 'p95_m', 'p99_m', 'along_rmse_m', 'cross_rmse_m', 'told_share',
-            'told_rmse_m',
+            'rmse_m', 'median_m', 'p95_m', 'p99_m', 'along_rmse_m', 'cross_rmse_m', 'published_share',
+            'published_rmse_m',
         ]
     )  # fmt: skip
 

@@ -102,8 +102,8 @@ def check_alike(result: Result, wanted: Evaluation) -> None:
             p99_m=pytest.approx(model.all.p99_m, rel=1e-12),
             along_rmse_m=pytest.approx(model.along_rmse_m, rel=1e-12),
             cross_rmse_m=pytest.approx(model.cross_rmse_m, rel=1e-12),
-            told_share=model.told_share,
-            told_rmse_m=pytest.approx(model.rmse_m, rel=1e-12),
+            published_share=model.published_share,
+            published_rmse_m=pytest.approx(model.rmse_m, rel=1e-12),
         )
 
 
@@ -131,7 +131,7 @@ def test_where_ticks_are_withheld_they_are_still_those_of_evaluate(
     spoilt = replace(followed, imu=replace(followed.imu, samples=samples))
     plan = plan_bags([slot_car_laps[0]], [spoilt], SETTINGS)
     wanted = evaluate(slot_car_model, [spoilt])
-    assert 0.5 < wanted.sees_positions / wanted.ticks < 0.95
+    assert 0.5 < wanted.published / wanted.ticks < 0.95
     (test,) = plan.tests
     predicted = FittedModel(slot_car_model).predict(test.segment)
     trial = Trial((predicted.positions,), None, {}, (predicted.valid,))
@@ -152,7 +152,7 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(
         predicted = fitted.predict(test.segment)
         rows = np.searchsorted(run.stamps, test.segment.stamps[test.scored])
         assert predicted.positions[test.scored].tobytes() == run.positions[rows].tobytes()
-        assert predicted.valid[test.scored].tolist() == run.sees_positions[rows].tolist()
+        assert predicted.valid[test.scored].tolist() == run.published[rows].tolist()
     assert len(plan.tests) == 2
 
 

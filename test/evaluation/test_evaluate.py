@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SPEED = 3.0
 SUMMARY_KEYS = {'rmse_m', 'median_m', 'p95_m', 'p99_m', 'coverage68', 'coverage95', 'n'}
-SCORE_KEYS = SUMMARY_KEYS | {'all', 'told_share', 'along_rmse_m', 'cross_rmse_m'}
+SCORE_KEYS = SUMMARY_KEYS | {'all', 'published_share', 'along_rmse_m', 'cross_rmse_m'}
 
 
 @pytest.fixture(scope='session')
@@ -189,7 +189,7 @@ def test_every_number_by_plain_loops(
                 published.append(every[-1])
         found = withheld.scores[index].model
         assert (found.n, found.all.n) == (len(published), len(every))
-        assert found.told_share == pytest.approx(len(published) / len(every))
+        assert found.published_share == pytest.approx(len(published) / len(every))
         for summary, distances in ((found, published), (found.all, every)):
             assert summary.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(distances))))
             assert summary.median_m == pytest.approx(np.median(distances))
@@ -233,7 +233,7 @@ def test_a_drive_that_is_refused_throughout_is_scored_and_explained(
     assert found.published == 0
     assert found.ticks == len(laps.imu.stamps) - 1 - 19
     for each in found.scores:
-        assert (each.model.n, each.model.rmse_m, each.model.told_share) == (0, None, 0.0)
+        assert (each.model.n, each.model.rmse_m, each.model.published_share) == (0, None, 0.0)
         assert each.model.all.n == found.ticks - each.horizon
         assert each.model.all.rmse_m is not None
         assert each.mean.all.rmse_m is not None
@@ -440,7 +440,7 @@ def test_a_recording_that_is_refused_counts_beside_one_that_is_not(
     assert both.n == alone.n
     assert both.rmse_m == pytest.approx(alone.rmse_m)
     assert both.all.n == 2 * alone.all.n
-    assert both.told_share == pytest.approx(0.5)
+    assert both.published_share == pytest.approx(0.5)
 
 
 def test_a_faster_imu_is_averaged(slot_car_model: RouteModel, laps: Recording) -> None:

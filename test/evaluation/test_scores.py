@@ -55,7 +55,7 @@ def test_against_numbers_worked_out_by_hand() -> None:
     assert found.p99_m == pytest.approx(1.0 + 0.98 * 4.0)
     assert found.coverage68 == pytest.approx(2.0 / 3.0)
     assert found.coverage95 == pytest.approx(2.0 / 3.0)
-    assert found.told_share == 1.0
+    assert found.published_share == 1.0
     assert found.along_rmse_m == pytest.approx(math.sqrt(9.0 / 3.0))
     assert found.cross_rmse_m == pytest.approx(math.sqrt((16.0 + 1.0) / 3.0))
 
@@ -70,7 +70,7 @@ def test_withholding_never_changes_the_numbers_over_all(
     assert withheld.all == open_about_all.all
     assert withheld.along_rmse_m == open_about_all.along_rmse_m
     assert withheld.cross_rmse_m == open_about_all.cross_rmse_m
-    assert withheld.told_share == published.mean()
+    assert withheld.published_share == published.mean()
     assert withheld.n == published.sum()
 
 
@@ -99,7 +99,7 @@ def test_an_ellipse_that_is_none_holds_nothing(ellipse: np.ndarray) -> None:
 def test_nothing_known_is_no_number(count: int) -> None:
     nothing = ErrorSummary(*[None] * 6, n=0)
     assert scored(np.full((count, 2), np.nan)) == Score(
-        *[None] * 6, n=0, all=nothing, told_share=None, along_rmse_m=None, cross_rmse_m=None
+        *[None] * 6, n=0, all=nothing, published_share=None, along_rmse_m=None, cross_rmse_m=None
     )
 
 

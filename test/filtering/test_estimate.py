@@ -284,7 +284,7 @@ def test_what_is_given_counts(slot_car_model: RouteModel, stream: Stream) -> Non
     strict = Filter(slot_car_model, limits=limits_of(slot_car_model, 1e-4, 2e-4))
     found = feed(strict, stream)
     assert {each.status for each in found} == {Status.FILLING, Status.LOCALISING}
-    assert found[-1].why.startswith('localising: the 95 % ellipse still reaches 0.')
+    assert found[-1].why.startswith('localising: the 95 % ellipse reaches 0.')
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_forward_acceleration_tells_nothing(slot_car_model: RouteModel) -> None:
         replace(slot_car_model, channels=channels, series=slot_car_model.series[:1])
     )
     for _ in range(100):
-        search.push(np.ones(6), strange=True)
+        search.push(np.ones(6), novel=True)
     assert search.finding is None
 
 
@@ -190,7 +190,7 @@ def test_a_training_too_short_to_compare_with_tells_nothing(slot_car_model: Rout
     series = np.ascontiguousarray(slot_car_model.series[:, : 2 * ReversedRoute.stretch])
     search = ReversedRoute(replace(slot_car_model, series=series))
     for _ in range(100):
-        search.push(np.ones(6), strange=True)
+        search.push(np.ones(6), novel=True)
     assert search.finding is None
 
 

@@ -267,7 +267,7 @@ def test_it_is_right_at_every_tick_and_its_ellipses_hold(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
     now, _, later = evaluate(slot_car_model, [slot_car_laps[1]]).scores
-    assert now.model.told_share == 1.0
+    assert now.model.published_share == 1.0
     assert now.model.all.rmse_m is not None
     assert now.model.all.rmse_m < 0.06
     assert later.model.all.rmse_m is not None

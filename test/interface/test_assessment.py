@@ -156,7 +156,7 @@ def test_what_is_known_to_be_wrong_is_not_forgotten_where_nothing_is_published(
     gap = Interruption('gap', 2.6)
     assessment = assess(snapshot(finding=finding, interruption=gap, **own))
     assert assessment[:3] == (Level.ERROR, Status.REFUSED, finding.cause)
-    assert assessment.why == 'refused input: the rates look like deg/s'
+    assert assessment.why == 'input rejected: the rates look like deg/s'
     mixed = assess(snapshot(finding=finding, publishers=DRIVER * 2, **own))
     assert mixed.cause == finding.cause
     assert mixed.why.startswith(f'{assessment.why}; 2 publishers are on /imu')

@@ -298,7 +298,7 @@ def test_a_model_that_goes_silent_is_not_taken_from_one_that_tracks(
     assert bench.swap.state == 'waiting'
     bench.go(15)
     assert bench.swap.state == 'failed'
-    assert 'is tracking it says: lost: the input is unlike' in bench.swap.trouble
+    assert 'is tracking it says: lost: the input is not that' in bench.swap.trouble
     assert bench.gaps().max() == 1.0
     # Without one that tracks there is nothing to lose.
     bench.session.reset('a test')

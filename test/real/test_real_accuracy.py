@@ -54,8 +54,8 @@ def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
         assert each.mean.rmse_m is not None
         assert each.model.all.rmse_m <= most[each.horizon]
         assert each.model.all.rmse_m < 0.3 * each.mean.rmse_m
-        assert each.model.told_share is not None
-        assert each.model.told_share >= 0.95
+        assert each.model.published_share is not None
+        assert each.model.published_share >= 0.95
 
 
 def test_the_rest_of_a_drive(recordings_folder: Path) -> None:
