@@ -109,7 +109,7 @@ def test_a_table_and_a_figure_for_people(
     assert main(scores(model_file, [slot_car_bag], '--figure', str(figure))) == 0
     text = capsys.readouterr().out
     for words in (
-        'error in metres', 'RMSE', 'median', 'along', 'cross', 'told', 'mean:', 'previous:',
+        'error in metres', 'RMSE', 'median', 'along', 'cross', 'published', 'mean:', 'previous:',
         'after the first window', 'us a tick',
     ):  # fmt: skip
         assert words in text

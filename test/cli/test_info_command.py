@@ -130,5 +130,5 @@ def test_a_summary_that_tells_nothing_is_no_traceback(
 ) -> None:
     save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
     assert main(['info', str(tmp_path / 'm')]) == 2
-    assert 'what it says of its training cannot be told' in capsys.readouterr().err
+    assert 'its notes on the training cannot be read' in capsys.readouterr().err
     assert main(['info', '--json', str(tmp_path / 'm')]) == 0

@@ -255,7 +255,7 @@ def test_wrong_units_are_warned_of_on_standard_error(
 
 
 @pytest.mark.parametrize(
-    ('every', 'options', 'told'),
+    ('every', 'options', 'published'),
     [(9, [], True), (1, [], False), (9, ['--readout', 'mkdr'], False)],
 )
 def test_rare_positions_are_said_to_be_estimable(

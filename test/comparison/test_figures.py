@@ -105,7 +105,7 @@ def test_the_caption_says_what_is_no_estimate_and_what_is_not_shown(compared: Co
     _, published, one, _ = compared.results
     shown = replace(published, linear=one.linear)
     lines = caption_of(replace(compared, results=(shown, one)), 100.0).splitlines()
-    assert lines[1:] == ['What it tells itself, from true positions: the sees_positions']
+    assert lines[1:] == ['Given true positions on the way: the sees_positions']
     assert len(caption_of(replace(compared, results=(one,)), 100.0).splitlines()) == 1
     narrow = caption_of(compared, 5.0).splitlines()
     assert len(narrow) > 2
