@@ -100,7 +100,7 @@ def test_no_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ('rows', 'words'),
     [
-        ([(None, None, 0.0)], 'position lag cannot tell, not corrected ticks'),
+        ([(None, None, 0.0)], 'position lag unknown, not corrected ticks'),
         ([(0.05, 0.02, 0.0)], 'position lag found 0.050 s (+- 0.020 s), not corrected ticks'),
         (
             [(0.05, 0.02, 0.04), (0.03, 0.03, 0.04), (None, None, 0.04)],

@@ -32,7 +32,7 @@ def comparison_of(
         Result(
             name,
             name,
-            published=False,
+            sees_positions=False,
             scores=tuple(Errors(rmse_m, rmse_m, rmse_m) for rmse_m in (FAR, *pair)),
             linear=(track + np.array([readings[name], 0.0]),) if name in readings else None,
         )

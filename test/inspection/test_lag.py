@@ -299,7 +299,7 @@ def test_where_nothing_tells_it_is_left(drive: Drive) -> None:
     silent = replace(recording.imu, samples=np.zeros_like(recording.imu.samples))
     (same,) = put_in_step([replace(recording, imu=silent)], 'auto')
     assert earlier_s(same) == 0.0
-    assert same.notes == ('no lag of the positions can be told: left as they are',)
+    assert same.notes == ('the lag of the positions is not known: left as they are',)
 
 
 def test_recordings_of_one_setup_move_together(drive: Drive) -> None:
