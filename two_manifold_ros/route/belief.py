@@ -19,6 +19,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import floors
+from two_manifold_ros.route.arrays import (
+    Buffers,
+    Cells,
+    Changes,
+    Features,
+    Known,
+    Numbers,
+    Placeless,
+    plain,
+    Reach,
+    Scratch,
+    Stack,
+    Usual,
+    Ways,
+)
 from two_manifold_ros.route.route import (
     FREE,
     JUMPED,
@@ -30,18 +45,12 @@ from two_manifold_ros.route.route import (
     ROWS,
     STANDS,
 )
-from two_manifold_ros.route.updating import (
-    follow_offsets,
-    mean_state,
-    step,
-    sum_targets,
-)
+from two_manifold_ros.route.updating import follow_offsets, mean_state, step, sum_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.route import Density, Route
-    from two_manifold_ros.route.updating import Known, Stack
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 
@@ -122,34 +131,41 @@ class RouteBelief:
         self._active, order = np.zeros((2, places), dtype=np.uint32)
         self._reached: Bools = np.zeros(places, dtype=np.bool_)
         self._count = places
-        # At rest, halts and moving, see `updating.Filled`.
+        # At rest, halts and moving, see `arrays.Buffers`.
         self._carry = np.zeros(3)
         self._totals = np.zeros(ROWS + 1)
         self.state = np.zeros(route.states.shape[1])
-        self._filled = (
-            (self.chances, self.ratios, self.spreads),
-            (self._active, self._reached, order),
-            (
-                np.zeros((places, ROWS, 3)), np.zeros((places, ROWS)), np.zeros(places),
-                np.zeros(len(JUMPED)), np.zeros(ROWS + 1),
-            ),
-            self._carry,
-            self._totals,
-            self.state,
-        )  # fmt: skip
+        self._buffers: Buffers = plain(
+            Buffers(
+                cells=Cells(self.chances, self.ratios, self.spreads),
+                reach=Reach(self._active, self._reached, order),
+                scratch=Scratch(
+                    moved=np.zeros((places, ROWS, 3)),
+                    logs=np.zeros((places, ROWS)),
+                    distances=np.zeros(places),
+                    jumped=np.zeros(len(JUMPED)),
+                    sums=np.zeros(ROWS + 1),
+                ),
+                carry=self._carry,
+                totals=self._totals,
+                state=self.state,
+            )
+        )
         hidden = route.means.shape[1] - route.channels
         weights = np.concatenate([np.full(hidden, route.persistence), np.ones(route.channels)])
-        self._known = _known(route, weights)
+        self._known: Known = plain(_known(route, weights))
         scale = np.sqrt(weights)
-        self._sight = (
-            route.gains,
-            np.zeros((len(route.gains), route.channels)),
-            np.zeros(len(scale)),
-            np.ascontiguousarray(route.whitening * scale[:, None]),
-            np.zeros(len(scale)),
-            np.ascontiguousarray(route.new_whitening),
-            np.zeros(route.channels),
-            np.ascontiguousarray(route.forward),
+        self._features: Features = plain(
+            Features(
+                gains=route.gains,
+                means=np.zeros((len(route.gains), route.channels)),
+                features=np.zeros(len(scale)),
+                whitening=np.ascontiguousarray(route.whitening * scale[:, None]),
+                whitened=np.zeros(len(scale)),
+                new_whitening=np.ascontiguousarray(route.new_whitening),
+                newest=np.zeros(route.channels),
+                forward=np.ascontiguousarray(route.forward),
+            )
         )
         self._no_lengths = np.zeros(places)
         # About their centre, and zero for the velocity: second moments of coordinates that are
@@ -214,7 +230,7 @@ class RouteBelief:
         route = self._route
         means, covariances = self._read
         sum_targets(
-            self._filled[0], self._active[: self._count], route.ratio_spread, self._targets,
+            self._buffers[0], self._active[: self._count], route.ratio_spread, self._targets,
             route.drifts, route.covariances, self._least, means, covariances,
         )  # fmt: skip
         return means + self._centre, covariances * route.factors[:, None, None]
@@ -229,8 +245,8 @@ class RouteBelief:
         # As a row of another array it would be compiled for once more.
         observation = np.ascontiguousarray(observation)
         evidence, self._count, _ = step(
-            observation - self.offsets.applied, True, self._age == 0, self._filled, self._known,
-            self._sight, self._route.tick_lengths, self._count, self.elsewhere,
+            observation - self.offsets.applied, True, self._age == 0, self._buffers, self._known,
+            self._features, self._route.tick_lengths, self._count, self.elsewhere,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
@@ -245,7 +261,7 @@ class RouteBelief:
         for _ in range(ticks):
             # Nothing measures how speed ratios change.
             _, self._count, self.elsewhere = step(
-                self.offsets.applied, False, False, self._filled, self._known, self._sight,
+                self.offsets.applied, False, False, self._buffers, self._known, self._features,
                 self._no_lengths, self._count, self.elsewhere,
             )  # fmt: skip
             reached = np.flatnonzero(self._reached)
@@ -282,42 +298,58 @@ def _known(route: Route, weights: Floats) -> Known:
     begins, targets, steps_of = (each.astype(np.uint32) for each in leads)
     scale = np.sqrt(weights)
     slopes = np.ascontiguousarray(route.slopes * scale)
-    looks = (
-        np.ascontiguousarray(route.means * scale),
-        slopes,
-        np.square(slopes).sum(axis=1),
-        np.ascontiguousarray(route.new_means),
-        np.ascontiguousarray(route.new_slopes),
-        np.square(route.new_slopes).sum(axis=1),
-        route.noise,
-        -0.5 * np.log(route.noise),
-        route.noise ** (-route.channels / (tail + route.channels)),
-        np.ascontiguousarray(route.new_means.T),
+    usual = Usual(
+        means=np.ascontiguousarray(route.means * scale),
+        slopes=slopes,
+        squares=np.square(slopes).sum(axis=1),
+        new_means=np.ascontiguousarray(route.new_means),
+        new_slopes=np.ascontiguousarray(route.new_slopes),
+        new_squares=np.square(route.new_slopes).sum(axis=1),
+        noise=route.noise,
+        levels=-0.5 * np.log(route.noise),
+        heights=route.noise ** (-route.channels / (tail + route.channels)),
+        columns=np.ascontiguousarray(route.new_means.T),
     )
-    numbers = np.array(
-        [
-            route.moves_a_row, spread, kept, spread**2 * (1.0 - kept**2), route.ratio_noise,
-            route.trust, route.usual_change, route.forward_offset, route.persistence,
-            route.new_level, route.halts, route.mistakable, tail, float(weights.sum()),
-            route.sharpness,
-        ]
-    )  # fmt: skip
+    numbers = Numbers(
+        moves_a_row=float(route.moves_a_row),
+        ratio_spread=float(spread),
+        ratio_kept=float(kept),
+        gained=float(spread**2 * (1.0 - kept**2)),
+        ratio_noise=float(route.ratio_noise),
+        trust=float(route.trust),
+        usual_change=float(route.usual_change),
+        forward_offset=float(route.forward_offset),
+        persistence=float(route.persistence),
+        new_level=float(route.new_level),
+        halts=float(route.halts),
+        mistakable=float(route.mistakable),
+        tail=float(tail),
+        freedom=float(weights.sum()),
+        sharpness=float(route.sharpness),
+    )
     hidden = len(weights) - route.channels
-    return (
-        (
-            _stack((route.rest_alone, route.rest, route.other, route.slow), hidden),
-            _stack((route.rest_means, route.other_means), 0),
-            route.beginnings.sum(axis=1),
+    return Known(
+        placeless=Placeless(
+            given=_stack((route.rest_alone, route.rest, route.other, route.slow), hidden),
+            of_means=_stack((route.rest_means, route.other_means), 0),
+            starts=route.beginnings.sum(axis=1),
         ),
-        (
-            begins, targets, steps_of, route.shares_of, route.moves, variances, route.rates,
-            route.pulls, route.fastest,
+        ways=Ways(
+            begins=begins,
+            targets=targets,
+            steps=steps_of,
+            shares=route.shares_of,
+            moves=route.moves,
+            variances=variances,
+            rates=route.rates,
+            pulls=route.pulls,
+            fastest=route.fastest,
         ),
-        (route.exchanges, route.jumps, route.stops),
-        looks,
-        numbers,
-        route.states,
-    )  # fmt: skip
+        changes=Changes(route.exchanges, route.jumps, route.stops),
+        usual=usual,
+        numbers=numbers,
+        states=route.states,
+    )
 
 
 def _stack(densities: Sequence[Density], features: int) -> Stack:
@@ -326,12 +358,12 @@ def _stack(densities: Sequence[Density], features: int) -> Stack:
     slopes = np.zeros((len(densities), channels, features))
     for each, density in zip(slopes, densities, strict=True):
         each[:, : density.slopes.shape[1]] = density.slopes
-    return (
-        slopes,
-        np.array([each.offset for each in densities]),
-        np.array([each.root for each in densities]),
-        np.array([each.level for each in densities]),
-        np.array([each.tail for each in densities]),
-        np.zeros(channels),
-        np.zeros(len(densities)),
+    return Stack(
+        slopes=slopes,
+        offsets=np.array([each.offset for each in densities]),
+        roots=np.array([each.root for each in densities]),
+        levels=np.array([each.level for each in densities]),
+        tails=np.array([each.tail for each in densities]),
+        apart=np.zeros(channels),
+        logs=np.zeros(len(densities)),
     )

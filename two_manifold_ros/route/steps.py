@@ -12,54 +12,22 @@ functions fill arrays of the belief.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.compilation import subroutine
 from two_manifold_ros.route.route import FREE, LIMITS, OFF, OFF_NEW, ON, ON_NEW, ROWS, STANDS
-from two_manifold_ros.typing import Bools, Floats, Indices
 
-Cells: TypeAlias = tuple[Floats, Floats, Floats]
-"""Probability, mean and variance of the speed ratio, of each row at each place: (P, 6) each."""
-
-Found: TypeAlias = tuple[Indices, Bools, Indices]
-"""
-Active places, whether each is reached, and those reached: (P,) each.
-
-The first ``count`` of the active places have any probability, before a prediction and after an
-update; in between the first ``count`` of the last array are those reached.
-"""
-
-Ways: TypeAlias = tuple[Indices, Indices, Indices, Floats, Floats, Floats, Floats, Floats, Floats]
-"""
-Of a ``Route``: begins, targets_of, steps_of, shares_of, moves, their variances (J,), rates, pulls
-and fastest.
-"""
-
-Dynamics: TypeAlias = tuple[float, float, float, float, float, float, float, float]
-"""
-Of a ``Route``: moves_a_row, ratio_kept, the variance that a usual speed gains in a tick,
-ratio_noise, trust and usual_change; then the forward acceleration now and at rest, m/s^2.
-"""
-
-Changes: TypeAlias = tuple[Floats, Floats, Floats]
-"""Of a ``Route``: exchanges, jumps and stops."""
-
-Looks: TypeAlias = tuple[
-    Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats
-]
-"""
-Usual features of a ``Route``, weighted, and what follows from them for a likelihood.
-
-Means, slopes (P, f) and squared norms of the slopes (P,); the same of the observation alone
-(P, d); noise, minus half its logarithm, and the height of the densities of a new vehicle, one over
-the noise to the power with which it enters: (P,) each; and the new means transposed, (d, P).
-"""
-
-Likelihood: TypeAlias = tuple[float, float, float, float, float, float, float]
-"""
-Degrees of freedom; number of features that count for a settled vehicle; log-likelihood added for a
-new one; sharpness; ratio_spread; tempered log-likelihoods of standing, and of doing anything.
-"""
+if TYPE_CHECKING:
+    from two_manifold_ros.route.arrays import (
+        Cells,
+        Changes,
+        Dynamics,
+        Likelihood,
+        Reach,
+        Usual,
+        Ways,
+    )
+    from two_manifold_ros.typing import Bools, Floats, Indices
 
 
 @subroutine
@@ -67,20 +35,20 @@ def _next_ratio(
     h: int, ratio: float, variance: float, change: float, fastest: float, dynamics: Dynamics
 ) -> tuple[float, float]:
     """Return mean and variance of a speed ratio after a tick, changed by the acceleration."""
-    _, kept, gained, own_gained, trust, usual_change, _, _ = dynamics
     if h == FREE:
         after = min(ratio + change, fastest)
-        variance += own_gained
+        variance += dynamics.free_gained
     else:
-        beyond = change - min(max(change, -usual_change), usual_change)
-        after = 1.0 + kept * (ratio - 1.0) + trust * (change - beyond) + beyond
-        variance = kept * kept * variance + gained
+        kept, usual = dynamics.kept, dynamics.usual_change
+        beyond = change - min(max(change, -usual), usual)
+        after = 1.0 + kept * (ratio - 1.0) + dynamics.trust * (change - beyond) + beyond
+        variance = kept * kept * variance + dynamics.gained
     return min(max(after, 0.0), LIMITS.fastest), variance
 
 
 @subroutine
 def move(
-    cells: Cells, found: Found, ways: Ways, tick_lengths: Floats, dynamics: Dynamics,
+    cells: Cells, reach: Reach, ways: Ways, tick_lengths: Floats, dynamics: Dynamics,
     moved: Floats, count: int,
 ) -> int:  # fmt: skip
     """
@@ -90,9 +58,9 @@ def move(
     the sums of the speed ratios and of their squares. Returns how many places are reached.
     """
     chances, ratios, spreads = cells
-    active, reached, order = found
+    active, reached, order = reach
     begins, targets, steps, shares, moves, variances, rates, pulls, fastest = ways
-    each, forward, resting = dynamics[0], dynamics[6], dynamics[7]
+    forward, resting = dynamics.forward, dynamics.resting
     met, last = 0, len(moves) - 1
     for a in range(count):
         i = active[a]
@@ -117,7 +85,7 @@ def move(
                 h, ratio, spreads[i, h], pull * tick_lengths[i], fastest[i], dynamics
             )
             mean = 0.5 * rates[i] * (ratio + after)
-            row = min(mean * each, last - 1e-9)
+            row = min(mean * dynamics.moves_a_row, last - 1e-9)
             low = int(row)
             high = row - low
             within = variances[low] * (1.0 - high) + variances[low + 1] * high
@@ -170,7 +138,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
     Fills the cells at the places reached, from what `move` ``moved`` there, and ``jumped`` (3,)
     with what restarts as each of ``JUMPED`` at each place; places that are not reached are left
-    to `weigh`. ``sums`` (7,) is room, ``spread`` the ratio_spread of the route.
+    to `weigh`. ``sums`` (7,) is scratch, ``spread`` the ratio_spread of the route.
 
     Parameters
     ----------
@@ -244,7 +212,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
 @subroutine
 def measure(
-    cells: Cells, order: Indices, looks: Looks, whitened: Floats, newest: Floats,
+    cells: Cells, order: Indices, usual: Usual, whitened: Floats, newest: Floats,
     likelihood: Likelihood, logs: Floats, count: int,
 ) -> float:  # fmt: skip
     """
@@ -260,7 +228,8 @@ def measure(
     ``logs`` are in the order of ``order``. Returns the largest of the whole log-likelihoods.
     """
     chances, ratios, spreads = cells
-    means, slopes, squares, new_means, new_slopes, new_squares, noise, levels, _, _ = looks
+    means, slopes, squares = usual.means, usual.slopes, usual.squares
+    new_means, new_slopes, new_squares = usual.new_means, usual.new_slopes, usual.new_squares
     tail, freedom, offset, sharpness, spread, stands, anything = likelihood
     channels, features = len(newest), len(whitened)
     bound = LIMITS.usual_ratios * spread
@@ -268,7 +237,7 @@ def measure(
     for a in range(count):
         i = order[a]
         logs[a, FREE], logs[a, STANDS] = anything, stands
-        scale = tail * noise[i]
+        scale = tail * usual.noise[i]
         inverse_scale = 1.0 / scale
         for new in range(2):
             if not (chances[i, ON + new] > 0.0 or chances[i, OFF + new] > 0.0):
@@ -298,7 +267,7 @@ def measure(
                 shrunk = 1.0 + weight * variance * steepness
                 left = variance / shrunk
                 marginal = max(distance - rest * rest * weight * left, 0.0)
-                value = degrees * levels[i] + level
+                value = degrees * usual.levels[i] + level
                 value -= 0.5 * (tail + degrees) * math.log(1.0 + marginal * inverse_scale)
                 logs[a, h] = sharpness * value
                 chances[i, h] /= math.sqrt(shrunk)
@@ -313,13 +282,13 @@ def measure(
 
 @subroutine
 def _weigh_unreached(
-    cells: Cells, reached: Bools, looks: Looks, newest: Floats, likelihood: Likelihood,
+    cells: Cells, reached: Bools, usual: Usual, newest: Floats, likelihood: Likelihood,
     jumped: Floats, distances: Floats, highest: float, shift: float, evidence: float,
 ) -> float:  # fmt: skip
     """Add what restarts at places not reached, if not too faint; return the evidence."""
     chances, ratios, spreads = cells
-    noise, heights, columns = looks[6], looks[8], looks[9]
-    tail, _, offset, sharpness, spread, _, _ = likelihood
+    noise, heights, columns = usual.noise, usual.heights, usual.columns
+    tail, offset, sharpness = likelihood.tail, likelihood.offset, likelihood.sharpness
     channels, places = len(newest), len(chances)
     power = 0.5 * (tail + channels) * sharpness
     jump = jumped[0] + jumped[1] + jumped[2]
@@ -339,7 +308,7 @@ def _weigh_unreached(
         for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
             chances[i, t] = come * restarted
             ratios[i, t] = 1.0
-            spreads[i, t] = spread * spread
+            spreads[i, t] = likelihood.spread * likelihood.spread
             evidence += chances[i, t]
         reached[i] = True
     return evidence
@@ -347,7 +316,7 @@ def _weigh_unreached(
 
 @subroutine
 def weigh(
-    cells: Cells, found: Found, looks: Looks, newest: Floats, likelihood: Likelihood,
+    cells: Cells, reach: Reach, usual: Usual, newest: Floats, likelihood: Likelihood,
     logs: Floats, jumped: Floats, distances: Floats, totals: Floats, shift: float,
     elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
@@ -359,15 +328,16 @@ def weigh(
     more than ``LIMITS.faint``, or than what restarts there; all others are dropped.
 
     ``jumped`` and ``elsewhere`` come from `switch`, ``logs`` and the ``shift`` taken from each of
-    them from `measure`; ``distances`` (P,) is room; ``totals`` (7,) of ``HYPOTHESES`` are filled.
+    them from `measure`; ``distances`` (P,) is scratch; ``totals`` (7,) of ``HYPOTHESES`` are
+    filled.
     Returns the mean likelihood, the shift left out, 0 where nothing is left; and the number of
     active places.
     """
-    chances = cells[0]
-    active, reached, order = found
-    tail, _, offset, sharpness, _, _, anything = likelihood
-    power = 0.5 * (tail + len(newest)) * sharpness
-    elsewhere *= math.exp(anything - shift)
+    chances = cells.chances
+    active, reached, order = reach
+    offset, sharpness = likelihood.offset, likelihood.sharpness
+    power = 0.5 * (likelihood.tail + len(newest)) * sharpness
+    elsewhere *= math.exp(likelihood.anything - shift)
     evidence = elsewhere
     for a in range(count):
         i = order[a]
@@ -383,7 +353,7 @@ def weigh(
     else:
         faintest, highest = -1e300, math.inf
     evidence = _weigh_unreached(
-        cells, reached, looks, newest, likelihood, jumped, distances, highest, shift, evidence
+        cells, reached, usual, newest, likelihood, jumped, distances, highest, shift, evidence
     )
     if not evidence > 0.0:
         return 0.0, count

@@ -4,72 +4,35 @@
 Predict, update and read a belief on a route, each as one compiled function.
 
 Called one by one from Python, the steps cost as much for their calls as for what they do, and
-between two ticks of a live stream all that has left the caches. Arrays come in groups of what
-belongs together. These are plain tuples: of those the compiler knows the types at once.
+between two ticks of a live stream all that has left the caches.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.compilation import compiled, shared, subroutine
-from two_manifold_ros.route.route import FREE, LIMITS, OFF, ON, STANDS
-from two_manifold_ros.route.steps import (
+from two_manifold_ros.route.arrays import (
     Cells,
     Changes,
-    Found,
-    Looks,
-    measure,
-    move,
-    switch,
+    Dynamics,
+    Features,
+    Likelihood,
+    Numbers,
+    Placeless,
+    Reach,
+    Scratch,
+    Stack,
+    Usual,
     Ways,
-    weigh,
 )
-from two_manifold_ros.typing import Floats, Indices
+from two_manifold_ros.route.route import FREE, LIMITS, OFF, ON, STANDS
+from two_manifold_ros.route.steps import measure, move, switch, weigh
 
-Room: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats]
-"""What moved (P, 6, 3), log-likelihoods (P, 6), distances (P,), what restarts (3,), sums (7,)."""
-
-Filled: TypeAlias = tuple[Cells, Found, Room, Floats, Floats, Floats]
-"""
-Arrays of a belief, all changed.
-
-Cells, places found, room, and what a tick leaves for the next (3,): the forward acceleration that
-the sensor reads at rest, m/s^2, and the chances to halt and to move of `steps.switch`; then the
-probabilities of ``HYPOTHESES`` (7,), and the mean state (k,).
-"""
-
-Stack: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]
-"""
-Several densities of the same thing: slopes (n, d, m), offsets (n, d), roots (n, d, d), levels and
-tails (n,) of ``Density``, and room for differences (d,) and for log-densities (n,).
-"""
-
-Placeless: TypeAlias = tuple[Stack, Stack, Floats]
-"""
-What is known of no place.
-
-Densities of an observation (at rest alone, at rest, other, slow) and of the slow means (at rest,
-other) of a ``Route``, and the chances (2,) that drives of the training began rolling and standing.
-"""
-
-Known: TypeAlias = tuple[Placeless, Ways, Changes, Looks, Floats, Floats]
-"""
-Arrays of a route, the last of them numbers (15,) and states (P, k).
-
-The numbers: moves_a_row, ratio_spread, ratio_kept, variance that a usual speed gains in a tick,
-ratio_noise, trust, usual_change, forward_offset, persistence, new_level, halts, mistakable, tail,
-number of features that count, sharpness.
-"""
-
-Sight: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
-"""
-From an observation to features.
-
-Gains (m,), slow means (m, d) and features (f,) of a stream; the whitening of features (f, f) and
-of the observation alone (d, d), each with room for its result; the forward acceleration (d,).
-"""
+if TYPE_CHECKING:
+    from two_manifold_ros.route.arrays import Buffers, Known
+    from two_manifold_ros.typing import Floats, Indices
 
 
 @shared
@@ -280,11 +243,11 @@ def log_placeless(
         Log-likelihood ratio of moving over standing, which goes into the next prediction.
 
     """
-    given, of_means, begins = placeless
+    given, of_means = Stack(*placeless.given), Stack(*placeless.of_means)
     take_densities(given, observation, means)
     take_densities(of_means, means, means[:0])
-    rest_alone, rest, other_road, slow = given[6]
-    rest_means, other_means = of_means[6]
+    rest_alone, rest, other_road, slow = given.logs
+    rest_means, other_means = of_means.logs
     lasting = persistence * other_means
     stands = rest_alone + lasting
     # The first observation has no slow means: they begin with it.
@@ -296,15 +259,15 @@ def log_placeless(
     anything = max(stands, moves)
     if first:
         # Wherever it is, it stands at a start as likely as drives of the training did.
-        rolls = begins[0] * math.exp(moves - anything)
-        anything += math.log(rolls + begins[1] * math.exp(stands - anything))
+        rolls = placeless.starts[0] * math.exp(moves - anything)
+        anything += math.log(rolls + placeless.starts[1] * math.exp(stands - anything))
     return stands, anything, lasting, moves_by
 
 
 @compiled
 def step(
-    observation: Floats, observed: bool, first: bool, filled: Filled, known: Known, sight: Sight,
-    tick_lengths: Floats, count: int, elsewhere: float,
+    observation: Floats, observed: bool, first: bool, buffers: Buffers, known: Known,
+    features: Features, tick_lengths: Floats, count: int, elsewhere: float,
 ) -> tuple[float, int, float]:  # fmt: skip
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
@@ -330,44 +293,54 @@ def step(
         none.
 
     """
-    cells, found, room, carry, totals, state = filled
-    placeless, ways, changes, looks, numbers, states = known
-    moved, logs, distances, jumped, sums = room
-    gains, slow_means, features, whitening, whitened, new_whitening, newest, forward_of = sight
-    each, spread, kept, gained, own_gained, trust, usual_change = numbers[:7]
+    cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
+    carry, totals, state = buffers[3:]
+    placeless, ways, changes = Placeless(*known[0]), Ways(*known[1]), Changes(*known[2])
+    usual, numbers, states = Usual(*known[3]), Numbers(*known[4]), known[5]
+    stream = Features(*features)
     resting, halting, moving = carry
-    forward, persistence, new_level, halts, mistakable, tail, freedom, sharpness = numbers[7:15]
+    forward = 0.0
     if observed:
-        take_features(observation, gains, slow_means, features, first)
+        take_features(observation, stream.gains, stream.means, stream.features, first)
+        forward = numbers.forward_offset
         for k in range(len(observation)):
-            forward += forward_of[k] * observation[k]
+            forward += stream.forward[k] * observation[k]
         if not abs(forward) <= LIMITS.largest_pull:
             forward = resting
-    else:
-        forward = 0.0
-    dynamics = (each, kept, gained, own_gained, trust, usual_change, forward, resting)
-    count = move(cells, found, ways, tick_lengths, dynamics, moved, count)
+    dynamics = Dynamics(
+        numbers.moves_a_row, numbers.ratio_kept, numbers.gained, numbers.ratio_noise,
+        numbers.trust, numbers.usual_change, forward, resting,
+    )  # fmt: skip
+    count = move(cells, reach, ways, tick_lengths, dynamics, scratch.moved, count)
     elsewhere = switch(
-        cells, found[2], moved, changes, sums, jumped, spread, halting, moving, elsewhere, count
-    )
+        cells, reach.order, scratch.moved, changes, scratch.sums, scratch.jumped,
+        numbers.ratio_spread, halting, moving, elsewhere, count,
+    )  # fmt: skip
     if not observed:
         return 0.0, count, elsewhere
-    means = features[: len(features) - len(observation)]
+    means = stream.features[: len(stream.features) - len(observation)]
+    persistence, sharpness = numbers.persistence, numbers.sharpness
     stands, anything, lasting, moves_by = log_placeless(
         placeless, observation, means, persistence, sharpness, first
     )
-    carry[1] = halts / (1.0 + math.exp(min(moves_by + mistakable, LIMITS.most_apart)))
-    carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, LIMITS.most_apart)))
-    likelihood = (tail, freedom, lasting + new_level, sharpness, spread, stands, anything)
-    whiten(whitening, features, whitened)
-    whiten(new_whitening, observation, newest)
-    shift = measure(cells, found[2], looks, whitened, newest, likelihood, logs, count)
+    likeliest = LIMITS.most_apart
+    carry[1] = numbers.halts / (1.0 + math.exp(min(moves_by + numbers.mistakable, likeliest)))
+    carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
+    likelihood = Likelihood(
+        numbers.tail, numbers.freedom, lasting + numbers.new_level, sharpness,
+        numbers.ratio_spread, stands, anything,
+    )  # fmt: skip
+    whiten(stream.whitening, stream.features, stream.whitened)
+    whiten(stream.new_whitening, observation, stream.newest)
+    shift = measure(
+        cells, reach.order, usual, stream.whitened, stream.newest, likelihood, scratch.logs, count
+    )
     evidence, count = weigh(
-        cells, found, looks, newest, likelihood, logs, jumped, distances, totals, shift,
-        elsewhere, count,
+        cells, reach, usual, stream.newest, likelihood, scratch.logs, scratch.jumped,
+        scratch.distances, totals, shift, elsewhere, count,
     )  # fmt: skip
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
     resting += totals[STANDS] * persistence * (forward - resting)
     carry[0] = resting
-    mean_state(cells[0], found[0][:count], states, state)
+    mean_state(cells.chances, reach.active[:count], states, state)
     return evidence, count, elsewhere
