@@ -11,7 +11,7 @@ from statistics import median
 from textwrap import fill
 from typing import Any, TYPE_CHECKING, TypeAlias
 
-from gauntlet_tables import LEAST_TOLD, NARROW, WIDE
+from gauntlet_tables import LEAST_PUBLISHED, NARROW, WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +90,7 @@ def _beside_mean(row: Row) -> Checks:
 
 
 def _told(row: Row) -> Checks:
-    yield '', (_accuracy(row, 'published') or 0.0) >= LEAST_TOLD
+    yield '', (_accuracy(row, 'published') or 0.0) >= LEAST_PUBLISHED
 
 
 def _ellipses(row: Row) -> Checks:

@@ -269,7 +269,7 @@ def elsewhere(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
         'drive': drive.name,
         'ticks': int(away.sum()),
         'published': _mean(following.published, away),
-        'told_on_route': _mean(following.published, back),
+        'published_on_route': _mean(following.published, back),
     }
 
 

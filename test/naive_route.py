@@ -15,7 +15,7 @@ Array = np.ndarray
 
 ROWS = ('on', 'on new', 'free motion', 'stands', 'off', 'off new')
 JUMPED = ('on new', 'off', 'off new')
-FASTEST, USUAL_PACES = 3.0, 3.0
+FASTEST, USUAL_RATIOS = 3.0, 3.0
 
 Cell = tuple[float, float, float]
 """Probability, and mean and variance of the speed ratio."""
@@ -245,7 +245,7 @@ class NaiveBelief:
             slope, level = route.slopes[place], 0.0
             # What lasts counts less.
             weights = np.array([route.persistence] * len(means) + [1.0] * len(observation))
-        bound = USUAL_PACES * route.ratio_spread
+        bound = USUAL_RATIOS * route.ratio_spread
         here = min(max(ratio - 1.0, -bound), bound)
         rest = weights**0.5 * (apart - here * slope)
         slope = weights**0.5 * slope

@@ -141,7 +141,7 @@ def print_curve(curve: LearningCurve) -> None:
     laps = list(dict.fromkeys(row.lap for row in curve.rows))
     header = ['lap' if curve.laps else 'tenth', 'from, s']
     for name in curve.names:
-        header += [f'{name}:\nRMSE', rf'{name}:\published'] if name != MEAN else [f'{MEAN}:\nRMSE']
+        header += [f'{name}:\nRMSE', f'{name}:\npublished'] if name != MEAN else [f'{MEAN}:\nRMSE']
     rows = []
     for lap in laps:
         first = next(row for row in curve.rows if row.lap == lap)

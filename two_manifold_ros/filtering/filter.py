@@ -224,7 +224,7 @@ class Filter:
         """The present status and cause in plain words."""
         if self._waiting_for:
             return self._waiting_for
-        return _no_better() if self._withholds else self._estimator.machine.why
+        return _not_useful() if self._withholds else self._estimator.machine.why
 
     @property
     def _withholds(self) -> bool:
@@ -335,7 +335,7 @@ class Filter:
             estimate = self._estimator.update(int(ends[tick]), means[tick], finding, self.counters)
             if self.withheld and estimate.valid:
                 estimate = replace(
-                    estimate, status=Status.LOST, cause='not_useful', why=_no_better()
+                    estimate, status=Status.LOST, cause='not_useful', why=_not_useful()
                 )
             estimates.append(estimate)
             self.latest = estimate
@@ -365,5 +365,5 @@ class Filter:
             self._watch.clear()
 
 
-def _no_better() -> str:
+def _not_useful() -> str:
     return f'{Status.LOST.value}: {CAUSES["not_useful"]}'

@@ -27,7 +27,7 @@ from two_manifold_ros.route.transitions import (
     usual_speeds,
     ways_of,
 )
-from two_manifold_ros.route.visits import PACE_PLACES
+from two_manifold_ros.route.visits import RATIO_PLACES
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.visits import Passes
@@ -269,8 +269,8 @@ class _Learner:
         changes = apart @ weights * tick_lengths[visited]
         measured = np.concatenate([[0.0], np.cumsum(changes * ticks)])
         # Farther apart than a speed ratio is measured over, so that no noise is in both.
-        first = np.arange(max(len(visited) - 2 * PACE_PLACES, 0))
-        last = first + 2 * PACE_PLACES
+        first = np.arange(max(len(visited) - 2 * RATIO_PLACES, 0))
+        last = first + 2 * RATIO_PLACES
         chosen = (places.runs[first] == places.runs[last]) & self.kept[first] & self.kept[last]
         chosen &= (
             np.maximum(np.abs(self.ratios[first]), np.abs(self.ratios[last])) < LARGEST_LOG_RATIO

@@ -33,7 +33,7 @@ The shorter predicts the next observation, the longer carries what is off on thi
 SETTLED = 2.0
 """Time constants after which a slow mean hardly remembers where it began: 14 % of it."""
 
-PACE_PLACES = 8
+RATIO_PLACES = 8
 """
 Places before and behind over which the speed ratio of a visit is measured: four ticks each way.
 
@@ -387,8 +387,8 @@ def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:
     edges = np.flatnonzero(np.diff(places.runs)) + 1
     for begin, end in itertools.pairwise([0, *edges.tolist(), len(stays)]):
         index = np.arange(begin, end)
-        low = np.maximum(index - PACE_PLACES, begin)
-        high = np.minimum(index + PACE_PLACES, end - 1)
+        low = np.maximum(index - RATIO_PLACES, begin)
+        high = np.minimum(index + RATIO_PLACES, end - 1)
         stays[begin:end] = (driven[high] - driven[low]) / np.maximum(high - low, 1)
     logs = np.log(np.clip(stays, 0.01, 50.0))
     # The median, so that one lap which stopped does not make all others fast.
