@@ -1,13 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Do what README.md says, word for word, as somebody does who has nothing but a Python.
+Run the commands of README.md, word for word, in a fresh clone on a machine with only Python.
 
 Run `./run check-release`: a fresh clone of the newest commit, an empty home, no caches. Every
-command of the README is run as it stands there, in its order; `my_bag` is a simulated drive. What
-this machine lacks (`ros2`, `rosdep`, `colcon`) is not run, but the launch files and arguments that
-such a command names have to exist. Links have to lead somewhere, options have to be options, and
-the table of the demo has to be what the demo prints.
+command of the README is run as it stands there, in its order; `my_bag` is a simulated drive. The
+line under a command has to be in its output. What this machine lacks (`ros2`, `rosdep`, `colcon`)
+is not run, but the launch files and arguments that such a command names have to exist. Links have
+to lead somewhere, options have to be options, and the table of the demo in docs/usage.md has to be
+what the demo prints.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PROGRAMS = (
     'filter_node',
     'updater_node',
 )
-"""What a command of the README begins with."""
+"""First words of the commands of the README."""
 DRIVE = 'two-manifold simulate -o my_bag --laps 55 --seed 1'
 """More than the 300 s that the README trains with."""
 NODE_S = 30.0
@@ -64,6 +65,7 @@ class Check:
             # Tests look for real recordings beside the checkout.
             (place / 'shared').symlink_to(shared)
         self.readme = (self.clone / 'README.md').read_text('utf-8')
+        self.usage = (self.clone / 'docs' / 'usage.md').read_text('utf-8')
 
     def complain(self, what: str) -> None:
         self.wrong.append(what)
@@ -120,7 +122,30 @@ class Check:
         found = [part.strip() for part in parts if part.split()[0] in PROGRAMS]
         text = ' '.join(self.readme.split())
         inline = re.findall(r'`((?:two-manifold|pip install) [^`]+)`', text)
-        return found + [each for each in inline if 'my_bag' in each or '.[' in each]
+        asked = [each for each in inline if 'my_bag' in each or '.[' in each]
+        if DRIVE not in asked:
+            self.complain(f'`{DRIVE}`, of which its output is, is not named')
+        return found + [each for each in asked if each != DRIVE]
+
+    def outputs(self) -> dict[str, str]:
+        """Return the line of output under each command that has one."""
+        found: dict[str, str] = {}
+        command = ''
+        for line in self.readme.splitlines():
+            text = line.strip()
+            if not line.startswith('    ') or text.startswith('#'):
+                command = ''
+            elif text.split()[0] in PROGRAMS:
+                command = re.sub(r'\s+#.*', '', text)
+            elif command:
+                found[command] = text
+        return found
+
+    def check_output(self, command: str, printed: str) -> None:
+        """Check that a command printed the line that stands under it."""
+        line = self.outputs().get(command, '')
+        if ' '.join(line.split()) not in ' '.join(printed.split()):
+            self.complain(f'{command!r} does not print {line!r}')
 
     def check_links(self) -> None:
         for link in re.findall(r'\]\(([^)#\s]+)', self.readme):
@@ -146,12 +171,13 @@ class Check:
         helps = [names, *(self.run(f'two-manifold {command} --help') for command in commands)]
         known = set(re.findall(r'--[a-z][\w-]+', '\n'.join(helps)))
         known |= {'--ros-args', '--from-paths', '--ignore-src'}
-        for option in sorted(set(re.findall(r'--[a-z][\w-]+', self.readme)) - known):
+        named = set(re.findall(r'--[a-z][\w-]+', self.readme + self.usage))
+        for option in sorted(named - known):
             self.complain(f'no command has the option {option}')
 
     def check_table(self, printed: str) -> None:
         """Check the table of the demo: every number, up to one in its last digit."""
-        rows = re.findall(r'^ +(\d+ \([\d.]+ s\).*)$', self.readme, re.MULTILINE)
+        rows = re.findall(r'^ +(\d+ \([\d.]+ s\).*)$', self.usage, re.MULTILINE)
         if not rows:
             self.complain('the table of the demo is missing')
         for row in rows:
@@ -162,17 +188,17 @@ class Check:
                 continue
             words = row.split(), found[0].split()
             if len(words[0]) != len(words[1]):
-                self.complain(f'row {head} has other columns in the README than in the demo')
+                self.complain(f'row {head} has other columns on the page than in the demo')
                 continue
             for ours, theirs in zip(*words, strict=True):
                 if not same_number(ours, theirs):
-                    self.complain(f'row {head}: {ours} in the README, {theirs} in the demo')
+                    self.complain(f'row {head}: {ours} on the page, {theirs} in the demo')
 
     def check_size(self) -> None:
         """Check what the README says of the size of the environment, before tools are in it."""
-        said = re.search(r'\(([\d.]+) to ([\d.]+) GB\)', self.readme)
+        said = re.search(r'\(([\d.]+) to ([\d.]+) GB unpacked\)', self.readme)
         if said is None:
-            self.complain('the size of the environment is not given as (A to B GB)')
+            self.complain('the size of the environment is not given as (A to B GB unpacked)')
             return
         low, high = said.groups()
         environment = self.clone / '.venv'
@@ -212,7 +238,7 @@ class Check:
             elif command.startswith('ros2 launch'):
                 self.check_launch(command)
             elif program == 'two-manifold':
-                self.run(command)
+                self.check_output(command, self.run(command))
             elif 'train,ros' not in command and program == 'pip' and '.[' in command:
                 self.check_newest(command)
             elif shutil.which(program, path=path) is None or program == 'pip':
