@@ -90,7 +90,7 @@ def verdicts(rows: list[dict[str, Any]], learner: str) -> dict[str, tuple[int, i
 def test_targets_of_the_map() -> None:
     assert verdicts(ROWS, 'map') == {
         'IMU alone: RMSE <= 1.15 x offline': (1, 1, True),
-        'IMU alone: told >= 95 %': (1, 1, True),
+        'IMU alone: published >= 95 %': (1, 1, True),
         'IMU alone: ellipses 90-99 %, 60-78 %': (1, 1, True),
         'lap 3: <= 0.25 x mean': (1, 1, True),
         'lap 6: <= 1.3 x the last two': (1, 1, True),
@@ -117,7 +117,7 @@ def test_targets_of_the_tpsr() -> None:
         (followed(0.047), 'IMU alone: RMSE <= 1.15 x offline'),
         (followed(None), 'IMU alone: RMSE <= 1.15 x offline'),
         (followed(0.04, in_95=1.0), 'IMU alone: ellipses 90-99 %, 60-78 %'),
-        (followed(0.04, published=0.9), 'IMU alone: told >= 95 %'),
+        (followed(0.04, published=0.9), 'IMU alone: published >= 95 %'),
     ],
 )
 def test_what_misses_a_target(found: dict[str, Any], missed: str) -> None:

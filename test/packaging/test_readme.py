@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 import re
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import pytest
 
 from two_manifold_ros.filtering.status import Status, USABLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MOST_LINES = 130
 
@@ -39,7 +41,7 @@ def cases(checkout: Path) -> dict[str, Any]:
 
 def rows(page: str, heading: str) -> list[list[str]]:
     """Return the cells of the rows of the table below a heading, without its head."""
-    section = page.split(f'\n## {heading}\n')[1].split('\n## ')[0]
+    section = page.split(f'\n## {heading}\n')[1].split('\n## ', maxsplit=1)[0]
     lines = [line for line in section.splitlines() if line.startswith('|')]
     return [[cell.strip(' `') for cell in line.strip('|').split('|')] for line in lines[2:]]
 
@@ -79,7 +81,7 @@ def test_the_cost_is_that_of_the_results(readme: str, checkout: Path) -> None:
     share = re.search(r'^ +filter_node +100 +\d+ +0 +([\d.]+) ', results, re.MULTILINE)
     assert memory is not None
     assert share is not None
-    section = ' '.join(readme.split('**Cost**')[1].split('\n## ')[0].split())
+    section = ' '.join(readme.split('**Cost**')[1].split('\n## ', maxsplit=1)[0].split())
     figures = [share[1], '100', memory[1], starts['filter_node warm'], starts['train warm'], '60']
     figures += [starts['filter_node cold'], starts['train cold']]
     assert re.findall(r'\d+(?:\.\d+)?', section) == figures
