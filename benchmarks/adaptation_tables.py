@@ -40,7 +40,7 @@ LAPS_SHOWN, WIDTH = 12, 95
 @dataclass(frozen=True)
 class Target:
     """
-    What learners are to reach.
+    Target that learners are to reach.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _beside_mean(row: Row) -> Checks:
     yield '', _at_most(_over(_accuracy(row, 'rmse_m'), _accuracy(row, 'mean_m')), USEFUL)
 
 
-def _told(row: Row) -> Checks:
+def _published(row: Row) -> Checks:
     yield '', (_accuracy(row, 'published') or 0.0) >= LEAST_PUBLISHED
 
 
@@ -165,7 +165,7 @@ def _unspoiled(row: Row) -> Checks:
 
 TARGETS = (
     Target('IMU alone: RMSE <= 1.15 x offline', 'gauntlet', _beside_offline(1.15), ('map',)),
-    Target('IMU alone: published >= 95 %', 'gauntlet', _told, ('map',)),
+    Target('IMU alone: published >= 95 %', 'gauntlet', _published, ('map',)),
     Target('IMU alone: ellipses 90-99 %, 60-78 %', 'gauntlet', _ellipses, ('map',)),
     Target('IMU alone: RMSE <= 2 x spectral', 'gauntlet', _beside_offline(2.0), ('tpsr',)),
     Target('IMU alone: RMSE <= 0.25 x mean', 'gauntlet', _beside_mean, ('tpsr',)),
@@ -183,7 +183,7 @@ TARGETS = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """How many checks of a learner were met, of how many, which not, and if that is enough."""
+    """Number of checks that a learner met, and of all; those missed, and whether it passes."""
 
     met: int
     count: int
@@ -224,7 +224,7 @@ def _head(row: Row) -> str:
 def _gauntlet(rows: list[Row]) -> Iterator[str]:
     yield 'learned live, then the IMU alone: every tick after the first window; metres'
     yield (
-        f'  {"case":17s}{"":6s}{"laps":>6s}{"ticks":>7s}{"pub. %":>7s}{"RMSE":>9s}{"offline":>9s}'
+        f'  {"case":17s}{"":6s}{"laps":>6s}{"ticks":>7s}{"publ %":>7s}{"RMSE":>9s}{"offline":>9s}'
         f'{"ratio":>7s}{"median":>9s}{"mean":>9s}  in the 68 / 95 % ellipse by ticks ahead'
     )
     for row in rows:

@@ -83,7 +83,7 @@ def slot_car_plan(seed: int) -> Plan:
 
 
 def main() -> None:
-    print('RMSE in metres; previous and imu-only are told true positions, no other method is')
+    print('RMSE in metres; previous and imu-only are given true positions, no other method is')
     for title, plan in real_plans():
         horizons = plan.train.horizons
         show(title, horizons, errors_of(plan), list(range(len(horizons))))

@@ -21,7 +21,7 @@ OTHERS = ('spectral',)
 """Methods whose counts stand beside those of the plain one."""
 
 LEAST_PUBLISHED = 0.95
-"""Share of the ticks on the route that should be published."""
+"""Share of the ticks on the route that are to be published."""
 
 WIDE, NARROW = (0.90, 0.99), (0.60, 0.78)
 """What the 95 % and the 68 % ellipse may hold and still mean what they say."""
@@ -30,7 +30,7 @@ WIDE, NARROW = (0.90, 0.99), (0.60, 0.78)
 @dataclass(frozen=True)
 class Target:
     """
-    What every case is to reach.
+    Target that every case is to reach.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Target:
         From what was found of a case and of the plain method there to what was looked at, and
         whether it is met.
     methods
-        Method that has to meet it; the figures of the others stand beside.
+        Methods that have to meet it; for the others it is shown only.
 
     """
 
@@ -99,10 +99,7 @@ def _beside_plain(found: dict[str, Any], plain: dict[str, Any]) -> Iterator[tupl
 
 
 TARGETS = (
-    Target(
-        'published >= 95 %',
-        _accuracy('published', lambda value: _at_least(value, LEAST_PUBLISHED)),
-    ),
+    Target('published >= 95 %', _accuracy('published', lambda v: _at_least(v, LEAST_PUBLISHED))),
     Target('RMSE <= 2 x median', _accuracy('rmse_over_median', lambda v: _at_most(v, 2.0))),
     Target('errors above 10 medians <= 0.1 %', _accuracy('far', lambda v: _at_most(v, 0.001))),
     Target('ellipses hold 90-99 % and 60-78 %, each horizon', _ellipses),
@@ -183,7 +180,7 @@ def _rows(results: Results) -> Iterator[tuple[str, dict[str, Any]]]:
 def show_accuracy(results: Results) -> None:
     print(
         '\nfollowed: every tick after the first window, published or not; errors in metres\n'
-        f'  {"case":18s}{"method":9s}{"ticks":>6s}{"pub. %":>7s}{"RMSE":>8s}{"median":>8s}'
+        f'  {"case":18s}{"method":9s}{"ticks":>6s}{"publ %":>7s}{"RMSE":>8s}{"median":>8s}'
         f'{"p99":>8s}{"RMSE/md":>8s}{">10md %":>8s}{"along":>8s}{"across":>8s}{"mean":>8s}'
         f'{"train s":>8s}{"us":>6s}{"MB":>6s}'
     )
@@ -203,9 +200,7 @@ def show_accuracy(results: Results) -> None:
 
 
 def show_ellipses(results: Results) -> None:
-    print(
-        '\ntruth in the 68 / 95 % ellipse (published ticks) and RMSE (all ticks), by ticks ahead'
-    )
+    print('\ntruth in the 68 / 95 % ellipse (published ticks) and RMSE (all), by ticks ahead')
     for head, found in _rows(results):
         cells = [
             f'  +{each["ticks_ahead"]:<4d}{_share(each["in_68"], 5)} /{_share(each["in_95"], 6)}'
@@ -245,9 +240,7 @@ def show_moves(results: Results) -> None:
 
 
 def show_stops(results: Results) -> None:
-    print(
-        '\nstops at places where none was trained: published % and RMSE before, during and after'
-    )
+    print('\nstops at places where none was trained: published %, RMSE before, during and after')
     for head, found in _rows(results):
         for row in found.get('stops', ()):
             cells = [
@@ -259,8 +252,8 @@ def show_stops(results: Results) -> None:
 
 def show_days(results: Results) -> None:
     print(
-        '\nother days of the worlds: RMSE / median of each, RMSE over the second half of all, and '
-        'published %'
+        '\nother days of the worlds: RMSE / median of each, and over the second half of all; '
+        'published'
     )
     good = count = 0
     for head, found in _rows(results):

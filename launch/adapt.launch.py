@@ -17,7 +17,7 @@ SHARE = FindPackageShare('two_manifold_ros')
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
-        DeclareLaunchArgument('model', description='Path of the model file to begin with.'),
+        DeclareLaunchArgument('model', description='Path of the model file to start with.'),
         DeclareLaunchArgument(
             'imu', default_value='imu', description='Topic of the IMU driver (sensor_msgs/Imu).'
         ),

@@ -34,21 +34,21 @@ end with the status it promises and without a traceback. Whatever an IMU publish
 (reliability, durability, deadline, liveliness), the nodes hear it: they ask for nothing. A hang-up
 is heard unless it is ignored, as by `nohup`. Only SIGKILL and a loss of power may leave a hidden
 file or folder (`.NAME.*`, `.bag-*`), which may be removed; an updater removes its own. Where the
-network comes up later than a node, the node has to be started anew.
+network comes up later than a node, the node has to be restarted.
 
 * *says*: status and cause in `diagnostics`, see [states.md](states.md); a counter where the fault
-  does no harm that had to be told; or what is logged or printed, or how it ends.
+  does no harm that had to be reported; or what is logged or printed, or how it ends.
 * *after*: seconds of the drive until it is said (of the clock where no messages come), and the
   limit.
-* *wrong*: ticks in which a wrong position was told as sure before, and the limit. A position is
+* *wrong*: ticks in which a wrong position was published as sure, and the limit. A position is
   wrong if the truth lies outside the 95 % ellipse and more than {FAR_M} m away, an error that a
   healthy drive has now and then (the track is 4.9 m by 2.3 m), or outside {SURE:g} times the
   ellipse and more than {SURE:g} times as far away as usual; off the track every one is.
 * *back*: ticks after the end of the fault until it tracks again, and the limit. Where the window
-  begins anew it takes 20 to fill; a status that is better is believed after 10. Where it was named
+  starts again it takes 20 to fill; a better status is published after 10. Where it was named
   what is wrong with the input, the window first has to leave it behind (20), and four looks at it,
   five ticks apart, have to agree that all is well.
-* *error*: after that limit (where there is no harm: from the begin of the fault), as a multiple of
+* *error*: after that limit (where there is no harm: from the start of the fault), as a multiple of
   the error without the fault at the same places; at most {MOST_ERROR}. Errors below
   {LEAST_ERROR_M} m count as that.
 

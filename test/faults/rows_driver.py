@@ -29,7 +29,7 @@ DRIVER = (
     StreamFault(
         name='driver dies and comes back after 1 min',
         seen='',
-        rule='said within the timeout; then begin anew, once',
+        rule='said within the timeout; then start again, once',
         **DEAD,
         recovers=40,
         after=later(59.0),
@@ -38,7 +38,7 @@ DRIVER = (
     StreamFault(
         name='driver dies and comes back after 1 h',
         seen='',
-        rule='said within the timeout; then begin anew, once',
+        rule='said within the timeout; then start again, once',
         **DEAD,
         recovers=40,
         after=later(3599.0),
@@ -91,7 +91,7 @@ DRIVER = (
     StreamFault(
         name='/clock and stamps go back by 30 s (use_sim_time)',
         seen='rosbag2 PR#675, autoware PR#646',
-        rule='begin anew exactly once',
+        rule='start again exactly once',
         says=(FILLING, 'stepped_back'),
         within_s=0.5,
         recovers=40,

@@ -90,7 +90,7 @@ TRIALS = {
         ),
         _row(
             'no network interface at all',
-            'the node lives and says that nobody can be found',
+            'the node lives and says that no node can be found',
             ('"No network interface is up"', ''),
         ),
     ),
@@ -115,7 +115,7 @@ TRIALS = {
     'clock_jumps': (
         _row(
             'the clock of the machine jumps by 30 s, either way (use_receive_time)',
-            'begin anew exactly once each',
+            'start again exactly once each',
             (FILLING, 'filling'),
         ),
     ),

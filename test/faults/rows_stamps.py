@@ -112,7 +112,7 @@ STAMPS = (
     StreamFault(
         name='clock set ahead by 30 s (NTP)',
         seen='sick_scan_xd#487',
-        rule='as a gap: begin anew, say so',
+        rule='as a gap: start again, say so',
         says=(FILLING, 'stepped_ahead'),
         words='the stamps stepped ahead',
         within_s=0.5,
@@ -136,7 +136,7 @@ STAMPS = (
     StreamFault(
         name='clock set back by 30 s (NTP)',
         seen='sick_scan_xd#487',
-        rule='begin anew once, say so',
+        rule='start again once, say so',
         says=(FILLING, 'stepped_back'),
         within_s=0.5,
         recovers=AFTER,
@@ -147,7 +147,7 @@ STAMPS = (
     StreamFault(
         name='bag played in a loop',
         seen='rosbag2#99, ros_comm#156',
-        rule='begin anew exactly once',
+        rule='start again exactly once',
         says=(FILLING, 'stepped_back'),
         within_s=0.5,
         recovers=AFTER,

@@ -56,7 +56,7 @@ def test_every_number_of_the_topic_is_explained_and_no_other() -> None:
 @pytest.mark.parametrize(
     'words',
     [
-        f'| {WARN_SHARE:g} and {ERROR_SHARE:g} times the ellipse of one who knows nothing',
+        f'| {WARN_SHARE:g} and {ERROR_SHARE:g} times the 95 % ellipse of a uniform prior',
         f'| {NOVEL_WARN:.2f} and {NOVEL:.2f}, see',
         f'| {InputLimits.most_in_a_row}, or fewer where',
         f'| {InputLimits.most_rejected_share:.0%} |'.replace('%', ' %'),

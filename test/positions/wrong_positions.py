@@ -79,7 +79,7 @@ PLACES = (
     ),
     PositionFault(
         name='localisation moved for good by 1 m',
-        rule='used, and reported: nobody knows which part is right',
+        rule='used, and reported: either part may be right',
         change=moved_for_good(1.0),
         says=('position_jumps',),
         updater=1419,

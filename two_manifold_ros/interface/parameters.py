@@ -31,11 +31,11 @@ Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 
 
 class Settable(Enum):
-    """When a parameter may be changed after the node has started."""
+    """Period in which a parameter can be changed."""
 
     NEVER = 'at start only'
     UNCONFIGURED = 'while unconfigured'
-    BEFORE_TRAINING = 'until training begins'
+    BEFORE_TRAINING = 'until training starts'
     ALWAYS = 'at any time'
 
 
@@ -79,7 +79,7 @@ class Parameter:
 
     @property
     def constraint(self) -> str:
-        """What is allowed, in words; empty if anything is."""
+        """Sentence on the values allowed; empty if any is."""
         if self.choices:
             return ', '.join(repr(choice) for choice in self.choices)
         if self.low is not None and self.high is not None:
@@ -226,17 +226,17 @@ class UpdaterParameters(FilteringParameters):
         What is learned: the map of the route or a tpsr, as train does with --method route and
         --method tpsr; empty means the map of an IMU, and tpsr of images.
     model
-        Path of a model file that runs until what is learned here errs less; empty means to begin
+        Path of a model file that runs until what is learned here errs less; empty means to start
         with nothing.
     position_lag
-        Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto for as
-        much as gyroscope and accelerometer tell; empty leaves them.
+        Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto for
+        the lag estimated from the IMU; empty leaves them.
     horizons
         How far ahead to predict, increasing from 0.
     checkpoint_folder
         Folder of the checkpoints; empty means that nothing outlives the process.
     checkpoint_name
-        Beginning of their file names: letters, digits, _ and -; empty means updater, after the
+        Start of their file names: letters, digits, _ and -; empty means updater, after the
         namespace of the node where it has one.
     checkpoint_s
         Time between two checkpoints.
@@ -298,8 +298,8 @@ class TrainerParameters(NodeParameters):
     use_receive_time
         Take the times of arrival as stamps, for drivers that leave theirs zero.
     position_lag
-        Seconds in quotes, such as '0.2', to make positions earlier by, or auto for as much as
-        gyroscope and accelerometer tell; empty leaves them, and says if they are late.
+        Seconds in quotes, such as '0.2', to make positions earlier by, or auto for the lag
+        estimated from the IMU; empty leaves them, and warns if they are late.
     exit_when_done
         Exit after training (status 0, or 1 if it failed) instead of staying up. Ended by a signal
         before there is a model, the status is 128 and its number: 130 after Ctrl-C.
