@@ -17,6 +17,7 @@ from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.adapting.updater_session import learning_progress, learning_values
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.status import NUMBERS
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
@@ -220,6 +221,8 @@ def test_what_it_reports(learned: Learned) -> None:
     assert values['judged_s'] == pytest.approx(2 * learner.lap_s, abs=0.5)
     assert values['learned_laps'] == pytest.approx(learner.news[1] / 9.2, rel=0.1)
     assert learning_progress(learner)['error_m'] == values['error_m']
+    # Diagnostics have the numbers of the status beside them.
+    assert not {*values} & {*NUMBERS}
     ended = restored(learned.saved, ellipse_m=(2.0, 3.0))
     feed(ended, LEARNED, LEARNED + 20)
     feed(ended, LEARNED + 20, LEARNED + 220, reference=False)

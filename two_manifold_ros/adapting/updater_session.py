@@ -293,7 +293,7 @@ def learning_values(learner: StreamLearner) -> dict[str, float | str]:
         values['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
     if len(score):
         values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
-        values['published'], values['judged_s'] = score.published, score.seconds
+        values['published_share'], values['judged_s'] = score.published, score.seconds
     values['learning'] = _describe(learner)
     if learner.failure:
         values['learning_trouble'] = learner.failure
@@ -306,7 +306,7 @@ def learning_progress(learner: StreamLearner) -> dict[str, float]:
     numbers = {'learned_s': learner.known_s, 'models': float(learner.models)}
     if len(score):
         numbers |= {'error_m': score.rmse_m, 'mean_error_m': score.mean_rmse_m}
-        numbers['published'] = score.published
+        numbers['published_share'] = score.published
     return numbers
 
 
